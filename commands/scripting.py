@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -18,10 +18,6 @@ from warehouse.query import explain_unreadable, find_warehouse
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
-
-
-Form = Literal["polars", "arrow"]
 
 
 def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
@@ -48,17 +44,7 @@ def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@overload
-def load_edition(
-    root: str | Path, edition_id: str, stage: str = ..., *, form: Literal["polars"] = ...
-) -> "pl.DataFrame": ...
-@overload
-def load_edition(
-    root: str | Path, edition_id: str, stage: str = ..., *, form: Literal["arrow"]
-) -> "pa.Table": ...
-def load_edition(
-    root: str | Path, edition_id: str, stage: str = "samples", *, form: Form = "polars"
-) -> "pl.DataFrame | pa.Table":
+def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "pl.DataFrame":
     """Return the rows of one stage of a complete edition, all relations together, read from its files.
 
     Stages and their columns are in `schemas/stages.py` and `schemas/question_stages.py`:
@@ -87,17 +73,7 @@ def load_edition(
     refs = list(read_manifest_files(Path(root), edition_id, stage).values())
     if not refs:
         raise InputError(f"edition {edition_id} has no {stage}")
-    frame = read_stage_files(Path(root), refs, stages[stage])
-    return frame.to_arrow() if form == "arrow" else frame
-
-
-def convert_table(table: "pa.Table") -> "pl.DataFrame":
-    """Return a table of Arrow as a frame of polars."""
-    import polars as pl
-
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return read_stage_files(Path(root), refs, stages[stage])
 
 
 OF_SAMPLES = """
@@ -109,8 +85,8 @@ order by model, method, relation, pair_id, triplet_id, sample_id, repeat
 OF_QUESTIONS = """
 from facet_details
 where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and ($setting is null or setting = $setting)
-order by model, setting, relation, point_id, question_id, repeat
+    and ($model is null or model = $model) and setting = $setting
+order by model, relation, point_id, question_id, repeat
 """
 KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
 KNOWN_QUESTIONS = """
@@ -121,103 +97,40 @@ order by all
 """
 
 
-@overload
 def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    method: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["polars"] = ...,
-) -> "pl.DataFrame": ...
-@overload
-def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    method: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["arrow"],
-) -> "pa.Table": ...
-def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = None,
-    *,
-    method: str | None = None,
-    scoring_policy: str = "strict",
-    form: Form = "polars",
-) -> "pl.DataFrame | pa.Table":
-    """Return one row per model, repeat and test sample: the text, the answer, and whether it is correct.
-
-    The columns are those of the view `prediction_details`: model, method, relation, head,
-    tail, is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, …
-    `is_correct` is null where the prompt failed, and where the scoring policy excludes the sample.
-
-    Args:
-        model: the name of one model; None: all of them.
-        method: pretexeval, prototype, direct, llmeval or origin; None: all of them.
-        scoring_policy: strict, coin-flip or excluded.
-
-    Raises:
-        InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
-    """
-    names = {"edition_id": edition_id, "model": model, "method": method, "scoring_policy": scoring_policy}
-    table = _read(root, OF_SAMPLES, names, KNOWN_SAMPLES)
-    return table if form == "arrow" else convert_table(table)
-
-
-@overload
-def load_question_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    setting: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["polars"] = ...,
-) -> "pl.DataFrame": ...
-@overload
-def load_question_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    setting: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["arrow"],
-) -> "pa.Table": ...
-def load_question_predictions(
     root: str | Path,
     edition_id: str,
     model: str | None = None,
     *,
     setting: str | None = None,
+    method: str | None = None,
     scoring_policy: str = "strict",
-    form: Form = "polars",
-) -> "pl.DataFrame | pa.Table":
-    """Return one row per model, setting, test question and repeat: the question, the answers, and the grade.
+) -> "pl.DataFrame":
+    """Return one row per model, repeat and test sample or question: the text, the answer, and its grade.
 
-    The columns are those of the view `facet_details`: model, setting, relation, head,
-    facet, type, is_negated, text, options, answer, prediction, is_correct, repeat, repeat_answer, response, …
-    `prediction` and `is_correct` are those of the question, so all its repeats have the same.
+    Of samples, the columns are those of the view `prediction_details`: model, method, relation, head, tail,
+    is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, … Of
+    questions, they are those of `facet_details`: model, setting, relation, head, facet, type, is_negated,
+    text, options, answer, prediction, is_correct, repeat, repeat_answer, response, … All repeats of a
+    question have its prediction and its grade. `is_correct` is null where the prompt failed, and where the
+    scoring policy excludes the row.
 
     Args:
         model: the name of one model; None: all of them.
-        setting: answer_only or chain_of_thought; None: all of them.
+        setting: answer_only or chain_of_thought, for questions; None: samples.
+        method: of samples: pretexeval, prototype, direct, llmeval or origin; None: all of them.
         scoring_policy: strict, coin-flip or excluded.
 
     Raises:
         InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
     """
-    names = {"edition_id": edition_id, "model": model, "setting": setting, "scoring_policy": scoring_policy}
-    table = _read(root, OF_QUESTIONS, names, KNOWN_QUESTIONS)
-    return table if form == "arrow" else convert_table(table)
+    sql, known = (OF_SAMPLES, KNOWN_SAMPLES) if setting is None else (OF_QUESTIONS, KNOWN_QUESTIONS)
+    choice = {"method": method} if setting is None else {"setting": setting}
+    chosen = {"edition_id": edition_id, "model": model, **choice, "scoring_policy": scoring_policy}
+    return _read(root, sql, chosen, known)
 
 
-def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) -> "pa.Table":
+def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) -> "pl.DataFrame":
     """Return the rows of a query with these parameters.
 
     Args:
@@ -227,10 +140,10 @@ def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) 
         InputError: there are no rows.
     """
     with open_warehouse(root) as connection:
-        table = connection.sql(sql, params=names).to_arrow_table()
-        if not table.num_rows:
+        frame: pl.DataFrame = connection.sql(sql, params=names).pl()
+        if frame.is_empty():
             raise InputError(_explain_missing(connection, names, known))
-    return table
+    return frame
 
 
 def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None], known: str) -> str:
@@ -268,7 +181,8 @@ class RunResult:
         """
         sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
         with open_warehouse(self.root) as connection:
-            return convert_table(connection.sql(sql, params=[self.edition_id]).to_arrow_table())
+            rows: pl.DataFrame = connection.sql(sql, params=[self.edition_id]).pl()
+        return rows
 
 
 def ignore(_: str) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         RunResult,
         load_edition,
         load_predictions,
-        load_question_predictions,
         open_warehouse,
         run,
     )
@@ -31,7 +30,6 @@ __all__ = [
     "__version__",
     "load_edition",
     "load_predictions",
-    "load_question_predictions",
     "open_warehouse",
     "run",
 ]

@@ -65,10 +65,7 @@ SUMMARY = (
     "unfinished_reasoning_rate",
     "error_rate",
 )
-RUNS = (
-    "select edition_id, model_id, finished_at from runs "
-    "union all select edition_id, model_id, finished_at from question_runs"
-)
+RUNS = "select edition_id, model_id, finished_at from runs where period is null"
 """SQL for every evaluation of samples or questions."""
 
 

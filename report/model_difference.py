@@ -157,7 +157,9 @@ def _choose_edition(connection: duckdb.DuckDBPyConnection, text: str | None) -> 
     """Return the edition that is meant; without a text, the only one that models were evaluated on."""
     if text is not None:
         return find_edition(connection, text)
-    found = connection.execute("select distinct edition_id from runs order by edition_id").fetchall()
+    found = connection.execute(
+        "select distinct edition_id from error_counts where setting is null order by edition_id"
+    ).fetchall()
     if len(found) != 1:
         names = ", ".join(edition_id for (edition_id,) in found)
         raise InputError(

@@ -273,7 +273,7 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
 def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
     """Return what anchors say about the drift to this edition; empty if none were asked in its period."""
     # The view takes a second, and most warehouses have no anchors.
-    if not reader.read("select 1 from anchor_runs limit 1"):
+    if not reader.read("select 1 from runs where period is not null limit 1"):
         return []
     return reader.read(
         "select * from drift_explanations where other_edition_id = $edition_id and method = $method "
@@ -288,8 +288,8 @@ def list_in_time(reader: EditionReader) -> list[str]:
     found = reader.read(
         "select edition_id, label from editions where kb = (select kb from editions "
         "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "
-        "(select edition_id from runs where model_id in "
-        "(select model_id from runs where edition_id = $edition_id)))"
+        "(select edition_id from runs where setting is null and model_id in "
+        "(select model_id from runs where setting is null and edition_id = $edition_id)))"
     )
     starts = {row["edition_id"]: find_first_day(str(row["label"])) or date.max for row in found}
     return sorted(starts, key=lambda name: (starts[name], name))

@@ -1,4 +1,4 @@
-"""Load what models answered to the samples of an edition."""
+"""Load what models answered to the samples or the questions of an edition."""
 
 import logging
 from collections.abc import Mapping
@@ -10,15 +10,9 @@ import duckdb
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import RUN, model_file, responses_folder
-from schemas.columns import Stage
-from schemas.question_stages import (
-    QUESTION_PREDICTIONS,
-    QUESTION_READINGS,
-    QUESTION_REQUESTS,
-)
-from schemas.stages import PREDICTIONS, REQUESTS
-from warehouse.catalogue import insert_row
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from warehouse.checks import insert_reports
+from warehouse.parts import Part
 from warehouse.records import (
     REBUILD,
     RESTORE,
@@ -34,70 +28,167 @@ from warehouse.records import (
 
 logger = logging.getLogger(__name__)
 
-
-RunFiles = dict[str, tuple[Stage, list[Path]]]
 # The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
-RESPONSES_OF_MODEL = """
+# A prompt that had failed when the answers were scored counts as failed until they are scored again.
+READ = """
+with answers as (
     select
-        * exclude (prompt_number),
+        * exclude (prompt_number, error),
         length(response) - length(string_split(response, $closing)[-1]) as n_reasoning
     from storage.responses
     where model_id = $model_id
-"""
-REASONING = """coalesce(
+),
+
+read as (
+    select
+        readings.* exclude (is_unfinished_reasoning),
+        coalesce(readings.is_unfinished_reasoning, false) as is_unfinished_reasoning,
+        requests.n_demonstrations_dropped,
+        answers.response,
+        answers.logprob_true,
+        answers.logprob_false,
+        coalesce(
             answers.reasoning,
             nullif(trim(replace(replace(
-                case when p.is_unfinished_reasoning then response else left(response, n_reasoning) end,
+                case
+                    when readings.is_unfinished_reasoning then answers.response
+                    else left(answers.response, answers.n_reasoning)
+                end,
                 $closing, ''), $opening, '')), '')
-        )"""
-"""What the model thought, where `p` is what was read and `answers` the response."""
-# A prompt that had failed when the answers were scored counts as failed, even if it was answered later, until
-# it is scored again.
-INSERT_PREDICTIONS = f"""
-insert into predictions
-with answers as ({RESPONSES_OF_MODEL}),
-
-thoughts as (
-    select
-        p.*,
-        answers.* exclude (prompt_key, model_id, repeat, error, reasoning),
-        coalesce(p.is_unfinished_reasoning, false) as is_unfinished,
-        {REASONING} as reasoning
-    from read_parquet($predictions) as p
+        ) as reasoning
+    from read_parquet($readings) as readings
     left join answers
-        on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+        on
+            readings.prompt_key = answers.prompt_key
+            and readings.repeat = answers.repeat
+            and readings.error is null
+    left join read_parquet($requests) as requests
+        on readings.item_id = requests.item_id and readings.repeat = requests.repeat
 )
-
-select
-    $edition_id, $model_id, thoughts.sample_id, thoughts.repeat, scoring_policy, thoughts.prompt_key,
-    requests.n_demonstrations_dropped, prediction, is_correct,
-    is_unfinished, response, reasoning, error,
-    case when reasoning is null and not is_unfinished then logprob_true end,
-    case when reasoning is null and not is_unfinished then logprob_false end
-from thoughts
-left join read_parquet($requests) as requests using (sample_id, repeat)
-order by scoring_policy, thoughts.repeat, thoughts.relation, thoughts.sample_id
 """
+"""The requests of a run with what was read in the responses, and what the model thought (reasoning)."""
+# The log-probabilities are those of the first token. If the model thought first, they say nothing.
+INSERT_PREDICTIONS = f"""
+insert into {{table}} by name
+{READ}
+select
+    {{key}},
+    predictions.item_id as sample_id,
+    predictions.repeat,
+    predictions.scoring_policy,
+    read.prompt_key,
+    read.n_demonstrations_dropped,
+    predictions.prediction = 'T' as prediction,
+    predictions.is_correct,
+    read.is_unfinished_reasoning,
+    read.response,
+    read.reasoning,
+    read.error,
+    case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_true end
+        as logprob_true,
+    case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_false end
+        as logprob_false
+from read_parquet($predictions) as predictions
+inner join read using (item_id, repeat)
+order by predictions.scoring_policy, predictions.repeat, predictions.relation, predictions.item_id
+"""
+INSERT_ANSWERS = f"""
+insert into question_answers by name
+{READ}
+select
+    {{key}},
+    item_id as question_id,
+    repeat,
+    prompt_key,
+    answer,
+    rule,
+    error,
+    is_unfinished_reasoning,
+    n_demonstrations_dropped,
+    response,
+    reasoning
+from read
+order by relation, item_id, repeat
+"""
+INSERT_QUESTION_PREDICTIONS = """
+insert into question_predictions by name
+select
+    {key},
+    item_id as question_id,
+    scoring_policy,
+    prediction,
+    is_correct,
+    n_answers,
+    n_agreeing,
+    error
+from read_parquet($predictions)
+order by scoring_policy, relation, item_id
+"""
+INSERT_RUN = """
+insert into runs by name
+select
+    {key},
+    count(distinct item_id) as n_items,
+    max(repeat) + 1 as n_repeats,
+    min(prompt_style) as prompt_style,
+    min(sampling) as sampling,
+    {values}
+from read_parquet($requests)
+"""
+RUNS = {"run": "predictions", "question_run": "question_answers", "anchor_run": "anchor_predictions"}
+"""Kind of part -> the table with one row per answer of such an evaluation."""
+KEY = ("edition_id", "setting", "period", "model_id")
 # The marks of a model for which nothing is a mark: no response contains this text.
 NO_MARKS = ("\x00", "\x00")
 
 
-def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Insert one row of runs, and the predictions of one model on one edition."""
-    edition_id, model_id = folder.parent.name, folder.name
-    run = require_record(folder / RUN, edition_id=edition_id, model_id=model_id)
+def load_run(connection: duckdb.DuckDBPyConnection, part: Part) -> None:
+    """Insert one row of runs, and what a model answered to one edition.
+
+    Raises:
+        RecordMissing: the record of the run or of the model is missing.
+        InputError: a file is not as the record lists it, or an answer that was scored is lost.
+    """
+    folder, key = part.path, {name: value for name in KEY if (value := part.key[name]) is not None}
+    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=key["model_id"])
     require_model(connection, folder)
     check_files(folder, run, RUN)
-    counts = [run[name] for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
-    row = [edition_id, model_id, run["scoring_policies"], *counts, *read_circumstances(folder, run)]
-    insert_row(connection, "runs", row)
-    files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
-    key = {"edition_id": edition_id, "model_id": model_id}
-    n_rows = insert_parquet(connection, INSERT_PREDICTIONS, files, **key, **read_marks(run))
+    files = {
+        stage.name: (stage, find_files(folder, run, stage)) for stage in (REQUESTS, READINGS, PREDICTIONS)
+    }
+    selected = ", ".join(f"${name} as {name}" for name in key)
+
+    def insert(statement: str, *stages: str, **values: object) -> int:
+        read = {name: files[name] for name in stages}
+        return insert_parquet(connection, statement, read, remedy=REBUILD, **key, **values)
+
+    table = RUNS[part.kind]
+    if part.kind == "question_run":
+        n_readings = insert(INSERT_ANSWERS.format(key=selected), "requests", "readings", **read_marks(run))
+        check_rows(folder, run, READINGS, n_readings)
+        n_rows = insert(INSERT_QUESTION_PREDICTIONS.format(key=selected), "predictions")
+    else:
+        statement = INSERT_PREDICTIONS.format(table=table, key=selected)
+        n_rows = insert(statement, "requests", "readings", "predictions", **read_marks(run))
     check_rows(folder, run, PREDICTIONS, n_rows)
-    note_how_asked(connection, "runs", files, key)
-    require_answers(connection, "predictions", folder, run, key)
-    insert_reports(connection, "run_checks", key, run["checks"])
+    values = _describe_run(folder, run, key)
+    described = ", ".join(f"${name} as {name}" for name in values)
+    insert(INSERT_RUN.format(key=selected, values=described), "requests", **values)
+    require_answers(connection, table, folder, run, key)
+    if part.kind != "anchor_run":
+        insert_reports(connection, "run_checks", key, run["checks"])
+
+
+def _describe_run(folder: Path, run: dict[str, Any], key: dict[str, str]) -> dict[str, object]:
+    """Return the columns of runs that its record gives."""
+    recorded = ("scoring_policies", "n_asked", "n_reused", "n_errors", "duration_s", "max_error_rate")
+    price = dict(zip(("price_input", "price_output", "price_currency"), read_price(run), strict=True))
+    return {
+        **{name: run[name] for name in (*recorded, "served", "n_demonstrations")},
+        **price,
+        "finished_at": parse_time(folder / RUN, run, "finished_at"),
+        "period_start": find_first_day(key["period"]) if "period" in key else None,
+    }
 
 
 def require_answers(
@@ -110,7 +201,7 @@ def require_answers(
     """Check that the response store has every answer that was scored.
 
     Args:
-        table: predictions or question_answers, with the rows of the run in this folder.
+        table: with the answers of the run in this folder.
         key: the columns that identify the run, with their values.
 
     Raises:
@@ -165,104 +256,11 @@ def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         )
 
 
-def read_circumstances(folder: Path, run: dict[str, Any]) -> list[Any]:
-    """Return the last columns of runs: when it finished, its duration, limit, what answered, and prices."""
-    finished_at = parse_time(folder / RUN, run, "finished_at")
-    recorded = [run[name] for name in ("duration_s", "max_error_rate", "served")]
-    # Two columns are filled from the requests (note_how_asked).
-    return [finished_at, *recorded, *read_price(run), None, None, run["n_demonstrations"]]
-
-
-def note_how_asked(
-    connection: duckdb.DuckDBPyConnection, table: str, files: RunFiles, key: Mapping[str, str]
-) -> None:
-    """Fill the prompt style and the sampling parameters of a run, which all of its requests share.
-
-    Args:
-        table: runs or question_runs.
-        files: of the run, with its requests first.
-        key: the columns that identify the run, with their values.
-    """
-    (name, requests), *_ = files.items()
-    where = " and ".join(f"{table}.{column} = ${column}" for column in key)
-    insert_parquet(
-        connection,
-        f"update {table} set prompt_style = asked.prompt_style, sampling = asked.sampling "
-        "from (select min(prompt_style) as prompt_style, min(sampling) as sampling "
-        f"from read_parquet(${name})) as asked where {where}",
-        {name: requests},
-        **key,
-    )
-
-
-def list_run_files(folder: Path, run: dict[str, Any], stages: tuple[Stage, ...]) -> RunFiles:
-    """Return the stages of a run with their files, by name."""
-    return {stage.name: (stage, find_files(folder, run, stage)) for stage in stages}
-
-
 def read_marks(run: dict[str, Any]) -> dict[str, str]:
     """Return the opening and closing mark of the model's reasoning, as parameters of the statements."""
     marks = run.get("reasoning_marks") or ("", "")
     opening, closing = marks if marks[1] else NO_MARKS
     return {"opening": opening, "closing": closing}
-
-
-RUN_STAGES = (QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
-# A repeat that had failed when the answers were read counts as failed until they are read again.
-INSERT_ANSWERS = f"""
-insert into question_answers
-with answers as ({RESPONSES_OF_MODEL})
-
-select
-    $edition_id, $setting, $model_id, p.question_id, p.repeat, p.prompt_key, p.answer, p.rule,
-    p.error, coalesce(p.is_unfinished_reasoning, false),
-    requests.n_demonstrations_dropped, answers.response, {REASONING}
-from read_parquet($question_readings) as p
-left join answers
-    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
-left join read_parquet($question_requests) as requests
-    on p.question_id = requests.question_id and p.repeat = requests.repeat
-order by p.relation, p.question_id, p.repeat
-"""
-INSERT_QUESTION_PREDICTIONS = """
-insert into question_predictions
-select
-    $edition_id, $setting, $model_id, question_id, scoring_policy, prediction,
-    is_correct, n_answers, n_agreeing, error
-from read_parquet($question_predictions)
-order by scoring_policy, relation, question_id
-"""
-
-
-def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Insert one row of question_runs, and what a model answered to the edition's questions in a setting."""
-    key = {
-        "edition_id": folder.parent.parent.name,
-        "setting": folder.parent.name,
-        "model_id": folder.name,
-    }
-    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=key["model_id"])
-    require_model(connection, folder)
-    check_files(folder, run, RUN)
-    files = list_run_files(folder, run, RUN_STAGES)
-    requests, readings, predictions = files.items()
-    n_answers = insert_parquet(
-        connection, INSERT_ANSWERS, dict((requests, readings)), **key, **read_marks(run)
-    )
-    check_rows(folder, run, QUESTION_READINGS, n_answers)
-    n_rows = insert_parquet(connection, INSERT_QUESTION_PREDICTIONS, dict((predictions,)), **key)
-    check_rows(folder, run, QUESTION_PREDICTIONS, n_rows)
-    require_answers(connection, "question_answers", folder, run, key)
-    n_questions, n_repeats = connection.execute(
-        "select count(distinct question_id), max(repeat) + 1 from question_answers "
-        "where edition_id = $edition_id and setting = $setting and model_id = $model_id",
-        key,
-    ).fetchone() or (0, 0)
-    counts = [n_questions, n_repeats, *(run[name] for name in ("n_asked", "n_reused", "n_errors"))]
-    row = [*key.values(), run["scoring_policies"], *counts, *read_circumstances(folder, run)]
-    insert_row(connection, "question_runs", row)
-    note_how_asked(connection, "question_runs", files, key)
-    insert_reports(connection, "question_run_checks", key, run["checks"])
 
 
 def check_points(connection: duckdb.DuckDBPyConnection) -> None:
@@ -279,41 +277,3 @@ def check_points(connection: duckdb.DuckDBPyConnection) -> None:
             "may have 4 RQ that offer the right option, 4 that offer a wrong one, and 8 of any other type, "
             "and as many negated ones. Split the point, or leave questions out"
         )
-
-
-INSERT_ANCHOR_PREDICTIONS = """
-insert into anchor_predictions
-with answers as (
-    select prompt_key, repeat, response
-    from storage.responses
-    where model_id = $model_id
-)
-
-select
-    $edition_id, $period, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key, p.prediction,
-    p.is_correct, answers.response, p.error
-from read_parquet($predictions) as p
-left join answers on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
-order by p.scoring_policy, p.repeat, p.relation, p.sample_id
-"""
-
-
-def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Insert one row of anchor_runs, and the predictions of one model on anchors in one period."""
-    period, model_id = folder.parent.name, folder.name
-    key = {"edition_id": folder.parents[1].name, "period": period, "model_id": model_id}
-    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=model_id)
-    require_model(connection, folder)
-    check_files(folder, run, RUN)
-    counts = [run[name] for name in ("n_samples", "n_asked", "n_errors")]
-    finished_at = parse_time(folder / RUN, run, "finished_at")
-    circumstances = [finished_at, run["max_error_rate"], run["served"], *read_price(run)]
-    # The last two columns are filled from the requests.
-    row = [*key.values(), find_first_day(period), *counts, *circumstances, None, None]
-    insert_row(connection, "anchor_runs", row)
-    files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
-    predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}
-    n_rows = insert_parquet(connection, INSERT_ANCHOR_PREDICTIONS, predictions, **key)
-    check_rows(folder, run, PREDICTIONS, n_rows)
-    note_how_asked(connection, "anchor_runs", files, key)
-    require_answers(connection, "anchor_predictions", folder, run, key)

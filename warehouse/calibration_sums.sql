@@ -17,7 +17,10 @@ with numbered as (
         min(scoring_policy) as scoring_policy,
         row_number() over ()::integer as run
     from predictions
-    where (edition_id, model_id) in (select (edition_id, model_id) from error_counts where is_evaluated)
+    where
+        (edition_id, model_id) in (
+            select (edition_id, model_id) from error_counts where setting is null and is_evaluated
+        )
     group by edition_id, model_id
 ),
 

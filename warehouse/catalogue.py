@@ -20,7 +20,6 @@ SUMS = (
     "pair_scores",
     "token_counts",
     "calibration_sums",
-    "question_error_counts",
     "question_slots",
     "point_clusters",
     "point_scores",

@@ -18,7 +18,7 @@ EXPLANATIONS = {
 def describe_drift(root: Path, edition_id: str) -> list[str]:
     """Return a sentence for each model that was asked anchors in the edition's period and the one before."""
     # The view takes a second, and most warehouses have no anchors.
-    if not read_rows(root, "select 1 from anchor_runs limit 1"):
+    if not read_rows(root, "select 1 from runs where period is not null limit 1"):
         return []
     rows = read_rows(
         root,

@@ -1,41 +1,49 @@
--- Grain: one row per edition and model with a finished evaluation.
--- The samples whose prompt failed, and whether so few failed that the model counts as evaluated. The tables
--- pair_scores and calibration_sums have rows of evaluated models only. It is a table because both read it.
--- n_samples: the asked samples (every policy has one row for each). error_rate: n_errors / n_samples.
+-- Grain: one row per edition, setting (null: its samples) and model with a finished evaluation.
+-- The samples or questions without a response (of any repeat that votes), and whether so few failed that the model
+-- counts as evaluated. The tables of scores have rows of evaluated models only. It is a table because they read it.
+-- n_items: the asked samples, each repeat for itself, or questions. error_rate: n_errors / n_items.
 -- is_evaluated: error_rate is at most max_error_rate, the limit in the record of the run.
--- commonest_error: the error of most of the failed samples.
+-- commonest_error: the error of most of those that failed.
 create table error_counts as
-with counted as (
-    select
-        edition_id,
-        model_id,
-        count(*) // count(distinct scoring_policy) as n_samples,
-        count(error) // count(distinct scoring_policy) as n_errors
-    from predictions
-    group by edition_id, model_id
+with predicted as (
+    select edition_id, null::varchar as setting, model_id, scoring_policy, error from predictions
+    union all
+    select edition_id, setting, model_id, scoring_policy, error from question_predictions
 ),
 
-commonest as (
+grouped as (
+    select edition_id, setting, model_id, scoring_policy, error, count(*) as n
+    from predicted
+    group by all
+),
+
+counted as (
     select
         edition_id,
+        setting,
         model_id,
-        error as commonest_error
-    from predictions
-    where error is not null
-    group by edition_id, model_id, error
-    qualify row_number() over (partition by edition_id, model_id order by count(*) desc, error) = 1
+        (sum(n) // count(distinct scoring_policy))::bigint as n_items,
+        (coalesce(sum(n) filter (error is not null), 0) // count(distinct scoring_policy))::bigint as n_errors,
+        first(error order by n desc, error) filter (error is not null) as commonest_error
+    from grouped
+    group by edition_id, setting, model_id
 )
 
 select
-    runs.edition_id,
-    runs.model_id,
-    counted.n_samples,
+    counted.edition_id,
+    counted.setting,
+    counted.model_id,
+    counted.n_items,
     counted.n_errors,
-    counted.n_errors / counted.n_samples as error_rate,
+    counted.n_errors / counted.n_items as error_rate,
     runs.max_error_rate,
-    counted.n_errors <= runs.max_error_rate * counted.n_samples as is_evaluated,
-    commonest.commonest_error
-from runs
-inner join counted using (edition_id, model_id)
-left join commonest using (edition_id, model_id)
-order by runs.edition_id, runs.model_id
+    counted.n_errors <= runs.max_error_rate * counted.n_items as is_evaluated,
+    counted.commonest_error
+from counted
+inner join runs
+    on
+        counted.edition_id = runs.edition_id
+        and counted.setting is not distinct from runs.setting
+        and counted.model_id = runs.model_id
+where runs.period is null
+order by counted.edition_id, counted.setting nulls first, counted.model_id

@@ -26,7 +26,6 @@ OF_RUN = (
     "pair_scores",
     "token_counts",
     "calibration_sums",
-    "question_error_counts",
     "point_scores",
 )
 Run = tuple[str, str]
@@ -39,13 +38,11 @@ SHADOWED_FOR_RUNS = {
     **dict.fromkeys(
         (
             "runs",
-            "question_runs",
             "predictions",
             "question_predictions",
             "question_answers",
             "anchor_predictions",
             "error_counts",
-            "question_error_counts",
         ),
         RUN_COLUMNS,
     ),
@@ -189,13 +186,8 @@ TABLES = {
     "grades": ("human_grades",),
     "model": ("models", "storage.responses"),
     "run": ("runs", "predictions", "storage.run_checks"),
-    "question_run": (
-        "question_runs",
-        "question_answers",
-        "question_predictions",
-        "storage.question_run_checks",
-    ),
-    "anchor_run": ("anchor_runs", "anchor_predictions"),
+    "question_run": ("runs", "question_answers", "question_predictions", "storage.run_checks"),
+    "anchor_run": ("runs", "anchor_predictions"),
     "failure": ("failures",),
     "checks": ("storage.edition_checks",),
 }
@@ -321,9 +313,11 @@ class Increment:
 
     def _delete(self, loaded: LoadedPart) -> None:
         key = json.loads(loaded.key)
-        where = " and ".join(f"{column} is not distinct from ${column}" for column in key) or "true"
         for table in TABLES[loaded.kind]:
-            self._connection.execute(f"delete from {table} where {where}", key)
+            columns = [column for column, *_ in self._connection.execute(f"describe {table}").fetchall()]
+            own = {column: value for column, value in key.items() if column in columns}
+            where = " and ".join(f"{column} is not distinct from ${column}" for column in own) or "true"
+            self._connection.execute(f"delete from {table} where {where}", own)
 
     def _refresh(self) -> None:
         """Compute the sums over everything that was deleted or loaded."""

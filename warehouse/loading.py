@@ -21,9 +21,8 @@ from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from warehouse.answer_loading import (
+    RUNS,
     check_points,
-    load_anchor_run,
-    load_question_run,
     load_run,
     warn_of_lost_replies,
 )
@@ -139,9 +138,7 @@ def _load_part_of_edition(
         "writer_tokens": partial(load_writer_tokens, connection, root, edition_id),
         "freshness_limit": partial(load_freshness_limit, connection, root, edition_id),
         "grades": partial(load_grades, connection, part.path, edition_id),
-        "run": partial(load_run, connection, part.path),
-        "question_run": partial(load_question_run, connection, part.path),
-        "anchor_run": partial(load_anchor_run, connection, part.path),
+        **dict.fromkeys(RUNS, partial(load_run, connection, part)),
         "failure": partial(load_failure, connection, part.path, edition_id),
     }
     loads[part.kind]()

@@ -68,7 +68,7 @@ bit_sets as (
         )::usmallint as likelier
     from predictions
     inner join placed using (edition_id, sample_id)
-    semi join (select edition_id, model_id from error_counts where is_evaluated) as evaluated
+    semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     group by
         predictions.edition_id,

@@ -119,9 +119,8 @@ def _list_runs(root: Path, edition: Part, fingerprint: str) -> Iterator[Part]:
     of_samples = find_filled(root / EVALUATIONS_FOLDER / edition_id)
     of_questions = [path for setting in settings for path in find_filled(setting)]
     for path in (*of_samples, *of_questions):
-        kind, key = "run", {**edition.key, "model_id": path.name}
-        if path.parent in settings:
-            kind, key = "question_run", {**key, "setting": path.parent.name}
+        kind, setting = ("question_run", path.parent.name) if path.parent in settings else ("run", None)
+        key = {**edition.key, "setting": setting, "period": None, "model_id": path.name}
         stamps = [fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
         yield Part(kind, path, key, _hash(stamps))
 
@@ -129,7 +128,7 @@ def _list_runs(root: Path, edition: Part, fingerprint: str) -> Iterator[Part]:
 def _list_anchor_runs(root: Path, edition: Part) -> Iterator[Part]:
     for period in sorted((root / ANCHOR_EVALUATIONS_FOLDER / str(edition.key["edition_id"])).glob("*")):
         for path in find_filled(period):
-            key = {**edition.key, "period": period.name, "model_id": path.name}
+            key = {**edition.key, "setting": None, "period": period.name, "model_id": path.name}
             stamps = [edition.fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
             yield Part("anchor_run", path, key, _hash(stamps))
 

@@ -4,7 +4,7 @@
 -- unanswered ⊇ unfinished: the thought of one of its repeats did not end.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct.
 -- run: a number per edition, setting, model and scoring policy. The clusters are those of point_clusters.
--- Evaluations with too many failed questions (question_error_counts) have no rows.
+-- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
 with unfinished as (
     select distinct edition_id, setting, model_id, question_id, true as is_unfinished
@@ -28,7 +28,7 @@ bit_sets as (
     from question_predictions as predictions
     inner join question_slots as slots using (edition_id, question_id)
     left join unfinished using (edition_id, setting, model_id, question_id)
-    semi join (from question_error_counts where is_evaluated) as evaluated
+    semi join (from error_counts where is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id
         and predictions.setting = evaluated.setting
         and predictions.model_id = evaluated.model_id

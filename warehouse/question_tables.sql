@@ -20,30 +20,6 @@ create table questions (
     source varchar
 );
 
--- One row per evaluation of an edition's questions by a model in a setting; the columns are those of runs.
--- n_repeats: how often each question was asked.
-create table question_runs (
-    edition_id varchar not null,
-    setting varchar not null,
-    model_id varchar not null,
-    scoring_policies varchar[],
-    n_questions bigint,
-    n_repeats smallint,
-    n_asked bigint,
-    n_reused bigint,
-    n_errors bigint,
-    finished_at timestamp,
-    duration_s double,
-    max_error_rate double not null,
-    served varchar[],
-    price_input double,
-    price_output double,
-    price_currency varchar,
-    prompt_style varchar,
-    sampling json,
-    n_demonstrations tinyint
-);
-
 -- What every repeat of a question answered: the answer that was read, the rule that found it, and the response.
 -- error: why the prompt has no response. reasoning: as in predictions.
 create table question_answers (

@@ -52,7 +52,7 @@ bit_sets as (
     inner join placed
         on answered.edition_id = placed.edition_id and answered.sample_id = placed.sample_id
     semi join (
-        select edition_id, period, model_id from anchor_runs where n_errors <= max_error_rate * n_samples
+        select edition_id, period, model_id from runs where n_errors <= max_error_rate * n_items * n_repeats
     ) as evaluated
         on answered.edition_id = evaluated.edition_id
         and answered.period = evaluated.period

@@ -50,9 +50,9 @@ create table storage.responses (
     served varchar
 );
 
--- What the validation of stages found, with one row per expectation; the view checks puts the three tables together.
--- The first has the stages of editions and what is measured on them, the second those of evaluations of the samples, the
--- third those of questions. checked_at is UTC.
+-- What the validation of stages found, with one row per expectation; the view checks puts the tables together.
+-- The first has the stages of editions and what is measured on them, the second those of evaluations, except of
+-- anchors. checked_at is UTC.
 create table storage.edition_checks (
     edition_id varchar not null,
     model_id varchar,
@@ -68,8 +68,6 @@ create table storage.edition_checks (
 );
 
 create table storage.run_checks as from storage.edition_checks;
-
-create table storage.question_run_checks as from storage.edition_checks;
 
 -- The least share of new texts that an edition must have by each method (min_new_texts), of the configuration that
 -- published it last. checked_at: when it was first published with this share, in UTC.

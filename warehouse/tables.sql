@@ -173,14 +173,21 @@ create table predictions (
     logprob_false double
 );
 
--- One row per evaluation of an edition by a model. finished_at is UTC. max_error_rate: the share of failed
--- samples above which the model counts as not evaluated (error_counts.sql). served: everything that gave answers
--- to it, as the endpoint or the engine describes itself; empty for answers that were stored without it.
+-- One row per evaluation of an edition by a model. setting: how the questions were asked; null for an evaluation of
+-- the samples. period: of the schedule in which anchors were asked, with its first day in period_start; null for other
+-- evaluations. n_items: the samples or questions, each of which is asked n_repeats times. finished_at is UTC.
+-- max_error_rate: the share of failed items above which the model counts as not evaluated (error_counts.sql). served:
+-- everything that gave answers to it, as the endpoint or the engine describes itself; empty for answers that were
+-- stored without it.
 create table runs (
     edition_id varchar not null,
+    setting varchar,
+    period varchar,
     model_id varchar not null,
+    period_start date,
     scoring_policies varchar[],
-    n_samples bigint,
+    n_items bigint,
+    n_repeats smallint,
     n_asked bigint,
     n_reused bigint,
     n_errors bigint,
@@ -196,40 +203,13 @@ create table runs (
     n_demonstrations tinyint
 );
 
--- One row per evaluation of an edition of anchors by a model in a period of a schedule, with the columns of runs.
-create table anchor_runs (
-    edition_id varchar not null,
-    period varchar not null,
-    model_id varchar not null,
-    period_start date,
-    n_samples bigint,
-    n_asked bigint,
-    n_errors bigint,
-    finished_at timestamp,
-    max_error_rate double not null,
-    served varchar[],
-    price_input double,
-    price_output double,
-    price_currency varchar,
-    prompt_style varchar,
-    sampling json
-);
-
--- The answers to anchors, with the columns of predictions. They are not among the predictions, so that no score of an
--- edition contains them.
-create table anchor_predictions (
-    edition_id varchar not null,
-    period varchar not null,
-    model_id varchar not null,
-    sample_id varchar not null,
-    repeat smallint not null,
-    scoring_policy varchar not null,
-    prompt_key varchar not null,
-    prediction boolean,
-    is_correct boolean,
-    response varchar,
-    error varchar
-);
+-- The answers to anchors, with the columns of predictions and the period. They are not among the predictions, so that
+-- no score of an edition contains them.
+create table anchor_predictions as
+select
+    null::varchar as period,
+    *
+from predictions;
 
 -- One row per edition, setting and name of a model whose last evaluation ended with an error. failed_at is UTC.
 -- setting: how the questions were asked; null for an evaluation of the samples. model_id is null if the model

@@ -21,19 +21,19 @@ SCORE_MOVED = "pretexeval.score.moved"
 PREVIOUS_EDITIONS = r"""
 with this as (select * from editions where edition_id = '{edition_id}')
 
-select runs.model_id, editions.edition_id
-from runs
-inner join error_counts using (edition_id, model_id)
+select error_counts.model_id, editions.edition_id
+from error_counts
 inner join editions using (edition_id)
 inner join this
     on editions.kb = this.kb and editions.pool = this.pool and editions.negatives = this.negatives
 where
-    error_counts.is_evaluated
+    error_counts.setting is null
+    and error_counts.is_evaluated
     and regexp_full_match(this.label, '\d{{4}}-(W?\d\d|\d\d-\d\d)')
     and regexp_replace(editions.label, '\d', '0', 'g') = regexp_replace(this.label, '\d', '0', 'g')
     and editions.label < this.label
 qualify 1 = row_number() over (
-    partition by runs.model_id
+    partition by error_counts.model_id
     order by editions.label desc, editions.edition_id desc
 )
 """

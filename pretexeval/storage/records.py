@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 CHECKSUM = "checksum"
 DAMAGED_SUFFIX = ".damaged"
-VERSION = 2
+VERSION = 3
 """Count it up when files of an edition or an evaluation get other columns, or a record other keys."""
 
 

@@ -34,7 +34,7 @@ graded as (
         avg(predictions.is_correct::integer) as average_accuracy
     from worded
     inner join predictions using (edition_id, sample_id)
-    semi join (select edition_id, model_id from error_counts where is_evaluated) as evaluated
+    semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     where predictions.is_correct is not null
     group by all

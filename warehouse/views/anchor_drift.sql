@@ -2,7 +2,7 @@
 -- How the answers of a model to the same prompts changed from one period to a later one. period is the earlier one;
 -- difference = its average accuracy − the later one's, likewise mastery_difference, so that a fall is positive. They
 -- are paired by pair (compare_scores.sql). Periods are in the order of their first
--- days (period_start of anchor_runs), then of their names.
+-- days (period_start of runs), then of their names.
 -- change_rate: of the n_answers samples that have a response in both periods, the share whose answer (true, false,
 -- none) changed, with its 95 % interval (the pair is the cluster). changed_pair_rate: the share of the pairs with
 -- such a sample.
@@ -26,12 +26,12 @@ asked as (
         method,
         scoring_policy,
         repeat,
-        coalesce(anchor_runs.period_start, date 'infinity') as period_start,
+        coalesce(runs.period_start, date 'infinity') as period_start,
         period,
         run,
-        coalesce((anchor_runs.sampling ->> '$.temperature')::double = 0, false) as is_greedy
+        coalesce((runs.sampling ->> '$.temperature')::double = 0, false) as is_greedy
     from (select distinct edition_id, model_id, method, scoring_policy, repeat, period, run from scored)
-    inner join anchor_runs using (edition_id, period, model_id)
+    inner join runs using (edition_id, period, model_id)
 ),
 
 ordered as (

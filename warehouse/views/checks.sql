@@ -9,8 +9,6 @@ with reports as (
     union all by name
     from storage.run_checks
     union all by name
-    from storage.question_run_checks
-    union all by name
     select
         edition_id,
         'freshness' as stage,

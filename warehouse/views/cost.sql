@@ -10,18 +10,7 @@
 -- filled when the edition is published with its own configuration.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
-with runs_of_all_settings as (
-    select edition_id, model_id, null::varchar as period, finished_at, price_input, price_output, price_currency
-    from runs
-    union all
-    select edition_id, model_id, null as period, finished_at, price_input, price_output, price_currency
-    from question_runs
-    union all
-    select edition_id, model_id, period, finished_at, price_input, price_output, price_currency
-    from anchor_runs
-),
-
-prices as (
+with prices as (
     select
         edition_id,
         model_id,
@@ -29,7 +18,7 @@ prices as (
         price_input,
         price_output,
         price_currency
-    from runs_of_all_settings
+    from runs
     where price_input is not null
     qualify
         row_number() over (

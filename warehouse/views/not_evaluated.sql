@@ -1,27 +1,23 @@
 -- Grain: one row per edition, setting (null: its samples) and model whose evaluation failed.
 -- These models have no rows in the views of scores of samples, or of questions in the setting. Either more
--- prompts failed than max_error_rate allows (error_counts.sql, question_error_counts.sql), or the evaluation
+-- prompts failed than max_error_rate allows (error_counts.sql), or the evaluation
 -- ended with an error before its answers could be scored (failures).
 -- reason: what failed, in the words of the endpoint or engine, and what to change.
--- n_samples, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
+-- n_items, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
 -- evaluation ended before all prompts were asked. model_id is null if the model could not be identified.
 create or replace view not_evaluated as
 with finished as (
     select
         error_counts.*,
-        null::varchar as setting,
-        'samples' as asked,
+        if(error_counts.setting is null, 'samples', 'questions') as asked,
         runs.finished_at
     from error_counts
-    inner join runs using (edition_id, model_id)
-    union all by name
-    select
-        question_error_counts.* exclude (n_questions),
-        question_error_counts.n_questions as n_samples,
-        'questions' as asked,
-        question_runs.finished_at
-    from question_error_counts
-    inner join question_runs using (edition_id, setting, model_id)
+    inner join runs
+        on
+            error_counts.edition_id = runs.edition_id
+            and error_counts.setting is not distinct from runs.setting
+            and error_counts.model_id = runs.model_id
+    where runs.period is null
 ),
 
 evaluated as (
@@ -37,13 +33,13 @@ too_many as (
         finished.setting,
         finished.model_id,
         models.name as model,
-        finished.n_samples,
+        finished.n_items,
         finished.n_errors,
         finished.error_rate,
         format(
             '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
             finished.n_errors,
-            finished.n_samples,
+            finished.n_items,
             finished.asked,
             100 * finished.error_rate,
             finished.max_error_rate,
@@ -73,7 +69,7 @@ select
     coalesce(failed.setting, too_many.setting) as setting,
     coalesce(failed.model, too_many.model) as model,
     coalesce(failed.model_id, too_many.model_id) as model_id,
-    too_many.n_samples,
+    too_many.n_items,
     too_many.n_errors,
     too_many.error_rate,
     coalesce(failed.reason, too_many.reason) as reason,

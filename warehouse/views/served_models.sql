@@ -4,9 +4,9 @@
 -- stored before this was recorded, or were read from a file.
 create or replace view served_models as
 with answered as (
-    select edition_id, model_id, unnest(served) as served from runs
-    union
-    select edition_id, model_id, unnest(served) as served from question_runs
+    select distinct edition_id, model_id, unnest(served) as served
+    from runs
+    where period is null
 )
 
 select
