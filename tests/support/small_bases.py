@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.recipes import RECIPES, find_recipe
-from tasks.edition.stage_files import StageFiles
+from tasks.edition.stage_files import StageFiles, provide_files
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 MEDLAMA = Path(FOLDER) / "medlama.parquet"
@@ -135,6 +136,16 @@ def write_files(edition: Edition) -> dict[str, FileRef]:
         for name, frame in build_frames(edition, piece).items()
         if (path := f"{edition.folder}/{name}/{piece}.parquet")
     }
+
+
+def build_edition(edition: Edition) -> list[StageFiles]:
+    """Build and complete an edition that asks no language model, and return its stages."""
+    built: list[StageFiles] = []
+    for stage in edition.stages:
+        built.append(provide_files(edition, stage.name, *built))
+    refs = [ref for stage in built for ref in stage.files.values()]
+    complete_edition(edition, refs, list_left_out(edition, partial(built[0].read, edition.root)))
+    return built
 
 
 def read_rows_of(stage: StageFiles, root: Path) -> pl.DataFrame:

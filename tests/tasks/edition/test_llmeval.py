@@ -65,4 +65,6 @@ def test_demonstrations_are_drawn_from_pairs_with_samples_of_one_label() -> None
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     shown = SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples))
     assert shown.select("form", "answer").rows() == [(None, "F")] * 2
+    shuffled = samples.sample(fraction=1, shuffle=True, seed=1)
+    assert shown.equals(SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(shuffled)))
     assert SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples.clear())).is_empty()

@@ -1,7 +1,6 @@
 """Long relations are several files, which together are the same rows as one."""
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -10,17 +9,14 @@ import pytest
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.storage.records import read_manifest
-from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing import pieces
 from tasks.edition import stage_files
-from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.preview import preview_pieces, require_buildable
-from tasks.edition.stage_files import StageFiles, check_files, provide_files
+from tasks.edition.stage_files import check_files
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
 from tests.support.command import read_stamps
-from tests.support.small_bases import make_base, make_edition, make_facts, read_rows_of
+from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, read_rows_of
 from warehouse.loading import load_warehouse
 
 TAILS_OF_ALL = [f"tail {i}" for i in range(9)]
@@ -35,24 +31,13 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage_files, "MAX_ROWS", 60)
 
 
-def build(edition: Edition) -> list[StageFiles]:
-    triplets = provide_files(edition, TRIPLETS.name)
-    variants = provide_files(edition, VARIANTS.name, triplets)
-    statements = provide_files(edition, STATEMENTS.name, triplets, variants)
-    samples = provide_files(edition, SAMPLES.name, triplets, statements)
-    built = [triplets, variants, statements, samples]
-    refs = [ref for stage in built for ref in stage.files.values()]
-    complete_edition(edition, refs, list_left_out(edition, partial(triplets.read, edition.root)))
-    return built
-
-
 @pytest.mark.usefixtures("cut")
 def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edition = make_edition(tmp_path / "cut", BASE)
-    parts = build(edition)
+    parts = build_edition(edition)
     assert [list(stage.files) for stage in parts] == [FILES] * 4
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 100)
-    whole = build(make_edition(tmp_path / "whole", BASE))
+    whole = build_edition(make_edition(tmp_path / "whole", BASE))
     assert [list(stage.files) for stage in whole] == [["long", "short"]] * 4
     for one, other in zip(parts, whole, strict=True):
         frames = read_rows_of(one, tmp_path / "cut"), read_rows_of(other, tmp_path / "whole")
@@ -62,7 +47,7 @@ def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: p
 @pytest.mark.usefixtures("cut")
 def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    built = build(edition)
+    built = build_edition(edition)
     for stage in built:
         report = check_files(edition, stage)
         assert report["n_rows"] == read_rows_of(stage, tmp_path).height
@@ -102,13 +87,13 @@ def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
         ("short", 2),
     ]
     samples = pl.concat(each.samples for each in previewed)
-    assert samples.equals(read_rows_of(build(edition)[-1], tmp_path))
+    assert samples.equals(read_rows_of(build_edition(edition)[-1], tmp_path))
 
 
 @pytest.mark.usefixtures("cut")
 def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    samples = read_rows_of(build(edition)[-1], tmp_path)
+    samples = read_rows_of(build_edition(edition)[-1], tmp_path)
     with duckdb.connect() as connection:
         assert load_warehouse(connection, tmp_path) == []
         counted = connection.sql("select relation, count(*) from samples group by relation order by relation")
@@ -129,11 +114,11 @@ def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) ->
 @pytest.mark.usefixtures("cut")
 def test_a_lost_piece_is_built_again_with_the_same_bytes(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    before = build(edition)
+    before = build_edition(edition)
     lost = tmp_path / before[-1].files["long.0003"].path
     lost.unlink()
     kept = read_stamps(tmp_path, "editions/*/*/*")
-    assert build(edition) == before
+    assert build_edition(edition) == before
     assert kept.items() < read_stamps(tmp_path, "editions/*/*/*").items()
 
 
@@ -142,7 +127,8 @@ def test_series_take_turns(tmp_path: Path) -> None:
     base = make_base(r={f"h{i}": [f"t{(i + k) % 30}" for k in range(4)] for i in range(30)})
     weeks = [make_edition(tmp_path / str(n), base, series=3, number=n) for n in range(4)]
     positives = [
-        read_rows_of(build(week)[0], week.root).filter(split="test", is_positive=True) for week in weeks
+        read_rows_of(build_edition(week)[0], week.root).filter(split="test", is_positive=True)
+        for week in weeks
     ]
     pairs = pl.concat(frame.select("head", "tail") for frame in positives)
     assert pairs.n_unique() > 0.8 * pairs.height

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import read_record
 from pretexeval.storage.store import Store
 from tasks.asking.prompts import render_answer
-from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.import_run import ImportedRun, import_responses, match_rows
 from tasks.evaluation.items import select_items
@@ -30,6 +27,7 @@ from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import read_run
 from tasks.evaluation.scoring import score_again
 from tests.support.command import write_base
+from tests.support.small_bases import build_edition
 from warehouse.loading import load_warehouse
 
 RELATION = "therapeutic_drugs"
@@ -54,12 +52,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, str]:
         }
     )
     edition = plan_edition(config)
-    stages: list[StageFiles] = []
-    for stage in edition.stages:
-        stages.append(provide_files(edition, stage.name, *stages))
-    files = [ref for stage in stages for ref in stage.files.values()]
-    left_out = list_left_out(edition, partial(stages[0].read, edition.root))
-    return config, complete_edition(edition, files, left_out)
+    build_edition(edition)
+    return config, edition.edition_id
 
 
 @pytest.fixture

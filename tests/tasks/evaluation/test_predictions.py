@@ -150,8 +150,8 @@ def grade(
     [
         (["A", "B", "B"], ("B", True, 3, 2, None)),
         (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
-        ([None, "!", "B", "!"], ("B", True, 1, 1, None)),
-        ([None, "!"], (None, False, 0, 0, None)),
+        (["!", None, "B", "!"], ("B", True, 1, 1, None)),
+        (["!", None], (None, False, 0, 0, None)),
         (["!", "!"], (None, None, 0, 0, FAILED)),
     ],
     ids=["majority", "earliest in a tie", "failed repeats have no vote", "no answer", "all failed"],

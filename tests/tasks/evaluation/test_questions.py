@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_file
@@ -17,9 +17,7 @@ from schemas.columns import Stage
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, READINGS
 from tasks.asking.prompts import AskedQuestion, render_answer
-from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.chains import (
     ask_chains,
     extract_chain,
@@ -28,11 +26,11 @@ from tasks.evaluation.chains import (
     read_chains,
 )
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
-from tasks.evaluation.missing_answers import AskingReport, ask_missing
-from tasks.evaluation.request_files import write_requests
-from tasks.evaluation.run_record import complete_run, is_complete
-from tasks.evaluation.scoring import score_evaluation
+from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.run_record import is_complete
 from tests.support.command import write_base
+from tests.support.evaluations import ask_model, finish, ignore
+from tests.support.small_bases import build_edition
 
 RELATION = "therapeutic_drugs"
 
@@ -72,26 +70,18 @@ def configure(tmp_path: Path, setting: str, **chain: object) -> Config:
     )
 
 
-def build(config: Config) -> str:
+def plan(config: Config, setting: Setting) -> Evaluation:
     edition = plan_edition(config)
-    built: list[StageFiles] = []
-    for stage in edition.stages:
-        built.append(provide_files(edition, stage.name, *built))
-    files = [ref for stage in built for ref in stage.files.values()]
-    return complete_edition(edition, files, list_left_out(edition, partial(built[0].read, edition.root)))
-
-
-def plan(config: Config, setting: str) -> Evaluation:
-    return plan_evaluation(config, build(config), "m", setting)  # type: ignore[arg-type]
+    build_edition(edition)
+    return plan_evaluation(config, edition.edition_id, "m", setting)
 
 
 def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
     if evaluation.subject.asks_for_chains:
         requests = list_chain_requests(evaluation)
-        ask_chains(evaluation, requests, Store(evaluation.storage), lambda _: None, engine.load)
-    written = write_requests(evaluation)
-    report = ask_missing(evaluation, written, Store(evaluation.storage), lambda _: None, engine.load)
-    complete_run(evaluation, written, score_evaluation(evaluation, written), report, 1.0)
+        ask_chains(evaluation, requests, Store(evaluation.storage), ignore, engine.load)
+    report = ask_model(evaluation, engine.load)
+    finish(evaluation, report)
     return report
 
 
@@ -125,25 +115,19 @@ def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) 
     engine = Scripted(know)
     report = evaluate(evaluation, engine)
     predictions = read(evaluation, PREDICTIONS)
-    questions = read_questions(evaluation).filter(split="test")
+    rows = read_questions(evaluation)
+    questions, held_out = rows.filter(split="test"), set(rows.filter(split="demonstration")["head"])
     assert predictions["is_correct"].all()
     assert set(predictions["item_id"]) == set(questions["question_id"])
     assert set(questions["type"]) == {"MCQ", "RQ", "MAQ", "TFQ"}
     assert report.n_samples == questions.height
     assert len(engine.asked) == len({prompt for prompt, _ in engine.asked})
-    assert is_complete(evaluation)
-
-
-def test_demonstrations_precede_the_question_and_are_held_out(tmp_path: Path) -> None:
-    evaluation = plan(configure(tmp_path, "answer_only"), "answer_only")
-    requests = write_requests(evaluation)
-    questions = read_questions(evaluation)
-    held_out = set(questions.filter(split="demonstration")["head"])
-    (prompts,) = (requests.read_prompts(ref) for ref in requests.files)
-    for prompt in prompts.values():
-        *shots, _ = prompt.text.split("\n\n")
+    for prompt, _ in engine.asked:
+        *shots, _ = prompt.split("\n\n")
         assert 1 <= len(shots) <= 5
         assert all(any(head in shot for head in held_out) for shot in shots)
+    assert is_complete(evaluation)
+    assert not is_complete(plan_evaluation(config, evaluation.edition_id, "m", "chain_of_thought"))
 
 
 def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path) -> None:
@@ -211,16 +195,6 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
     with_shots = [prompt for prompt, _ in engine.asked if "\n\n" in prompt]
     assert with_shots
     assert all("Drugs differ. Some fit. Therefore, the answer is:" in prompt for prompt in with_shots)
-
-
-def test_settings_do_not_share_files_and_failures_count_apart(tmp_path: Path) -> None:
-    config = configure(tmp_path, "answer_only")
-    other = config.model_copy(
-        update={"questions": config.questions.model_copy(update={"settings": ("chain_of_thought",)})}
-    )
-    one, two = plan(config, "answer_only"), plan(other, "chain_of_thought")
-    assert one.edition_id == two.edition_id
-    assert one.folder != two.folder
 
 
 def test_chain_of_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
