@@ -4,8 +4,8 @@
 -- measure: average_accuracy, over the samples that are graded on both sides; joint_accuracy, over the triplets
 -- that are complete on both sides; mastery, over the pairs that are complete on both sides. n_observations counts
 -- these samples, triplets or pairs, n_pairs the pairs that they belong to, and n_matched all rows of `matches`.
--- Joint accuracy and mastery have no row under `excluded` where more than a fifth of their units are not complete
--- (measure_scores). No measure has a row without an observation.
+-- has_score: false for joint accuracy and mastery under `excluded` where more than a fifth of their units are not
+-- complete (measure_scores). No measure has a row without an observation.
 -- score, other_score: with 95 % intervals of their own. difference = score − other_score, with the interval of a
 -- paired difference (estimate_shares); detectable_difference: the smallest true difference that would be found
 -- with a power of 80 % (macros.sql). n_gained: the observations that are right only in the first score; n_lost:
@@ -201,7 +201,14 @@ select
     summed.no_answer_rate,
     summed.error_rate,
     summed.other_no_answer_rate,
-    summed.other_error_rate
+    summed.other_error_rate,
+    run,
+    case
+        when summed.scoring_policy <> 'excluded' then true
+        when measure = 'mastery' then n_complete_pairs >= 0.8 * n_matched
+        when measure = 'joint_accuracy' then n_triplets >= 0.8 * 2 * n_matched
+        else true
+    end as has_score
 from summed
 inner join counted using (run, other_run, part)
 inner join estimates as differences using (run, other_run, part, measure)
@@ -211,10 +218,4 @@ where
     differences.value = 'difference'
     and scores.value = 'score'
     and other_scores.value = 'other score'
-    and case
-        when summed.scoring_policy <> 'excluded' then true
-        when measure = 'mastery' then n_complete_pairs >= 0.8 * n_matched
-        when measure = 'joint_accuracy' then n_triplets >= 0.8 * 2 * n_matched
-        else true
-    end
 order by edition_id, other_edition_id, model_id, other_model_id, method, scoring_policy, repeat, part, measure;

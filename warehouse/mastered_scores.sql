@@ -9,7 +9,7 @@ with scores as (
         facet_sets.facet_set,
         facet_sets.is_negated_included,
         needed_bits,
-        32 * run + 2 * facet_set + is_negated_included::integer as key
+        struct_pack(run, facet_set, is_negated_included) as key
     from point_scores
     inner join facet_sets using (edition_id)
 ),
@@ -69,4 +69,4 @@ select
     summed.n_errors / nullif(summed.n_asked, 0) as error_rate
 from summed
 left join estimates using (key)
-order by summed.key
+order by edition_id, setting, model_id, scoring_policy, facet_set, is_negated_included

@@ -3,7 +3,7 @@
 -- a sum. asked ⊇ failed: no repeat has a response. asked ⊇ unanswered: no repeat has an answer, under any policy.
 -- unanswered ⊇ unfinished: the thought of one of its repeats did not end.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct.
--- run: a number per edition, setting, model and scoring policy. The clusters are those of point_clusters.
+-- run: a hash of edition, setting, model and scoring policy. The clusters are those of point_clusters.
 -- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
 with unfinished as (
@@ -41,9 +41,7 @@ bit_sets as (
 )
 
 select
-    dense_rank() over (
-        order by bit_sets.edition_id, bit_sets.setting, bit_sets.model_id, bit_sets.scoring_policy
-    )::integer as run,
+    hash(bit_sets.edition_id, bit_sets.setting, bit_sets.model_id, bit_sets.scoring_policy) as run,
     bit_sets.edition_id,
     bit_sets.setting,
     bit_sets.model_id,

@@ -15,8 +15,19 @@
 -- noise is taken to change a tenth of the pairs (exact binomial test). Otherwise null.
 -- change_p: score_p, or twice the smaller of both p-values (Bonferroni). has_changed: change_p < 0.05.
 create or replace view anchor_drift as
-with scored as materialized (
-    from score_anchors()
+with anchors as (
+    from anchor_predictions
+    semi join (from runs where n_errors <= max_error_rate * n_items * n_repeats) as evaluated
+        on anchor_predictions.edition_id = evaluated.edition_id
+        and anchor_predictions.period = evaluated.period
+        and anchor_predictions.model_id = evaluated.model_id
+),
+
+-- There are no shortcuts, because anchors are compared only with themselves.
+scored as materialized (
+    select *, null::varchar as shortcut, null::double as shortcut_mastery
+    from score_pairs('anchors')
+    inner join pair_clusters using (edition_id, pair_id)
 ),
 
 asked as (

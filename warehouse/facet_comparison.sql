@@ -1,7 +1,9 @@
--- Grain: one row per two runs (match_points) and facet, over all questions of the facet.
--- The view facet_comparison reads this table. The score of each run is over the questions that are graded for both
--- of them; its interval has the clustering of all questions of that run (facet_scores).
-create table facet_differences as
+-- Grain: one row per edition, two evaluations of questions, scoring policy and facet.
+-- How far two models in one setting, or two settings of one model, differ on the questions of a facet, negated or
+-- not; each two are compared once (match_points). difference = the accuracy of the first − the other's, over the
+-- n_questions that are graded for both. The accuracy of RQ is the debiased one (facet_accuracy). The interval of
+-- each accuracy has the clustering of all questions of that evaluation.
+create table facet_comparison as
 with matches as materialized (
     from match_points()
 ),
@@ -79,11 +81,11 @@ sized as (
         effective_n(one.score, own.inflation, own.n_rare) as n_one,
         effective_n(other.score, others.inflation, others.n_rare) as n_other
     from counted
-    inner join scores as one on one.key = 12 * (2 * counted.match_number) + 3 * position + 2
-    inner join scores as other on other.key = 12 * (2 * counted.match_number + 1) + 3 * position + 2
-    inner join facet_scores as own
+    inner join scores as one on one.key = struct_pack(key := 2 * match_number, position, part := 2)
+    inner join scores as other on other.key = struct_pack(key := 2 * match_number + 1, position, part := 2)
+    inner join facet_accuracy as own
         on counted.run = own.run and counted.facet = own.facet and own.is_negated is null
-    inner join facet_scores as others
+    inner join facet_accuracy as others
         on counted.other_run = others.run and counted.facet = others.facet and others.is_negated is null
 )
 
@@ -119,5 +121,5 @@ select
     sized.error_rate,
     sized.other_error_rate
 from sized
-left join differences on differences.key = 12 * sized.match_number + 3 * sized.position + 2
+left join differences on differences.key = struct_pack(key := sized.match_number, sized.position, part := 2)
 order by sized.match_number, sized.position

@@ -1,14 +1,18 @@
--- Grain: one row per two runs (match_points), step of the paper's order of facets and is_negated_included.
--- The view mastered_points_comparison reads this table. The share of each run is over the points that are complete
--- for both; its interval has the clustering of all points of that run (mastered_scores).
-create table mastered_differences as
+-- Grain: one row per edition, two evaluations of questions, scoring policy, step and is_negated_included.
+-- How far two models in one setting, or two settings of one model, differ in the share of mastered points as facets
+-- are added in the paper's order (mastered_points); each two are compared once (match_points). difference = the
+-- mastered_rate of the first − the other's, over the n_points that have all questions of the facets so far, all
+-- graded for both. Under `excluded` the shares are null where these are less than 80 % of the points: they are the
+-- models' own selection. The interval of each share has the clustering of all points of that evaluation.
+-- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
+create table mastered_points_comparison as
 with matches as (
     select
         matches.*,
         facet_sets.facet_set,
         facet_sets.is_negated_included,
         facet_sets.needed_bits,
-        32 * match_number + 2 * facet_set + is_negated_included::integer as key,
+        struct_pack(match_number, facet_set, is_negated_included) as key,
         (shared_bits & needed_bits = needed_bits)::integer as is_shared,
         is_shared * (correct_bits & needed_bits = needed_bits)::integer as mastered,
         is_shared * (other_correct_bits & needed_bits = needed_bits)::integer as other_mastered
