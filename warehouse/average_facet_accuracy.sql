@@ -51,10 +51,7 @@ points as (
         observed.run,
         observed.part,
         observed.point_id,
-        any_value(head_cluster) as head_cluster,
-        any_value(positive_tail_cluster) as positive_tail_cluster,
-        any_value(negative_tail_cluster) as negative_tail_cluster,
-        any_value(average) as average,
+        any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster', 'average'])),
         any_value(averages.n_most / n_facets) as n_most_of_facet,
         sum(round(1e8 * n / facet_n)::bigint) as n,
         sum(round(1e8 * gained / facet_n)::bigint)

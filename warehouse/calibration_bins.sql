@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, repeat and tenth of p_true that contains a test sample.
 -- The reliability diagram of probability_calibration. A table, because ranking millions of probabilities takes seconds.
 -- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)). A sample without both
--- is left out. A bin contains the n_samples with p_true from p_low to p_high (p_true = 1 belongs to the last).
+-- is left out. A bin contains the n_samples with p_true from p_low to p_low + 0.1 (p_true = 1 belongs to the last).
 -- Log-probabilities do not depend on the scoring policy, so only the first policy of a run is read.
 -- rank_sum: sum of the ranks of the true samples among all samples of the edition, model, method and repeat.
 -- Ties share the mean of their ranks. Ranks go by margin, because p_true reaches 1 at a margin of 37.
@@ -58,7 +58,6 @@ select
     ranked.method,
     ranked.repeat,
     least(floor(p_true * 10), 9) / 10 as p_low,
-    (least(floor(p_true * 10), 9) + 1) / 10 as p_high,
     count(*) as n_samples,
     avg(p_true) as mean_p_true,
     avg(label::integer) as true_rate,
@@ -67,5 +66,5 @@ select
 from ranked
 inner join numbered using (run)
 inner join models on numbered.model_id = models.model_id
-group by numbered.edition_id, numbered.model_id, models.name, ranked.method, ranked.repeat, p_low, p_high
+group by numbered.edition_id, numbered.model_id, models.name, ranked.method, ranked.repeat, p_low
 order by numbered.edition_id, numbered.model_id, ranked.method, ranked.repeat, p_low

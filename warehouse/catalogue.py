@@ -65,7 +65,6 @@ VIEWS = (
     "accuracy_by_relation",
     "accuracy_by_transformation",
     "accuracy_by_wording",
-    "accuracy_by_polarity",
     "accuracy_by_negative",
     "accuracy_by_age",
     "transformation_ablation",

@@ -47,17 +47,12 @@ counted as (
     select
         match_number,
         position,
-        any_value(run) as run,
-        any_value(other_run) as other_run,
-        any_value(facet) as facet,
-        any_value(type) as type,
+        any_value(columns(['run', 'other_run', 'facet', 'type'])),
         sum(bit_count(shared_bits & bits))::bigint as n_questions,
         share(bit_count(unanswered_bits & bits), bit_count(asked_bits & ~failed_bits & bits)) as no_answer_rate,
-        sum(bit_count(failed_bits & bits))::bigint as n_errors,
         share(bit_count(failed_bits & bits), bit_count(asked_bits & bits)) as error_rate,
         share(bit_count(other_unanswered_bits & bits), bit_count(other_asked_bits & ~other_failed_bits & bits))
             as other_no_answer_rate,
-        sum(bit_count(other_failed_bits & bits))::bigint as n_other_errors,
         share(bit_count(other_failed_bits & bits), bit_count(other_asked_bits & bits)) as other_error_rate
     from matches
     cross join (select *, affirmed_bits | negated_bits as bits from facets) as facets
@@ -111,13 +106,9 @@ select
     differences.share as difference,
     differences.ci_low as difference_ci_low,
     differences.ci_high as difference_ci_high,
-    differences.fixed_base_ci_low as difference_fixed_base_ci_low,
-    differences.fixed_base_ci_high as difference_fixed_base_ci_high,
     differences.n_effective,
     sized.no_answer_rate,
     sized.other_no_answer_rate,
-    sized.n_errors,
-    sized.n_other_errors,
     sized.error_rate,
     sized.other_error_rate
 from sized

@@ -44,10 +44,7 @@ differences as (
 measured as (
     select
         key,
-        any_value(run) as run,
-        any_value(other_run) as other_run,
-        any_value(facet_set) as facet_set,
-        any_value(is_negated_included) as is_negated_included,
+        any_value(columns(['run', 'other_run', 'facet_set', 'is_negated_included'])),
         sum(is_shared)::bigint as n_points,
         n_points >= 0.8 * count(*) as is_representative,
         observe(mastered, is_shared) as score,
@@ -71,8 +68,6 @@ sized as (
         own.scoring_policy,
         own.no_answer_rate,
         others.no_answer_rate as other_no_answer_rate,
-        own.n_errors,
-        others.n_errors as n_other_errors,
         own.error_rate,
         others.error_rate as other_error_rate,
         own.scoring_policy <> 'excluded' or is_representative as has_score,
@@ -108,8 +103,6 @@ select
     if(has_score, differences.share, null) as difference,
     if(has_score, differences.ci_low, null) as difference_ci_low,
     if(has_score, differences.ci_high, null) as difference_ci_high,
-    if(has_score, differences.fixed_base_ci_low, null) as difference_fixed_base_ci_low,
-    if(has_score, differences.fixed_base_ci_high, null) as difference_fixed_base_ci_high,
     differences.n_effective,
     sized.n_mastered_alone,
     sized.n_other_mastered_alone,
@@ -117,8 +110,6 @@ select
     if(has_score, mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone), null) as mcnemar_mid_p,
     sized.no_answer_rate,
     sized.other_no_answer_rate,
-    sized.n_errors,
-    sized.n_other_errors,
     sized.error_rate,
     sized.other_error_rate
 from sized

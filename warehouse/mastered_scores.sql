@@ -21,14 +21,10 @@ estimates as (
 summed as (
     select
         key,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(run) as run,
-        any_value(facet_set) as facet_set,
-        any_value(is_negated_included) as is_negated_included,
+        any_value(columns([
+            'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'run', 'facet_set',
+            'is_negated_included'
+        ])),
         count(*) filter (where asked_bits & needed_bits = needed_bits) as n_whole_points,
         count(*) filter (where graded_bits & needed_bits = needed_bits) as n_points,
         count(*) filter (where correct_bits & needed_bits = needed_bits) as n_mastered,

@@ -10,9 +10,7 @@ with points as (
     select
         edition_id,
         point_id,
-        any_value(pair_id) as pair_id,
-        any_value(relation) as relation,
-        any_value(head) as head,
+        any_value(columns(['pair_id', 'relation', 'head'])),
         bit_or(bit) as asked_bits,
         max(n_options) filter (where type = 'RQ') as n_offered_options
     from question_slots

@@ -54,7 +54,6 @@ select
     points.positive_tail_cluster,
     points.negative_tail_cluster,
     points.n_offered_options,
-    points.edition_bits,
     bit_sets.asked_bits,
     bit_sets.failed_bits,
     bit_sets.unanswered_bits,

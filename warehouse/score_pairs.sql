@@ -98,11 +98,6 @@ select
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
     bit_count(correct)::integer as n_correct,
-    has_positive::integer + has_negative::integer as n_triplets,
-    (has_positive and right_positive = k)::integer
-    + (has_negative and right_negative = k)::integer as n_triplets_right,
-    (has_positive and right_positive in (0, k))::integer
-    + (has_negative and right_negative in (0, k))::integer as n_triplets_consistent,
     case when has_positive then right_positive end::integer as n_correct_positive,
     case when has_negative then right_negative end::integer as n_correct_negative,
     has_positive and has_negative as is_complete,

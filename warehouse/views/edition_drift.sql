@@ -86,8 +86,6 @@ select
     compared.mastery_difference_ci_high,
     compared.no_answer_rate,
     compared.other_no_answer_rate,
-    compared.n_errors,
-    compared.n_other_errors,
     compared.error_rate,
     compared.other_error_rate
 from compare_scores('matches') as compared

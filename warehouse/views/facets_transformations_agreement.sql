@@ -37,11 +37,7 @@ estimates as materialized (
 counted as (
     select
         key,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
+        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy'])),
         count(*) as n_pairs,
         sum(by_facets * by_transformations)::bigint as n_both,
         sum(by_facets * (1 - by_transformations))::bigint as n_facets_only,

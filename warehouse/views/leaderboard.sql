@@ -42,8 +42,6 @@ select
     joint_accuracy,
     joint_ci_low,
     joint_ci_high,
-    joint_fixed_base_ci_low,
-    joint_fixed_base_ci_high,
     mastery,
     mastery_ci_low,
     mastery_ci_high,

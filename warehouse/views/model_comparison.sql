@@ -64,8 +64,6 @@ select
         as mcnemar_mid_p,
     no_answer_rate,
     other_no_answer_rate,
-    n_errors,
-    n_other_errors,
     error_rate,
     other_error_rate
 from compare_scores('matches')

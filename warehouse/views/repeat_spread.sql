@@ -20,9 +20,7 @@ with repeated as (
 by_pair as materialized (
     select
         struct_pack(edition_id, model_id, method, scoring_policy) as key,
-        any_value(head_cluster) as head_cluster,
-        any_value(positive_tail_cluster) as positive_tail_cluster,
-        any_value(negative_tail_cluster) as negative_tail_cluster,
+        any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
         sum(bit_count(positive_bits(correct_bits)))::integer as positive_right,
         sum(bit_count(positive_bits(graded_bits)))::integer as n_positive,
         sum(bit_count(negative_bits(correct_bits)))::integer as negative_right,

@@ -13,8 +13,6 @@
 -- pair deviates, each pair is one observation.
 -- Null if a relation has no graded sample (for mastery: no complete pair), and mastery under `excluded` also where
 -- more than a fifth of the pairs are left out (measure_scores).
--- least_asked_share, most_asked_share: the share of its pairs that was asked, in the relation with the smallest and
--- the largest one.
 create or replace view weighted_accuracy as
 with observed as (
     select
@@ -71,12 +69,7 @@ weights as (
 runs_of_scores as (
     select
         run,
-        any_value(edition_id) as edition_id,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
+        any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
         1 - count(*) filter (where is_complete) / count(*) as left_out_rate,
         share(n_no_answer, n_asked - pair_scores.n_errors) as no_answer_rate,
         sum(pair_scores.n_errors)::bigint as n_errors,
@@ -84,24 +77,6 @@ runs_of_scores as (
     from pair_scores
     where asked_bits > 0
     group by run
-),
-
-asked as (
-    select run, relation, count(*) as n_asked_pairs
-    from pair_scores
-    where asked_bits > 0
-    group by run, relation
-),
-
-shares as (
-    select
-        runs_of_scores.run,
-        min(coalesce(asked.n_asked_pairs, 0) / sizes.n_pairs) as least_asked_share,
-        max(coalesce(asked.n_asked_pairs, 0) / sizes.n_pairs) as most_asked_share
-    from runs_of_scores
-    inner join sizes using (edition_id)
-    left join asked on runs_of_scores.run = asked.run and sizes.relation = asked.relation
-    group by runs_of_scores.run
 ),
 
 sums as (
@@ -211,8 +186,6 @@ scores as (
         case when is_whole then averages.average end as score,
         case when is_whole then estimates.ci_low end as ci_low,
         case when is_whole then estimates.ci_high end as ci_high,
-        case when is_whole then estimates.fixed_base_ci_low end as fixed_base_ci_low,
-        case when is_whole then estimates.fixed_base_ci_high end as fixed_base_ci_high,
         estimates.n_effective
     from averages
     inner join estimates
@@ -232,18 +205,12 @@ select
     average.score as average_accuracy,
     average.ci_low,
     average.ci_high,
-    average.fixed_base_ci_low,
-    average.fixed_base_ci_high,
     average.n_effective,
     coalesce(average.n_pairs, 0) as n_pairs,
     case when has_mastery then mastery.score end as mastery,
     case when has_mastery then mastery.ci_low end as mastery_ci_low,
     case when has_mastery then mastery.ci_high end as mastery_ci_high,
-    case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
-    case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
     coalesce(mastery.n_pairs, 0) as n_complete_pairs,
-    shares.least_asked_share,
-    shares.most_asked_share,
     weighed_runs.no_answer_rate,
     weighed_runs.n_errors,
     weighed_runs.error_rate
@@ -254,7 +221,6 @@ from (
         unnest(['relations', 'pairs']) as weighting
     from runs_of_scores
 ) as weighed_runs
-inner join shares using (run)
 left join scores as average
     on
         weighed_runs.run = average.run
