@@ -32,12 +32,7 @@ bit_sets as (
         on predictions.edition_id = evaluated.edition_id
         and predictions.setting = evaluated.setting
         and predictions.model_id = evaluated.model_id
-    group by
-        predictions.edition_id,
-        predictions.setting,
-        predictions.model_id,
-        predictions.scoring_policy,
-        slots.point_id
+    group by all
 )
 
 select
@@ -63,10 +58,4 @@ select
 from bit_sets
 inner join models using (model_id)
 inner join point_clusters as points using (edition_id, point_id)
-order by
-    bit_sets.edition_id,
-    bit_sets.setting,
-    bit_sets.model_id,
-    bit_sets.scoring_policy,
-    points.relation,
-    bit_sets.point_id
+order by edition_id, setting, model_id, scoring_policy, relation, point_id

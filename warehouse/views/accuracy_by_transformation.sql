@@ -1,8 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and transformation.
 -- average_accuracy: over the samples under the transformation. A model that always says True gets half of each right, and
 -- so does a model that answers from the polarity (is_negated) alone. Methods without transformations (llmeval) have no rows.
--- true_rate: share of "true" among the answers given.
--- ci_low, ci_high, n_effective: as in average_accuracy (two samples of a pair per transformation).
 create or replace view accuracy_by_transformation as
 with masks as (
     select transformation as part, bits, 1 as k

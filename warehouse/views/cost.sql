@@ -11,13 +11,7 @@
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with prices as (
-    select
-        edition_id,
-        model_id,
-        period,
-        price_input,
-        price_output,
-        price_currency
+    select edition_id, model_id, period, price_input, price_output, price_currency
     from runs
     where price_input is not null
     qualify

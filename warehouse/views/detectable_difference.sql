@@ -1,7 +1,6 @@
 -- Grain: one row per edition, method, scoring policy, repeat, model and other model (null: any).
--- The smallest true difference that the edition would detect with a power of 80 % at α = 0.05 two-sided:
--- 2.8016 standard errors (macros.sql, detectable). The standard error comes from the width of the observed
--- 95 % interval, which is never 0.
+-- The smallest true difference that the edition would detect with a power of 80 % at α = 0.05 two-sided,
+-- from the width of the observed 95 % interval, which is never 0 (macros.sql, detectable).
 -- For two models, the interval is that of the paired difference in model_comparison. For one model alone
 -- against any other, the standard error is √2 times its own. That is an upper bound: it assumes that the
 -- other model varies as much and answers independently, but answers to the same questions are mostly
@@ -52,12 +51,4 @@ select
     detectable(mastery_width) as detectable_mastery_difference
 from widths
 where average_width is not null
-order by
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
-    model,
-    model_id,
-    other_model nulls first,
-    other_model_id
+order by edition_id, method, scoring_policy, repeat, model, model_id, other_model nulls first, other_model_id

@@ -61,12 +61,5 @@ select
 from mastered_scores as scores
 inner join steps using (facet_set)
 order by
-    edition_id,
-    setting,
-    model,
-    model_id,
-    scoring_policy,
-    is_paper_order desc,
-    facet_order,
-    is_negated_included,
-    step
+    edition_id, setting, model, model_id, scoring_policy, is_paper_order desc, facet_order,
+    is_negated_included, step

@@ -86,12 +86,4 @@ select
 from measure_scores('scored', measures := ['average', 'joint', 'mastery']) as measured
 inner join masks on measured.part = masks.part
 inner join steps on masks.transformations = steps.transformations
-order by
-    measured.edition_id,
-    measured.model,
-    measured.model_id,
-    measured.method,
-    measured.scoring_policy,
-    measured.repeat,
-    steps.ablation,
-    steps.step
+order by edition_id, model, model_id, method, scoring_policy, repeat, ablation, step
