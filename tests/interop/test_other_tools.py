@@ -71,8 +71,13 @@ def test_inspect_agrees(site: Site, inspect_logs: dict[str, Path], style: str) -
         site.query(f"select relation, average_accuracy from accuracy_by_relation where model = '{style}'")
     )
     assert {name: metrics[f"relation {name}"] for name in relations} == pytest.approx(relations)
-    assert site.read_imported(inspect_logs[style], "predictions") == {
-        name: row[1] for name, row in ours.items()
+    assert site.read_imported(inspect_logs[style], "predictions") == name_truths(ours)
+
+
+def name_truths(graded: Graded) -> dict[str, str | None]:
+    """Return sample -> prediction as the stage has it: T, F, or null for no answer."""
+    return {
+        name: {True: "T", False: "F", None: None}[prediction] for name, (_, prediction, _) in graded.items()
     }
 
 
@@ -89,7 +94,7 @@ def test_lm_eval_agrees(site: Site, lm_eval_folders: dict[str, Path], style: str
     assert graded == ours
     metrics, scores = read_lm_eval_metrics(lm_eval_folders[style]), read_scores(site, style)
     assert {name: metrics[name] for name in scores} == pytest.approx(scores)
-    assert site.read_imported(log, "predictions") == {name: row[1] for name, row in ours.items()}
+    assert site.read_imported(log, "predictions") == name_truths(ours)
 
 
 def test_both_tools_show_the_same_standard_errors(

@@ -30,10 +30,12 @@ def read_question_predictions(root: Path, edition_id: str) -> list[Row]:
             tails.setdefault(row["pair_id"], []).append(row["tail"].lower())
     questions = pl.read_parquet(edition / "questions" / "*.parquet").drop("relation")
     rows = []
-    for path in sorted(
-        (root / "question_predictions" / edition_id).glob("*/*/question_predictions/*.parquet")
-    ):
-        predictions = pl.read_parquet(path).join(questions, on="question_id", maintain_order="left")
+    for path in sorted((root / "question_predictions" / edition_id).glob("*/*/predictions/*.parquet")):
+        predictions = (
+            pl.read_parquet(path)
+            .rename({"item_id": "question_id"})
+            .join(questions, on="question_id", maintain_order="left")
+        )
         for row in predictions.iter_rows(named=True):
             name = (row["head"] or row["point_id"]).lower()
             own = tails.get(row["pair_id"]) or [f"{row['point_id']} {k}" for k in range(2)]

@@ -43,7 +43,7 @@ def test_a_model_with_too_many_failed_prompts_is_listed_with_the_reason(publishe
         "where model_id = 'bad' and scoring_policy = 'strict'"
     )
     assert (row["edition_id"], row["model"], row["model_id"]) == (EDITION, "Bad", "bad")
-    assert (row["n_samples"], row["n_errors"]) == (counts["n"], counts["n_errors"])
+    assert (row["n_items"], row["n_errors"]) == (counts["n"], counts["n_errors"])
     assert row["error_rate"] == counts["n_errors"] / counts["n"] > 0.01
     assert row["reason"].endswith(f"more than max_error_rate = 0.01 allows; most often: {REASON}")
 
@@ -82,7 +82,7 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     assert {row["setting"] for row in data.query("from facet_accuracy")} == {"chain_of_thought"}
     (row,) = data.query("from not_evaluated")
     n_questions = sum(question["split"] == "test" for question in folder.list_questions())
-    assert (row["setting"], row["n_samples"], row["n_errors"]) == ("answer_only", n_questions, 4)
+    assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
     assert row["reason"].endswith(REASON)
     # A prompt is counted once, whatever it asked.

@@ -31,9 +31,10 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     tables = ("editions", "triplets", "samples", "models", "attempts", "responses", "predictions")
     assert count(data, *tables) == [1, 10, 80, 1, 0, 64, 64]
     (run,) = run_query(data.root, "from runs")[1]
-    assert run[:10] == (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, 0.01)
+    assert run[:5] == (EDITION, None, None, "expert", None)
+    assert run[5:13] == (["strict"], 64, 1, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5)
     # What answered and its prices are not in the record. Style and sampling are from the requests.
-    assert run[10:] == (None, None, None, None, "completion", "{}", 5)
+    assert run[13:] == (0.01, None, None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
@@ -93,14 +94,14 @@ def test_a_damaged_file_beside_the_edition_is_named(data: DataFolder, name: str,
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     folder = (data.root / RUN).parent
     run = require_record(folder / "run.json")
-    names = [f"{stage}/all.parquet" for stage in ("requests", "predictions")]
+    names = [f"{stage}/all.parquet" for stage in ("requests", "readings", "predictions")]
     whole = {name: describe_file(folder / name, 64) for name in names}
     write_record(folder / "run.json", run | {"files": whole})
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
     assert count(data, "predictions") == [64]
-    longer = whole | {names[1]: whole[names[1]] | {"rows": 65}}
+    longer = whole | {names[2]: whole[names[2]] | {"rows": 65}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)
@@ -127,8 +128,8 @@ def test_questions_without_samples(data: DataFolder) -> None:
     bank.write_answers("bank", "expert", erratic, setting="chain_of_thought", n_repeats=5)
     build_warehouse(data.root)
     assert count(data, "questions", "question_answers", "question_predictions") == [20, 100, 20]
-    (run,) = data.query("from question_runs")
-    assert (run["setting"], run["n_questions"], run["n_repeats"], run["n_asked"]) == (
+    (run,) = data.query("from runs where setting is not null")
+    assert (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"]) == (
         "chain_of_thought",
         20,
         5,

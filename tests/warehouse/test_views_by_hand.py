@@ -245,7 +245,8 @@ class Reasoner(DataFolder):
         for row, text in zip(responses, said, strict=False):
             row["response"] = text
         responses[0]["reasoning"] = "False?"
-        predictions[3] |= {"prediction": None, "is_correct": False, "is_unfinished_reasoning": True}
+        requests[3] |= {"answer": None, "rule": None, "is_unfinished_reasoning": True}
+        predictions[3] |= {"prediction": None, "is_correct": False, "n_answers": 0, "n_agreeing": 0}
         super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
 
 

@@ -24,7 +24,7 @@ too_many as (
             '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
             n_errors,
             n_items,
-            if(setting is null, 'samples', 'questions'),
+            case when setting is null then 'samples' else 'questions' end,
             100 * error_rate,
             max_error_rate,
             commonest_error

@@ -186,6 +186,8 @@ scores as (
         case when is_whole then averages.average end as score,
         case when is_whole then estimates.ci_low end as ci_low,
         case when is_whole then estimates.ci_high end as ci_high,
+        case when is_whole then estimates.fixed_base_ci_low end as fixed_base_ci_low,
+        case when is_whole then estimates.fixed_base_ci_high end as fixed_base_ci_high,
         estimates.n_effective
     from averages
     inner join estimates
@@ -205,11 +207,15 @@ select
     average.score as average_accuracy,
     average.ci_low,
     average.ci_high,
+    average.fixed_base_ci_low,
+    average.fixed_base_ci_high,
     average.n_effective,
     coalesce(average.n_pairs, 0) as n_pairs,
     case when has_mastery then mastery.score end as mastery,
     case when has_mastery then mastery.ci_low end as mastery_ci_low,
     case when has_mastery then mastery.ci_high end as mastery_ci_high,
+    case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
+    case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
     coalesce(mastery.n_pairs, 0) as n_complete_pairs,
     weighed_runs.no_answer_rate,
     weighed_runs.n_errors,
