@@ -55,4 +55,6 @@ select
     graded.average_accuracy
 from graded
 inner join models on graded.model_id = models.model_id
-order by edition_id, name, model_id, method, scoring_policy, repeat, relation, transformation, wording
+order by
+    graded.edition_id, models.name, graded.model_id, graded.method, graded.scoring_policy, graded.repeat,
+    graded.relation, graded.transformation, graded.wording

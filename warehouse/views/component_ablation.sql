@@ -90,5 +90,5 @@ left join differences as joint
 left join differences as mastery
     on measured.run = mastery.run and measured.part <> 'full' and mastery.measure = 'mastery'
 order by
-    edition_id, model, model_id, scoring_policy, repeat,
+    measured.edition_id, measured.model, measured.model_id, measured.scoring_policy, measured.repeat,
     case measured.part when 'full' then 1 when 'without_transformations' then 2 else 3 end

@@ -99,4 +99,6 @@ inner join facet_sets
         and rates.facet_set = facet_sets.facet_set
         and rates.is_negated_included = facet_sets.is_negated_included
 qualify rank() over (partition by counted.key order by facet_sets.n_facets desc) = 1
-order by edition_id, setting, model, model_id, scoring_policy, repeat, is_negated_included
+order by
+    counted.edition_id, counted.setting, counted.model, counted.model_id, counted.scoring_policy,
+    counted.key.repeat, counted.key.is_negated_included

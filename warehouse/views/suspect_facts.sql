@@ -52,4 +52,6 @@ inner join triplets
         and counted.pair_id = triplets.pair_id
         and counted.is_positive = triplets.is_positive
 where counted.is_suspect
-order by edition_id, model, model_id, method, scoring_policy, repeat, relation, head, is_positive desc
+order by
+    counted.edition_id, counted.model, counted.model_id, counted.method, counted.scoring_policy,
+    counted.repeat, counted.relation, counted.head, counted.is_positive desc
