@@ -65,9 +65,7 @@ observations as (
     select
         struct_pack(run, part) as key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         gained,
         n,
         if(
@@ -85,11 +83,7 @@ estimates as (
 scored as (
     select
         run,
-        edition_id,
-        setting,
-        model_id,
-        model,
-        scoring_policy,
+        edition_id, setting, model_id, model, scoring_policy,
         is_negated,
         case is_negated when false then 0 when true then 1 else 2 end as part,
         count(*) as n_facets,
@@ -108,11 +102,7 @@ asked as (
 )
 
 select
-    scored.edition_id,
-    scored.setting,
-    scored.model_id,
-    scored.model,
-    scored.scoring_policy,
+    scored.edition_id, scored.setting, scored.model_id, scored.model, scored.scoring_policy,
     scored.is_negated,
     scored.n_facets,
     scored.n_questions,

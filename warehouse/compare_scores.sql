@@ -19,9 +19,7 @@ with counted as materialized (
         repeat,
         run,
         other_run,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         graded_bits & other_graded_bits as shared,
         correct_bits & shared as correct,
         other_correct_bits & shared as other_correct,
@@ -68,9 +66,7 @@ observations as (
     select
         struct_pack(run, other_run) as key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(positive_bits(correct & ~other_correct))::integer as gained,
         bit_count(positive_bits(other_correct & ~correct))::integer as lost,
         bit_count(positive_bits(shared))::integer as n,
@@ -82,9 +78,7 @@ observations as (
     select
         struct_pack(run, other_run) as key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
         is_shared::integer as n

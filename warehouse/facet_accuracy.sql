@@ -64,11 +64,7 @@ baselines as (
 
 select
     parts.run,
-    parts.edition_id,
-    parts.setting,
-    parts.model_id,
-    parts.model,
-    parts.scoring_policy,
+    parts.edition_id, parts.setting, parts.model_id, parts.model, parts.scoring_policy,
     parts.facet,
     parts.type,
     parts.is_negated,

@@ -27,9 +27,7 @@ observations as (
     select
         key,
         'mastered' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
         1 as n

@@ -38,11 +38,7 @@ summed as (
 )
 
 select
-    summed.edition_id,
-    summed.setting,
-    summed.model_id,
-    summed.model,
-    summed.scoring_policy,
+    summed.edition_id, summed.setting, summed.model_id, summed.model, summed.scoring_policy,
     summed.run,
     summed.facet_set,
     summed.is_negated_included,

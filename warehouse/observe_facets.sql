@@ -13,9 +13,7 @@ with masked as (
         struct_pack(scores.key, facets.position, parts.part) as key,
         facets.type = 'RQ' as is_revision,
         scores.point_id,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_offered_options as n_options,
         facet_bits(graded_bits, facets.position) & mask as graded,
         facet_bits(gained_bits, facets.position) & mask as gained,
@@ -30,9 +28,7 @@ select
     key,
     'accuracy' as measure,
     point_id,
-    head_cluster,
-    positive_tail_cluster,
-    negative_tail_cluster,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
     case
         when is_revision then
             revision_right(gained & 255, graded & 255, n_options)

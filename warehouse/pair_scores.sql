@@ -13,9 +13,7 @@ with answered as (
 
 select
     scores.* exclude (period),
-    pair_clusters.head_cluster,
-    pair_clusters.positive_tail_cluster,
-    pair_clusters.negative_tail_cluster,
+    pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
     shortcuts.shortcut,
     shortcuts.mastery as shortcut_mastery
 from score_pairs('answered') as scores

@@ -14,10 +14,7 @@ with unfinished as (
 
 bit_sets as (
     select
-        predictions.edition_id,
-        predictions.setting,
-        predictions.model_id,
-        predictions.scoring_policy,
+        predictions.edition_id, predictions.setting, predictions.model_id, predictions.scoring_policy,
         slots.point_id,
         bit_or(slots.bit) as asked_bits,
         bit_or(if(error is not null, slots.bit, 0)) as failed_bits,
@@ -45,9 +42,7 @@ select
     points.relation,
     bit_sets.point_id,
     points.pair_id,
-    points.head_cluster,
-    points.positive_tail_cluster,
-    points.negative_tail_cluster,
+    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
     points.n_offered_options,
     bit_sets.asked_bits,
     bit_sets.failed_bits,

@@ -38,10 +38,7 @@ bit_sets as (
     select
         edition_id,
         period,
-        model_id,
-        method,
-        scoring_policy,
-        repeat,
+        model_id, method, scoring_policy, repeat,
         relation,
         pair_id,
         bit_or(bit) as asked,

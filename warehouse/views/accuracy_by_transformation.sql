@@ -12,19 +12,12 @@ scored as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     part as transformation,
     is_negated,
     n_samples,
     n_pairs,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     n_effective,
     no_answer_rate,
     unfinished_reasoning_rate,

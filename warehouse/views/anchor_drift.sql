@@ -31,11 +31,7 @@ scored as materialized (
 
 asked as (
     select
-        edition_id,
-        model_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, model_id, method, scoring_policy, repeat,
         coalesce(runs.period_start, date 'infinity') as period_start,
         period,
         run,
@@ -153,12 +149,7 @@ scores as (
 )
 
 select
-    scores.edition_id,
-    scores.model_id,
-    scores.model,
-    scores.method,
-    scores.scoring_policy,
-    scores.repeat,
+    scores.edition_id, scores.model_id, scores.model, scores.method, scores.scoring_policy, scores.repeat,
     tested.period,
     tested.other_period,
     compared.is_successive,

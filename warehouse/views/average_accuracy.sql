@@ -8,17 +8,10 @@ with scored as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     n_samples,
     n_pairs,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     fixed_base_ci_low,
     fixed_base_ci_high,
     n_effective,

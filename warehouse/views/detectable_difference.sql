@@ -8,10 +8,7 @@
 create or replace view detectable_difference as
 with widths as (
     select
-        edition_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, method, scoring_policy, repeat,
         model_id,
         model,
         n_pairs,
@@ -21,10 +18,7 @@ with widths as (
     from leaderboard
     union all by name
     select
-        edition_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, method, scoring_policy, repeat,
         model_id,
         model,
         other_model_id,
@@ -37,10 +31,7 @@ with widths as (
 )
 
 select
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, method, scoring_policy, repeat,
     model_id,
     model,
     other_model_id,

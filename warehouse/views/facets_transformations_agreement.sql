@@ -22,9 +22,7 @@ observations as (
     select
         key,
         unnest(['facets', 'transformations']) as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         unnest([by_facets, by_transformations]) as gained,
         1 as n
     from complete
@@ -50,11 +48,7 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.model,
-    counted.scoring_policy,
+    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
     counted.key.repeat as repeat,
     counted.key.is_negated_included as is_negated_included,
     counted.n_pairs,

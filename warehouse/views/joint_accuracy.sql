@@ -57,12 +57,7 @@ by_unit as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     unit,
     n_units,
     n_test_pairs * case unit when 'pair' then 1 else 2 end - n_units as n_left_out,

@@ -41,9 +41,7 @@ observations as (
     select
         run as key,
         n as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive_right as gained,
         has_positive * n_chosen as n,
         n_negative_right as negative_gained,
@@ -88,12 +86,7 @@ sized as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     n,
     n_triplets,
     n_pairs,

@@ -47,11 +47,7 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.model,
-    counted.scoring_policy,
+    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
     counted.key.is_negated_included as is_negated_included,
     counted.is_known,
     counted.key.taught_with as taught_with,

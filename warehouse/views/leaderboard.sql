@@ -17,28 +17,19 @@ with scored as (
 )
 
 select
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, method, scoring_policy, repeat,
     rank() over (
         partition by edition_id, method, scoring_policy, repeat
         order by mastery desc nulls last, average_accuracy desc nulls last
     ) as rank,
     model_id,
     model,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     fixed_base_ci_low,
     fixed_base_ci_high,
     average_accuracy - 0.5 as gain_over_random,
-    joint_accuracy,
-    joint_ci_low,
-    joint_ci_high,
-    mastery,
-    mastery_ci_low,
-    mastery_ci_high,
+    joint_accuracy, joint_ci_low, joint_ci_high,
+    mastery, mastery_ci_low, mastery_ci_high,
     mastery_fixed_base_ci_low,
     mastery_fixed_base_ci_high,
     best_shortcut,

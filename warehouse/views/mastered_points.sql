@@ -33,11 +33,7 @@ with steps as (
 )
 
 select
-    scores.edition_id,
-    scores.setting,
-    scores.model_id,
-    scores.model,
-    scores.scoring_policy,
+    scores.edition_id, scores.setting, scores.model_id, scores.model, scores.scoring_policy,
     steps.facet_order,
     steps.is_paper_order,
     steps.step,

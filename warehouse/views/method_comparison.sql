@@ -23,12 +23,7 @@ matches as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     n_observations as n_samples,
     n_pairs,
     score as average_accuracy,

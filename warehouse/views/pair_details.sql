@@ -22,12 +22,7 @@ scores as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     relation,
     pair_id,
     head,

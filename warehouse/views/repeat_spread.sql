@@ -37,9 +37,7 @@ observations as (
     select
         key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right as gained,
         n_positive as n,
         negative_right as negative_gained,
@@ -50,9 +48,7 @@ observations as (
     select
         key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_mastered as gained,
         n_complete as n,
         least(n_complete, 1) as n_most

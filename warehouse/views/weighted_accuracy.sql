@@ -19,9 +19,7 @@ with observed as (
         run,
         relation,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(positive_bits(correct_bits))::integer as gained,
         bit_count(positive_bits(graded_bits))::integer as n,
         bit_count(negative_bits(correct_bits))::integer as negative_gained,
@@ -33,9 +31,7 @@ with observed as (
         run,
         relation,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         is_mastered::integer as gained,
         1 as n,
         null::integer as negative_gained,
@@ -144,9 +140,7 @@ observations as (
     select
         struct_pack(run, weighting) as key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         round(
             size * (average * observed.n + spread * (observed.gained - stratum_share * observed.n))
         )::bigint as gained,
