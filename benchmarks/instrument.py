@@ -50,7 +50,6 @@ QUERIES = (
     ("'consistency'", "consistency" + NO_INTERVAL, "leaderboard"),
     ("'no answer'", "no_answer_rate" + NO_INTERVAL, "leaderboard"),
     ("'share of true'", "true_rate" + NO_INTERVAL, "leaderboard"),
-    ("if(is_negated, 'accuracy, denied', 'accuracy, affirmed')", ACCURACY, "accuracy_by_polarity"),
     ("'accuracy, ' || transformation", ACCURACY, "accuracy_by_transformation"),
     ("'curve, n = ' || n", "joint_accuracy, ci_low, ci_high", "joint_accuracy_curve"),
     ("'ablation ' || ablation || ' ' || step || ', accuracy'", ACCURACY, "transformation_ablation"),

@@ -150,7 +150,7 @@ def _compare(reader: EditionReader, setting: Setting, first: str, others: list[s
         "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
         "and repeat = $repeat and one.model_id = $first and list_contains($others, other.model_id)) "
         "select other_model_id, difference, difference_ci_low, difference_ci_high "
-        "from compare_parts('matches') where relation is null and measure = $measure",
+        "from compare_parts('matches') where relation is null and measure = $measure and has_score",
         first=first,
         others=others,
         measure=name.replace(" ", "_"),

@@ -18,24 +18,24 @@ SUMS = (
     "pair_clusters",
     "shortcut_scores",
     "pair_scores",
-    "token_counts",
-    "calibration_sums",
+    "token_usage",
+    "calibration_bins",
     "question_slots",
     "point_clusters",
     "point_scores",
     "facet_sets",
-    "freshness_counts",
+    "freshness",
 )
 # Queries that several views share. Each is created after those that it reads.
 TABLE_MACROS = (
     "mask_scores",
     "estimate_shares",
     "measure_scores",
+    "match_heads",
+    "match_scores",
     "compare_scores",
-    "score_anchors",
     "compare_parts",
     "compare_models",
-    "compare_editions",
     "estimate_mastered",
     "match_taught",
     "observe_facets",
@@ -45,12 +45,12 @@ TABLE_MACROS = (
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
-    "facet_scores",
-    "average_scores",
-    "facet_differences",
+    "facet_accuracy",
+    "average_facet_accuracy",
+    "facet_comparison",
     "mastered_scores",
-    "mastered_differences",
-    "option_scores",
+    "mastered_points_comparison",
+    "option_baselines",
 )
 # The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
@@ -65,7 +65,6 @@ VIEWS = (
     "accuracy_by_relation",
     "accuracy_by_transformation",
     "accuracy_by_wording",
-    "accuracy_by_polarity",
     "accuracy_by_negative",
     "accuracy_by_age",
     "transformation_ablation",
@@ -75,7 +74,6 @@ VIEWS = (
     "not_evaluated",
     "missed_points",
     "shortcut_baselines",
-    "token_usage",
     "cost",
     "taught_pairs",
     "known_mastery",
@@ -88,24 +86,17 @@ VIEWS = (
     "edition_drift",
     "anchor_drift",
     "drift_explanations",
-    "freshness",
     "checks",
     "check_history",
     "probability_calibration",
-    "calibration_bins",
     "sample_quality",
     "rejection_reasons",
     "diversity",
     "human_review",
-    "facet_accuracy",
-    "average_facet_accuracy",
-    "facet_comparison",
     "facet_details",
     "mastered_points",
-    "mastered_points_comparison",
     "facets_and_transformations",
     "facets_transformations_agreement",
-    "option_baselines",
     "taught_points",
     "known_facets",
 )
@@ -113,7 +104,7 @@ VIEWS = (
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros"):
+    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros", "score_pairs"):
         connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)

@@ -17,4 +17,6 @@ with matches as (
         and repeat = of_repeat
 )
 
-from compare_parts('matches');
+select * exclude (run, has_score)
+from compare_parts('matches')
+where has_score;

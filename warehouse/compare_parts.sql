@@ -4,8 +4,8 @@
 -- measure: average_accuracy, over the samples that are graded on both sides; joint_accuracy, over the triplets
 -- that are complete on both sides; mastery, over the pairs that are complete on both sides. n_observations counts
 -- these samples, triplets or pairs, n_pairs the pairs that they belong to, and n_matched all rows of `matches`.
--- Joint accuracy and mastery have no row under `excluded` where more than a fifth of their units are not complete
--- (measure_scores). No measure has a row without an observation.
+-- has_score: false for joint accuracy and mastery under `excluded` where more than a fifth of their units are not
+-- complete (measure_scores). No measure has a row without an observation.
 -- score, other_score: with 95 % intervals of their own. difference = score − other_score, with the interval of a
 -- paired difference (estimate_shares); detectable_difference: the smallest true difference that would be found
 -- with a power of 80 % (macros.sql). n_gained: the observations that are right only in the first score; n_lost:
@@ -33,15 +33,10 @@ summed as (
         run,
         other_run,
         part,
-        any_value(edition_id) as edition_id,
-        any_value(other_edition_id) as other_edition_id,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(other_model_id) as other_model_id,
-        any_value(other_model) as other_model,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
+        any_value(columns([
+            'edition_id', 'other_edition_id', 'model_id', 'model', 'other_model_id', 'other_model', 'method',
+            'scoring_policy', 'repeat'
+        ])),
         count(*) as n_matched,
         sum(has_positive + has_negative) as n_triplets,
         sum(has_positive * has_negative) as n_complete_pairs,
@@ -59,9 +54,7 @@ units as (
         other_run,
         part,
         'average_accuracy' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(positive_bits(correct))::integer as score,
         bit_count(positive_bits(other_correct))::integer as other_score,
         bit_count(positive_bits(correct & ~other_correct))::integer as gained,
@@ -79,9 +72,7 @@ units as (
         other_run,
         part,
         'joint_accuracy' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right as score,
         other_positive_right as other_score,
         positive_right * (1 - other_positive_right) as gained,
@@ -100,9 +91,7 @@ units as (
         other_run,
         part,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         has_negative * positive_right * negative_right as score,
         has_positive * other_positive_right * other_negative_right as other_score,
         score * (1 - other_score) as gained,
@@ -127,9 +116,7 @@ observations as (
     select
         struct_pack(run, other_run, part, value := 'difference') as key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         gained,
         lost,
         n,
@@ -141,9 +128,7 @@ observations as (
     select
         struct_pack(run, other_run, part, value := 'score') as key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         score as gained,
         n,
         negative_score as negative_gained,
@@ -153,9 +138,7 @@ observations as (
     select
         struct_pack(run, other_run, part, value := 'other score') as key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         other_score as gained,
         n,
         other_negative_score as negative_gained,
@@ -201,7 +184,14 @@ select
     summed.no_answer_rate,
     summed.error_rate,
     summed.other_no_answer_rate,
-    summed.other_error_rate
+    summed.other_error_rate,
+    run,
+    case
+        when summed.scoring_policy <> 'excluded' then true
+        when measure = 'mastery' then n_complete_pairs >= 0.8 * n_matched
+        when measure = 'joint_accuracy' then n_triplets >= 0.8 * 2 * n_matched
+        else true
+    end as has_score
 from summed
 inner join counted using (run, other_run, part)
 inner join estimates as differences using (run, other_run, part, measure)
@@ -211,10 +201,4 @@ where
     differences.value = 'difference'
     and scores.value = 'score'
     and other_scores.value = 'other score'
-    and case
-        when summed.scoring_policy <> 'excluded' then true
-        when measure = 'mastery' then n_complete_pairs >= 0.8 * n_matched
-        when measure = 'joint_accuracy' then n_triplets >= 0.8 * 2 * n_matched
-        else true
-    end
 order by edition_id, other_edition_id, model_id, other_model_id, method, scoring_policy, repeat, part, measure;

@@ -19,9 +19,7 @@ with counted as materialized (
         repeat,
         run,
         other_run,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         graded_bits & other_graded_bits as shared,
         correct_bits & shared as correct,
         other_correct_bits & shared as other_correct,
@@ -41,13 +39,10 @@ measured as (
     select
         run,
         other_run,
-        any_value(edition_id) as edition_id,
-        any_value(other_edition_id) as other_edition_id,
-        any_value(model_id) as model_id,
-        any_value(other_model_id) as other_model_id,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
+        any_value(columns([
+            'edition_id', 'other_edition_id', 'model_id', 'other_model_id', 'method', 'scoring_policy',
+            'repeat'
+        ])),
         count(*) as n_matched,
         sum(bit_count(shared))::bigint as n_samples,
         n_clusters(bit_count(shared)::integer) as n_pairs,
@@ -60,10 +55,8 @@ measured as (
         sum((mastered > other_mastered)::integer)::bigint as n_mastered_alone,
         sum((mastered < other_mastered)::integer)::bigint as n_other_mastered_alone,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        sum(n_errors)::bigint as n_errors,
         share(n_errors, n_asked) as error_rate,
         share(other_n_no_answer, other_n_asked - other_n_errors) as other_no_answer_rate,
-        sum(other_n_errors)::bigint as n_other_errors,
         share(other_n_errors, other_n_asked) as other_error_rate
     from counted
     group by run, other_run
@@ -73,9 +66,7 @@ observations as (
     select
         struct_pack(run, other_run) as key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(positive_bits(correct & ~other_correct))::integer as gained,
         bit_count(positive_bits(other_correct & ~correct))::integer as lost,
         bit_count(positive_bits(shared))::integer as n,
@@ -87,9 +78,7 @@ observations as (
     select
         struct_pack(run, other_run) as key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
         is_shared::integer as n
@@ -166,8 +155,6 @@ select
     sized.n_other_mastered_alone,
     sized.no_answer_rate,
     sized.other_no_answer_rate,
-    sized.n_errors,
-    sized.n_other_errors,
     sized.error_rate,
     sized.other_error_rate,
     sized.run,

@@ -38,7 +38,8 @@ select
     counted.n_errors / counted.n_items as error_rate,
     runs.max_error_rate,
     counted.n_errors <= runs.max_error_rate * counted.n_items as is_evaluated,
-    counted.commonest_error
+    counted.commonest_error,
+    runs.finished_at
 from counted
 inner join runs
     on

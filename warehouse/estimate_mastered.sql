@@ -6,9 +6,7 @@ with observations as (
     select
         key,
         'mastered' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (correct_bits & needed_bits = needed_bits)::integer as gained,
         1 as n
     from query_table(scores)

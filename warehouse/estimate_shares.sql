@@ -25,9 +25,7 @@ with observed as materialized (
     select
         key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         lost is not null as is_difference,
         negative_n is null as is_whole,
         gained + coalesce(negative_gained, 0) as pair_gained,

@@ -11,7 +11,7 @@ import polars as pl
 
 from pretexeval.primitives.errors import InputError
 from warehouse import catalogue
-from warehouse.catalogue import read_query, read_sql
+from warehouse.catalogue import read_query
 from warehouse.model_loading import drop_unused_prompts, list_touched_editions, remember_responses
 from warehouse.parts import Part
 from warehouse.records import RecordMissing
@@ -24,8 +24,8 @@ BATCH_ROWS = 1_000_000
 OF_RUN = (
     "error_counts",
     "pair_scores",
-    "token_counts",
-    "calibration_sums",
+    "token_usage",
+    "calibration_bins",
     "point_scores",
 )
 Run = tuple[str, str]
@@ -49,8 +49,9 @@ SHADOWED_FOR_RUNS = {
     **dict.fromkeys(("samples", "triplets"), EDITION_COLUMNS),
     "responses": ("model_id",),
 }
+OF_EDITION = ("pair_clusters", "shortcut_scores", "question_slots", "point_clusters", "facet_sets")
 SHADOWED_FOR_EDITIONS = dict.fromkeys(
-    ("triplets", "samples", "questions", "guesses", "point_clusters"), EDITION_COLUMNS
+    ("triplets", "samples", "questions", "guesses", "question_slots", "point_clusters"), EDITION_COLUMNS
 )
 SHADOWED_FOR_ESTIMATES = dict.fromkeys(
     (
@@ -59,7 +60,7 @@ SHADOWED_FOR_ESTIMATES = dict.fromkeys(
         "point_clusters",
         "point_scores",
         "facet_sets",
-        "facet_scores",
+        "facet_accuracy",
         "mastered_scores",
     ),
     EDITION_COLUMNS,
@@ -67,17 +68,12 @@ SHADOWED_FOR_ESTIMATES = dict.fromkeys(
 
 
 def refresh_editions(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
-    """Compute the sums over these editions; clusters and freshness are those of all editions together."""
-    _refresh(connection, "freshness_counts", ())
+    """Compute the sums over these editions; freshness compares all editions with each other."""
+    _refresh(connection, "freshness", ())
     scope = [(edition_id,) for edition_id in editions]
-    for cluster_table, names in (
-        ("pair_clusters", ("shortcut_scores", "question_slots")),
-        ("point_clusters", ("facet_sets",)),
-    ):
-        _refresh(connection, cluster_table, ())
-        with _limit(connection, EDITION_COLUMNS, scope, SHADOWED_FOR_EDITIONS):
-            for name in names:
-                _refresh(connection, name, EDITION_COLUMNS)
+    with _limit(connection, EDITION_COLUMNS, scope, SHADOWED_FOR_EDITIONS):
+        for name in OF_EDITION:
+            _refresh(connection, name, EDITION_COLUMNS)
 
 
 def refresh_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[Run]) -> None:
@@ -95,13 +91,6 @@ def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[s
     tables = ("questions", *catalogue.ESTIMATES)
     query = " union ".join(f"select edition_id from {table}" for table in tables)
     return {str(edition_id) for (edition_id,) in connection.execute(query).fetchall()}
-
-
-def number_runs(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give all runs and clusters the numbers that they have if everything is loaded at once."""
-    connection.execute(read_sql("number_runs.sql"))
-    if catalogue.ESTIMATES:
-        connection.execute(read_sql("number_estimates.sql"))
 
 
 def refresh_estimates(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
@@ -330,8 +319,6 @@ class Increment:
             refresh_editions(self._connection, editions)
         if runs:
             refresh_runs(self._connection, runs)
-        if editions or runs:
-            number_runs(self._connection)
         if asked:
             refresh_estimates(self._connection, asked)
         if any(kind == "model" for kind, _ in keys):

@@ -8,19 +8,13 @@ with all_facets as (
 )
 
 select
-    points.edition_id,
-    points.setting,
-    points.model_id,
-    points.model,
-    points.scoring_policy,
+    points.edition_id, points.setting, points.model_id, points.model, points.scoring_policy,
     pairs.repeat,
     points.run,
     points.relation,
     points.pair_id,
     points.point_id,
-    points.head_cluster,
-    points.positive_tail_cluster,
-    points.negative_tail_cluster,
+    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
     all_facets.is_negated_included,
     list_sum(
         list_transform(

@@ -34,6 +34,10 @@ create macro samples_per_triplet(method) as case when method in ('direct', 'orig
 create macro positive_bits(bits) as bits & 255;
 create macro negative_bits(bits) as bits >> 8;
 
+-- The bits of a method with k = 1 sample per triplet, with that sample in the place of all eight.
+create macro spread_first(bits, k) as
+    case when k = 1 then (bits & 1) * 255 + ((bits >> 8) & 1) * 65280 else bits end;
+
 -- P(X <= k) of a binomial of n observations with probability p, 0 < p < 1, by logarithms.
 create macro binomial_tail(k, n, p) as
     list_sum(

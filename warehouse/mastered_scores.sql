@@ -9,7 +9,7 @@ with scores as (
         facet_sets.facet_set,
         facet_sets.is_negated_included,
         needed_bits,
-        32 * run + 2 * facet_set + is_negated_included::integer as key
+        struct_pack(run, facet_set, is_negated_included) as key
     from point_scores
     inner join facet_sets using (edition_id)
 ),
@@ -21,14 +21,10 @@ estimates as (
 summed as (
     select
         key,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(run) as run,
-        any_value(facet_set) as facet_set,
-        any_value(is_negated_included) as is_negated_included,
+        any_value(columns([
+            'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'run', 'facet_set',
+            'is_negated_included'
+        ])),
         count(*) filter (where asked_bits & needed_bits = needed_bits) as n_whole_points,
         count(*) filter (where graded_bits & needed_bits = needed_bits) as n_points,
         count(*) filter (where correct_bits & needed_bits = needed_bits) as n_mastered,
@@ -42,11 +38,7 @@ summed as (
 )
 
 select
-    summed.edition_id,
-    summed.setting,
-    summed.model_id,
-    summed.model,
-    summed.scoring_policy,
+    summed.edition_id, summed.setting, summed.model_id, summed.model, summed.scoring_policy,
     summed.run,
     summed.facet_set,
     summed.is_negated_included,
@@ -69,4 +61,4 @@ select
     summed.n_errors / nullif(summed.n_asked, 0) as error_rate
 from summed
 left join estimates using (key)
-order by summed.key
+order by edition_id, setting, model_id, scoring_policy, facet_set, is_negated_included

@@ -9,10 +9,17 @@ with runs as (
 ),
 
 compared as (
-    select one.run, other.run as other_run, row_number() over (order by one.run, other.run) as match_number
+    select
+        one.run,
+        other.run as other_run,
+        row_number() over (
+            order by edition_id, one.setting, one.model_id, other.setting, other.model_id, scoring_policy
+        ) as match_number
     from runs as one
     inner join runs as other using (edition_id, scoring_policy)
-    where one.run < other.run and (one.setting = other.setting or one.model_id = other.model_id)
+    where
+        (one.setting, one.model_id) < (other.setting, other.model_id)
+        and (one.setting = other.setting or one.model_id = other.model_id)
 )
 
 select
@@ -21,9 +28,7 @@ select
     other.run as other_run,
     one.edition_id,
     one.point_id,
-    one.head_cluster,
-    one.positive_tail_cluster,
-    one.negative_tail_cluster,
+    one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
     one.n_offered_options,
     one.asked_bits,
     other.asked_bits as other_asked_bits,

@@ -18,18 +18,11 @@
 create macro measure_scores(scored, measures := ['average', 'joint', 'mastery', 'above shortcut']) as table
 with counted as materialized (
     select
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, model_id, model, method, scoring_policy, repeat,
         run,
         part,
         k,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(asked_bits)::integer as n_asked,
         bit_count(failed_bits)::integer as n_errors,
         bit_count(unanswered_bits)::integer as n_no_answer,
@@ -55,13 +48,7 @@ summed as (
     select
         run,
         part,
-        any_value(edition_id) as edition_id,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
-        any_value(k) as k,
+        any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'k'])),
         count(*) as n_asked_pairs,
         sum(n_positive + n_negative)::bigint as n_samples,
         count(*) filter (where n_positive + n_negative > 0) as n_pairs,
@@ -90,9 +77,7 @@ observations as (
     select
         struct_pack(run, part) as key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive_right as gained,
         n_positive as n,
         n_negative_right as negative_gained,
@@ -103,9 +88,7 @@ observations as (
     select
         struct_pack(run, part) as key,
         'joint' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right as gained,
         has_positive as n,
         negative_right as negative_gained,
@@ -116,9 +99,7 @@ observations as (
     select
         struct_pack(run, part) as key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right * negative_right as gained,
         has_positive * has_negative as n
     from counted
@@ -127,9 +108,7 @@ observations as (
     select
         struct_pack(run, part) as key,
         'above shortcut' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (positive_right * negative_right > floor(shortcut_mastery))::integer as gained,
         case
             when shortcut_mastery <> 0.25 then
@@ -145,12 +124,7 @@ estimates as materialized (
 )
 
 select
-    summed.edition_id,
-    summed.model_id,
-    summed.model,
-    summed.method,
-    summed.scoring_policy,
-    summed.repeat,
+    summed.edition_id, summed.model_id, summed.model, summed.method, summed.scoring_policy, summed.repeat,
     summed.run,
     summed.part,
     summed.k,

@@ -59,7 +59,7 @@ inner join storage.prompts using (prefix_number, rest)
 qualify row_number() over (partition by prompt_key, repeat order by status desc, filename) = 1
 order by prompt_number, repeat, prompt_key
 """
-# What a run takes from the responses (answer_loading.py, token_counts.sql).
+# What a run takes from the responses (answer_loading.py, token_usage.sql).
 ANSWERED = """
 select
     prompt_key,

@@ -1,7 +1,7 @@
 -- One row per key, facet, part and point: how many observations of the point are right, for estimate_shares.
--- Its key is 12 · key + 3 · position of the facet + part, a number, because that is faster to group by; part is 0
--- for the questions that are not negated, 1 for the negated ones, and 2 for all of them.
--- `scores` names a query with one row per key (a number) and point_id: graded_bits, gained_bits and lost_bits, bit
+-- Its key has the key, the position of the facet, and the part: 0 for the questions that are not negated, 1 for the
+-- negated ones, and 2 for all of them.
+-- `scores` names a query with one row per key and point_id: graded_bits, gained_bits and lost_bits, bit
 -- sets as in point_scores (lost_bits: right only in the second of two scores; null for a single score), the
 -- point's clusters and n_offered_options.
 -- which: the parts that are needed.
@@ -10,12 +10,10 @@
 create macro observe_facets(scores, which := [0, 1, 2]) as table
 with masked as (
     select
-        12 * scores.key + 3 * facets.position + parts.part as key,
+        struct_pack(scores.key, facets.position, parts.part) as key,
         facets.type = 'RQ' as is_revision,
         scores.point_id,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_offered_options as n_options,
         facet_bits(graded_bits, facets.position) & mask as graded,
         facet_bits(gained_bits, facets.position) & mask as gained,
@@ -30,9 +28,7 @@ select
     key,
     'accuracy' as measure,
     point_id,
-    head_cluster,
-    positive_tail_cluster,
-    negative_tail_cluster,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
     case
         when is_revision then
             revision_right(gained & 255, graded & 255, n_options)

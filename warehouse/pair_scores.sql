@@ -1,159 +1,27 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
--- This is a table, not a view: the file never changes once it is published, every accuracy is a sum over
--- these rows, and the table spares each query the join of millions of predictions with their samples.
---
--- Bit sets: bit k is the sample under the transformation at position k of the positive triplet (for llmeval,
--- which has no transformations, the sample at sample_index k); bit k + 8 is that of the negative triplet.
--- asked ⊇ failed: the prompt has no response. No policy grades it, and it is not unanswered either.
--- asked ⊇ graded (is_correct is not null) ⊇ correct. asked ⊇ unanswered: no answer in the response, under any
--- policy. coin-flip replaces it by a guess, but its no-answer rate is still that of the responses.
--- unanswered ⊇ unfinished: the model was still thinking when its tokens were used up.
--- asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier of True and False is right; a
--- tie is not).
--- A triplet is complete when all its K samples are graded: only then can it count in a joint accuracy. The
--- other triplets (llmeval with too few usable lines; failed prompts; no answer under `excluded`) are left out
--- there and counted. A pair is complete when both its triplets are.
--- run: a number per edition, model, method, scoring policy and repeat, which is faster to group by than their
--- names. k: samples of a complete triplet. The clusters are those of pair_clusters.
--- Evaluations with too many failed prompts (error_counts.sql) have no rows, so that no view shows their scores.
+-- What score_pairs says about the answers to the samples. This is a table, because every accuracy is a sum over these
+-- rows, and the table spares each query the join of millions of predictions with their samples. The clusters are
+-- those of pair_clusters. Evaluations with too many failed prompts (error_counts.sql) have no rows, so that no view
+-- shows their scores.
 create table pair_scores as
-with placed as (
-    select
-        samples.edition_id,
-        samples.sample_id,
-        samples.method,
-        samples.relation,
-        samples.pair_id,
-        samples.label,
-        (
-            1::uinteger << (
-                coalesce(transformations.position, samples.sample_index)
-                + case when triplets.is_positive then 0 else 8 end
-            )
-        )::usmallint as bit
-    from samples
-    inner join triplets using (edition_id, triplet_id)
-    left join transformations using (transformation)
-    where samples.split = 'test'
-),
-
-bit_sets as (
-    select
-        predictions.edition_id,
-        predictions.model_id,
-        placed.method,
-        predictions.scoring_policy,
-        predictions.repeat,
-        placed.relation,
-        placed.pair_id,
-        bit_or(placed.bit) as asked,
-        bit_or(case when error is not null then bit else 0 end)::usmallint as failed,
-        bit_or(case when is_correct is not null then bit else 0 end)::usmallint as graded,
-        bit_or(
-            bit_or(case when prediction is null and error is null then bit else 0 end)::usmallint
-        ) over whole_pair as unanswered,
-        bit_or(case when is_unfinished_reasoning then bit else 0 end)::usmallint as unfinished,
-        bit_or(case when prediction then bit else 0 end)::usmallint as predicted_true,
-        bit_or(case when is_correct then bit else 0 end)::usmallint as correct,
-        bit_or(
-            case when isfinite(logprob_true) and isfinite(logprob_false) then bit else 0 end
-        )::usmallint as weighed,
-        bit_or(
-            case
-                when not isfinite(logprob_true) or not isfinite(logprob_false) then 0
-                when logprob_true > logprob_false and label then bit
-                when logprob_true < logprob_false and not label then bit
-                else 0
-            end
-        )::usmallint as likelier
+with answered as (
+    select predictions.*, null::varchar as period
     from predictions
-    inner join placed using (edition_id, sample_id)
-    semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
+    semi join (from error_counts where setting is null and is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
-    group by
-        predictions.edition_id,
-        predictions.model_id,
-        placed.method,
-        predictions.scoring_policy,
-        predictions.repeat,
-        placed.relation,
-        placed.pair_id
-    window whole_pair as (
-        partition by
-            predictions.edition_id,
-            predictions.model_id,
-            placed.method,
-            predictions.repeat,
-            placed.pair_id
-    )
-),
-
-halves as (
-    select
-        *,
-        samples_per_triplet(method) as k,
-        bit_count(positive_bits(correct)) as right_positive,
-        bit_count(negative_bits(correct)) as right_negative,
-        bit_count(positive_bits(graded)) = k as has_positive,
-        bit_count(negative_bits(graded)) = k as has_negative
-    from bit_sets
 )
 
 select
-    dense_rank() over (
-        order by halves.edition_id, halves.model_id, halves.method, halves.scoring_policy, halves.repeat
-    )::integer as run,
-    halves.edition_id,
-    halves.model_id,
-    models.name as model,
-    halves.method,
-    halves.scoring_policy,
-    halves.repeat,
-    halves.relation,
-    halves.pair_id,
-    halves.k,
-    pair_clusters.head_cluster,
-    pair_clusters.positive_tail_cluster,
-    pair_clusters.negative_tail_cluster,
-    bit_count(asked)::integer as n_asked,
-    bit_count(failed)::integer as n_errors,
-    bit_count(graded)::integer as n_graded,
-    bit_count(unanswered)::integer as n_no_answer,
-    bit_count(correct)::integer as n_correct,
-    has_positive::integer + has_negative::integer as n_triplets,
-    (has_positive and right_positive = k)::integer
-    + (has_negative and right_negative = k)::integer as n_triplets_right,
-    (has_positive and right_positive in (0, k))::integer
-    + (has_negative and right_negative in (0, k))::integer as n_triplets_consistent,
-    case when has_positive then right_positive end::integer as n_correct_positive,
-    case when has_negative then right_negative end::integer as n_correct_negative,
-    has_positive and has_negative as is_complete,
-    has_positive and has_negative and right_positive + right_negative = 2 * k as is_mastered,
+    scores.* exclude (period),
+    pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
     shortcuts.shortcut,
-    shortcuts.mastery as shortcut_mastery,
-    asked as asked_bits,
-    failed as failed_bits,
-    graded as graded_bits,
-    correct as correct_bits,
-    unanswered as unanswered_bits,
-    predicted_true & ~unanswered as answered_true_bits,
-    unfinished as unfinished_bits,
-    weighed as weighed_bits,
-    likelier as likelier_bits
-from halves
-inner join models using (model_id)
+    shortcuts.mastery as shortcut_mastery
+from score_pairs('answered') as scores
 inner join pair_clusters using (edition_id, pair_id)
 inner join shortcut_scores as shortcuts
     on
-        halves.edition_id = shortcuts.edition_id
-        and halves.method = shortcuts.method
-        and halves.pair_id = shortcuts.pair_id
+        scores.edition_id = shortcuts.edition_id
+        and scores.method = shortcuts.method
+        and scores.pair_id = shortcuts.pair_id
         and shortcuts.baseline = 'best'
-order by
-    halves.edition_id,
-    halves.model_id,
-    halves.method,
-    halves.scoring_policy,
-    halves.repeat,
-    halves.relation,
-    halves.pair_id
+order by edition_id, model_id, scores.method, scoring_policy, repeat, scores.relation, pair_id

@@ -3,7 +3,7 @@
 -- a sum. asked ⊇ failed: no repeat has a response. asked ⊇ unanswered: no repeat has an answer, under any policy.
 -- unanswered ⊇ unfinished: the thought of one of its repeats did not end.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct.
--- run: a number per edition, setting, model and scoring policy. The clusters are those of point_clusters.
+-- run: a hash of edition, setting, model and scoring policy. The clusters are those of point_clusters.
 -- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
 with unfinished as (
@@ -14,10 +14,7 @@ with unfinished as (
 
 bit_sets as (
     select
-        predictions.edition_id,
-        predictions.setting,
-        predictions.model_id,
-        predictions.scoring_policy,
+        predictions.edition_id, predictions.setting, predictions.model_id, predictions.scoring_policy,
         slots.point_id,
         bit_or(slots.bit) as asked_bits,
         bit_or(if(error is not null, slots.bit, 0)) as failed_bits,
@@ -32,18 +29,11 @@ bit_sets as (
         on predictions.edition_id = evaluated.edition_id
         and predictions.setting = evaluated.setting
         and predictions.model_id = evaluated.model_id
-    group by
-        predictions.edition_id,
-        predictions.setting,
-        predictions.model_id,
-        predictions.scoring_policy,
-        slots.point_id
+    group by all
 )
 
 select
-    dense_rank() over (
-        order by bit_sets.edition_id, bit_sets.setting, bit_sets.model_id, bit_sets.scoring_policy
-    )::integer as run,
+    hash(bit_sets.edition_id, bit_sets.setting, bit_sets.model_id, bit_sets.scoring_policy) as run,
     bit_sets.edition_id,
     bit_sets.setting,
     bit_sets.model_id,
@@ -52,11 +42,8 @@ select
     points.relation,
     bit_sets.point_id,
     points.pair_id,
-    points.head_cluster,
-    points.positive_tail_cluster,
-    points.negative_tail_cluster,
+    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
     points.n_offered_options,
-    points.edition_bits,
     bit_sets.asked_bits,
     bit_sets.failed_bits,
     bit_sets.unanswered_bits,
@@ -66,10 +53,4 @@ select
 from bit_sets
 inner join models using (model_id)
 inner join point_clusters as points using (edition_id, point_id)
-order by
-    bit_sets.edition_id,
-    bit_sets.setting,
-    bit_sets.model_id,
-    bit_sets.scoring_policy,
-    points.relation,
-    bit_sets.point_id
+order by edition_id, setting, model_id, scoring_policy, relation, point_id

@@ -87,7 +87,7 @@ def is_extensible(path: Path) -> bool:
 def describe_code() -> str:
     """Return a fingerprint of everything that decides which tables the same files give."""
     names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATES, catalogue.VIEWS]
-    return hash_json([_hash_code(), STORAGE_VERSION, *names], digits=32)
+    return hash_json([_hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
 
 
 @cache
@@ -125,7 +125,7 @@ def _create(path: Path) -> None:
 
 
 def _name_copy() -> str:
-    return f"warehouse-{hash_json([describe_code(), duckdb.__version__], digits=16)}.duckdb"
+    return f"warehouse-{describe_code()[:16]}.duckdb"
 
 
 LOCK_TIMEOUT_S = 600.0

@@ -136,13 +136,7 @@ questions as (
         count(*) filter (where samples.label) as n_true
     from samples
     inner join test_triplets using (edition_id, triplet_id)
-    group by
-        samples.edition_id,
-        samples.method,
-        test_triplets.relation,
-        test_triplets.pair_id,
-        samples.triplet_id,
-        test_triplets.is_positive
+    group by all
 ),
 
 answered as (
@@ -193,11 +187,7 @@ by_pair as (
 ),
 
 best as (
-    select
-        edition_id,
-        method,
-        relation,
-        baseline
+    select edition_id, method, relation, baseline
     from by_pair
     group by edition_id, method, relation, baseline
     qualify row_number() over (

@@ -78,4 +78,4 @@ def test_calibration_bins(weighed: DataFolder, scored: list[tuple[Row, float]]) 
         assert row["n_samples"] == len(items)
         assert row["mean_p_true"] == pytest.approx(sum(p for _, p in items) / len(items))
         assert row["true_rate"] == pytest.approx(sum(s["label"] for s, _ in items) / len(items))
-        assert row["p_low"] <= row["mean_p_true"] <= row["p_high"] == pytest.approx(row["p_low"] + 0.1)
+        assert row["p_low"] <= row["mean_p_true"] <= row["p_low"] + 0.1 + 1e-9

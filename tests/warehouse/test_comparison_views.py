@@ -1,7 +1,6 @@
 """Two models on the same pairs, two methods of one model, and one model in two editions."""
 
 import importlib
-from pathlib import Path
 
 import pytest
 from scipy.stats import norm
@@ -21,10 +20,9 @@ from tests.support.expected_views import (
     select,
 )
 from tests.support.stage_rows import Row, digest
-from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
-FRESH = "tiny-seed2-00000002"
 POWER = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975) / 2)
 MEASURES = ("average_accuracy", "joint_accuracy", "mastery")
 
@@ -193,25 +191,3 @@ def test_what_a_component_is_worth(
         assert row[name] == pytest.approx(row[measure] - full[measure])
         assert row[f"{name}_ci_low"] < row[name] < row[f"{name}_ci_high"]
         assert full[name] is full[f"{name}_ci_low"] is None
-
-
-def test_a_model_in_two_editions_is_compared_on_the_pairs_of_both(tmp_path: Path) -> None:
-    """In the second, Scabies is gone, Gout is new, Influenza has another false tail, Scurvy other texts."""
-    old = fill_pairs(DataFolder(tmp_path))
-    new = fill_pairs(DataFolder(tmp_path, wordings={"Scurvy": "fresh "}))
-    new.pairs = [pair for pair in new.pairs if pair[1] != "Scabies"]
-    new.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
-    new.add_pair("symptoms", "Gout", "Swelling", "Itch")
-    old.write_edition(EDITION)
-    new.write_edition(FRESH)
-    for rule in (simulated_models.expert, simulated_models.polarity):
-        old.write_model(rule.__name__)
-        old.write_answers(EDITION, rule.__name__, rule)
-        new.write_answers(FRESH, rule.__name__, rule)
-    build_warehouse(tmp_path)
-    rows = old.query(f"from compare_editions('{EDITION}', '{FRESH}') where relation is null")
-    keys = [(model, measure) for model in ("expert", "polarity") for measure in MEASURES]
-    assert [(row["model_id"], row["measure"]) for row in rows] == keys
-    # Angina pectoris and Scurvy: the false tail of Influenza is another one.
-    assert [row["n_observations"] for row in rows[:3]] == [32, 4, 2]
-    assert {row["difference"] for row in rows} == {0.0}

@@ -56,12 +56,18 @@ def publish_both(data: DataFolder, fresh: DataFolder) -> None:
 
 def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     fresh.wordings, fresh.wording = {}, "fresh "
+    # The same head in another relation is another fact.
+    fresh.add_pair("drugs", "Angina pectoris", "Vitamin C", "Quinine")
     publish_both(data, fresh)
     (row,) = data.query("from edition_drift")
     assert (row["model_id"], row["edition_id"], row["other_edition_id"]) == ("leaked", EDITION, FRESH)
-    shared = {"Influenza", "Angina pectoris", "Scurvy"}
+    shared = {("symptoms", "Influenza"), ("symptoms", "Angina pectoris"), ("drugs", "Scurvy")}
     before, after = (
-        [r for r in select(read_predictions(data.root, name), model_id="leaked") if r["head"] in shared]
+        [
+            row
+            for row in select(read_predictions(data.root, name), model_id="leaked")
+            if (row["relation"], row["head"]) in shared
+        ]
         for name in (EDITION, FRESH)
     )
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)

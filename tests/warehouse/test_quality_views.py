@@ -17,7 +17,6 @@ from warehouse.publishing import build_warehouse
 
 Verdict = bool | None
 VIEWS = (
-    "freshness",
     "checks",
     "check_history",
     "sample_quality",

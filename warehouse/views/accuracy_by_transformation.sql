@@ -1,8 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and transformation.
--- average_accuracy: over the samples under the transformation. is_negated: its polarity (see
--- accuracy_by_polarity). Methods without transformations (llmeval) have no rows.
--- true_rate: share of "true" among the answers given.
--- ci_low, ci_high, n_effective: as in average_accuracy (two samples of a pair per transformation).
+-- average_accuracy: over the samples under the transformation. A model that always says True gets half of each right, and
+-- so does a model that answers from the polarity (is_negated) alone. Methods without transformations (llmeval) have no rows.
 create or replace view accuracy_by_transformation as
 with masks as (
     select transformation as part, bits, 1 as k
@@ -14,19 +12,12 @@ scored as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     part as transformation,
     is_negated,
     n_samples,
     n_pairs,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     n_effective,
     no_answer_rate,
     unfinished_reasoning_rate,

@@ -56,12 +56,5 @@ select
 from graded
 inner join models on graded.model_id = models.model_id
 order by
-    graded.edition_id,
-    models.name,
-    graded.model_id,
-    graded.method,
-    graded.scoring_policy,
-    graded.repeat,
-    graded.relation,
-    graded.transformation,
-    graded.wording
+    graded.edition_id, models.name, graded.model_id, graded.method, graded.scoring_policy, graded.repeat,
+    graded.relation, graded.transformation, graded.wording

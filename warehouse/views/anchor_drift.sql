@@ -4,8 +4,7 @@
 -- are paired by pair (compare_scores.sql). Periods are in the order of their first
 -- days (period_start of runs), then of their names.
 -- change_rate: of the n_answers samples that have a response in both periods, the share whose answer (true, false,
--- none) changed, with its 95 % interval (the pair is the cluster). changed_pair_rate: the share of the pairs with
--- such a sample.
+-- none) changed, with its 95 % interval (the pair is the cluster).
 -- Greedy answers of a batched GPU engine flip now and then although nothing changed. So a change is tested in two
 -- ways, each of which allows for noise:
 -- score_p: exact sign test, two-sided, of the pairs of which more samples are right in one of the two periods
@@ -15,17 +14,24 @@
 -- noise is taken to change a tenth of the pairs (exact binomial test). Otherwise null.
 -- change_p: score_p, or twice the smaller of both p-values (Bonferroni). has_changed: change_p < 0.05.
 create or replace view anchor_drift as
-with scored as materialized (
-    from score_anchors()
+with anchors as (
+    from anchor_predictions
+    semi join (from runs where n_errors <= max_error_rate * n_items * n_repeats) as evaluated
+        on anchor_predictions.edition_id = evaluated.edition_id
+        and anchor_predictions.period = evaluated.period
+        and anchor_predictions.model_id = evaluated.model_id
+),
+
+-- There are no shortcuts, because anchors are compared only with themselves.
+scored as materialized (
+    select *, null::varchar as shortcut, null::double as shortcut_mastery
+    from score_pairs('anchors')
+    inner join pair_clusters using (edition_id, pair_id)
 ),
 
 asked as (
     select
-        edition_id,
-        model_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, model_id, method, scoring_policy, repeat,
         coalesce(runs.period_start, date 'infinity') as period_start,
         period,
         run,
@@ -82,8 +88,7 @@ counted as materialized (
     select
         run,
         other_run,
-        any_value(period) as period,
-        any_value(other_period) as other_period,
+        any_value(columns(['period', 'other_period'])),
         sum(bit_count(both_bits))::bigint as n_answers,
         sum(bit_count(changed_bits))::bigint as n_changed,
         observe(bit_count(changed_bits)::integer, bit_count(both_bits)::integer) as changed,
@@ -121,7 +126,6 @@ tested as (
     select
         counted.*,
         asked.period_start as other_period_start,
-        coalesce(noise.n_earlier, 0) as n_earlier,
         effective_n(counted.changed) as n_effective_answers,
         case
             when noise.n_earlier > 0 then n_noise_pairs / nullif(n_noise_answered, 0)
@@ -145,12 +149,7 @@ scores as (
 )
 
 select
-    scores.edition_id,
-    scores.model_id,
-    scores.model,
-    scores.method,
-    scores.scoring_policy,
-    scores.repeat,
+    scores.edition_id, scores.model_id, scores.model, scores.method, scores.scoring_policy, scores.repeat,
     tested.period,
     tested.other_period,
     compared.is_successive,
@@ -162,9 +161,7 @@ select
     wilson_low(change_rate, tested.n_effective_answers) as change_rate_ci_low,
     wilson_high(change_rate, tested.n_effective_answers) as change_rate_ci_high,
     tested.n_changed_pairs,
-    tested.n_changed_pairs / nullif(tested.n_answered_pairs, 0) as changed_pair_rate,
     tested.noise_rate,
-    tested.n_earlier as n_earlier_comparisons,
     tested.n_worse_pairs,
     tested.n_better_pairs,
     tested.score_p,

@@ -11,13 +11,7 @@
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with prices as (
-    select
-        edition_id,
-        model_id,
-        period,
-        price_input,
-        price_output,
-        price_currency
+    select edition_id, model_id, period, price_input, price_output, price_currency
     from runs
     where price_input is not null
     qualify
@@ -34,23 +28,23 @@ reworded as (
 
 used as (
     select
-        token_counts.edition_id,
-        token_counts.model_id,
-        token_counts.period,
-        case when token_counts.period is null then 'evaluated' else 'anchors' end as role,
-        token_counts.n_prompts,
-        token_counts.n_unknown,
-        token_counts.n_prompt_tokens,
-        token_counts.n_completion_tokens,
+        token_usage.edition_id,
+        token_usage.model_id,
+        token_usage.period,
+        case when token_usage.period is null then 'evaluated' else 'anchors' end as role,
+        token_usage.n_prompts,
+        token_usage.n_unknown,
+        token_usage.n_prompt_tokens,
+        token_usage.n_completion_tokens,
         prices.price_input,
         prices.price_output,
         prices.price_currency
-    from token_counts
+    from token_usage
     left join prices
         on
-            token_counts.edition_id = prices.edition_id
-            and token_counts.model_id = prices.model_id
-            and token_counts.period is not distinct from prices.period
+            token_usage.edition_id = prices.edition_id
+            and token_usage.model_id = prices.model_id
+            and token_usage.period is not distinct from prices.period
     union all
     select
         reworded.edition_id,

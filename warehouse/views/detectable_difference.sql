@@ -1,7 +1,6 @@
 -- Grain: one row per edition, method, scoring policy, repeat, model and other model (null: any).
--- The smallest true difference that the edition would detect with a power of 80 % at α = 0.05 two-sided:
--- 2.8016 standard errors (macros.sql, detectable). The standard error comes from the width of the observed
--- 95 % interval, which is never 0.
+-- The smallest true difference that the edition would detect with a power of 80 % at α = 0.05 two-sided,
+-- from the width of the observed 95 % interval, which is never 0 (macros.sql, detectable).
 -- For two models, the interval is that of the paired difference in model_comparison. For one model alone
 -- against any other, the standard error is √2 times its own. That is an upper bound: it assumes that the
 -- other model varies as much and answers independently, but answers to the same questions are mostly
@@ -9,10 +8,7 @@
 create or replace view detectable_difference as
 with widths as (
     select
-        edition_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, method, scoring_policy, repeat,
         model_id,
         model,
         n_pairs,
@@ -22,10 +18,7 @@ with widths as (
     from leaderboard
     union all by name
     select
-        edition_id,
-        method,
-        scoring_policy,
-        repeat,
+        edition_id, method, scoring_policy, repeat,
         model_id,
         model,
         other_model_id,
@@ -38,10 +31,7 @@ with widths as (
 )
 
 select
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, method, scoring_policy, repeat,
     model_id,
     model,
     other_model_id,
@@ -52,12 +42,4 @@ select
     detectable(mastery_width) as detectable_mastery_difference
 from widths
 where average_width is not null
-order by
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
-    model,
-    model_id,
-    other_model nulls first,
-    other_model_id
+order by edition_id, method, scoring_policy, repeat, model, model_id, other_model nulls first, other_model_id

@@ -35,38 +35,17 @@ pairs_of_editions as materialized (
         = (source.pool, source.rephraser, source.negatives, source.methods)
 ),
 
-heads as materialized (
-    select edition_id, pair_id, relation, head
-    from triplets
-    where split = 'test' and is_positive
+compared as (
+    select distinct edition_id, other_edition_id
+    from pairs_of_editions
 ),
 
 shared_heads as (
-    select
-        one.edition_id,
-        one.pair_id,
-        other.edition_id as other_edition_id,
-        other.pair_id as other_pair_id
-    from (select distinct edition_id, other_edition_id from pairs_of_editions) as compared
-    inner join heads as one on compared.edition_id = one.edition_id
-    inner join heads as other
-        on compared.other_edition_id = other.edition_id
-        and one.relation = other.relation
-        and one.head = other.head
+    from match_heads('compared')
 ),
 
 matches as materialized (
-    select one.*, columns(other.*) as "other_\0"
-    from shared_heads
-    inner join pair_scores as one
-        on shared_heads.edition_id = one.edition_id and shared_heads.pair_id = one.pair_id
-    inner join pair_scores as other
-        on shared_heads.other_edition_id = other.edition_id
-        and shared_heads.other_pair_id = other.pair_id
-        and one.model_id = other.model_id
-        and one.method = other.method
-        and one.scoring_policy = other.scoring_policy
-        and one.repeat = other.repeat
+    from match_scores('shared_heads')
 ),
 
 fresh as (

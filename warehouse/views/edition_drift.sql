@@ -10,28 +10,20 @@
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
-with heads as (
-    select
-        triplets.edition_id,
-        editions.kb,
-        coalesce(editions.period_start, date 'infinity') as period_start,
-        triplets.pair_id,
-        triplets.relation,
-        triplets.head
-    from triplets
-    inner join editions using (edition_id)
-    where triplets.split = 'test' and triplets.is_positive
+with ordered as (
+    select edition_id, kb, coalesce(period_start, date 'infinity') as period_start
+    from editions
 ),
 
-shared_heads as (
-    select
-        one.edition_id,
-        other.edition_id as other_edition_id,
-        one.pair_id,
-        other.pair_id as other_pair_id
-    from heads as one
-    inner join heads as other using (kb, relation, head)
+compared as (
+    select one.edition_id, other.edition_id as other_edition_id
+    from ordered as one
+    inner join ordered as other using (kb)
     where (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
+),
+
+shared_heads as materialized (
+    from match_heads('compared')
 ),
 
 texts as (
@@ -57,17 +49,7 @@ same_texts as (
 ),
 
 matches as (
-    select one.*, columns(other.*) as "other_\0"
-    from shared_heads
-    inner join pair_scores as one
-        on shared_heads.edition_id = one.edition_id and shared_heads.pair_id = one.pair_id
-    inner join pair_scores as other
-        on shared_heads.other_edition_id = other.edition_id
-        and shared_heads.other_pair_id = other.pair_id
-        and one.model_id = other.model_id
-        and one.method = other.method
-        and one.scoring_policy = other.scoring_policy
-        and one.repeat = other.repeat
+    from match_scores('shared_heads')
 )
 
 select
@@ -81,9 +63,7 @@ select
     compared.n_matched as n_heads,
     compared.n_samples,
     same_texts.same_text_rate,
-    compared.average_accuracy,
-    compared.ci_low,
-    compared.ci_high,
+    compared.average_accuracy, compared.ci_low, compared.ci_high,
     compared.other_average_accuracy,
     compared.other_ci_low,
     compared.other_ci_high,
@@ -93,9 +73,7 @@ select
     compared.difference_ci_high,
     compared.n_effective,
     compared.n_complete as n_complete_heads,
-    compared.mastery,
-    compared.mastery_ci_low,
-    compared.mastery_ci_high,
+    compared.mastery, compared.mastery_ci_low, compared.mastery_ci_high,
     compared.other_mastery,
     compared.other_mastery_ci_low,
     compared.other_mastery_ci_high,
@@ -104,8 +82,6 @@ select
     compared.mastery_difference_ci_high,
     compared.no_answer_rate,
     compared.other_no_answer_rate,
-    compared.n_errors,
-    compared.n_other_errors,
     compared.error_rate,
     compared.other_error_rate
 from compare_scores('matches') as compared

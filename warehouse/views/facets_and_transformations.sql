@@ -17,11 +17,7 @@ with named_facets as (
 )
 
 select
-    scores.edition_id,
-    scores.setting,
-    scores.model_id,
-    scores.model,
-    scores.scoring_policy,
+    scores.edition_id, scores.setting, scores.model_id, scores.model, scores.scoring_policy,
     scores.repeat,
     scores.relation,
     points.head,

@@ -22,9 +22,7 @@ observations as (
     select
         key,
         unnest(['facets', 'transformations']) as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         unnest([by_facets, by_transformations]) as gained,
         1 as n
     from complete
@@ -37,11 +35,7 @@ estimates as materialized (
 counted as (
     select
         key,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
+        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy'])),
         count(*) as n_pairs,
         sum(by_facets * by_transformations)::bigint as n_both,
         sum(by_facets * (1 - by_transformations))::bigint as n_facets_only,
@@ -54,11 +48,7 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.model,
-    counted.scoring_policy,
+    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
     counted.key.repeat as repeat,
     counted.key.is_negated_included as is_negated_included,
     counted.n_pairs,
@@ -104,10 +94,5 @@ inner join facet_sets
         and rates.is_negated_included = facet_sets.is_negated_included
 qualify rank() over (partition by counted.key order by facet_sets.n_facets desc) = 1
 order by
-    counted.edition_id,
-    counted.setting,
-    counted.model,
-    counted.model_id,
-    counted.scoring_policy,
-    counted.key.repeat,
-    counted.key.is_negated_included
+    counted.edition_id, counted.setting, counted.model, counted.model_id, counted.scoring_policy,
+    counted.key.repeat, counted.key.is_negated_included

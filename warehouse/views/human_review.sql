@@ -83,10 +83,5 @@ from reviewed
 inner join agreements
     on reviewed.edition_id = agreements.edition_id
     and reviewed.method is not distinct from agreements.method
-group by
-    reviewed.edition_id,
-    reviewed.method,
-    reviewed.n_grades,
-    reviewed.n_graders,
-    reviewed.n_triplets
+group by reviewed.edition_id, reviewed.method, reviewed.n_grades, reviewed.n_graders, reviewed.n_triplets
 order by reviewed.edition_id, reviewed.method nulls first

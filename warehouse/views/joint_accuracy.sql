@@ -8,9 +8,7 @@
 -- left_out_rate: of the units about which the model was asked, the share that is not complete. Above 0.2,
 -- joint_accuracy under `excluded` is null: the complete units are a selection (measure_scores).
 -- n_samples: the samples of the complete units.
--- ci_low, ci_high: 95 % interval for new facts like these; pairs that share a head or a tail are correlated.
--- fixed_base_ci_low, fixed_base_ci_high: only pairs are clusters (estimate_shares.sql).
--- n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a rough guide.
+-- Intervals: as in the leaderboard.
 create or replace view joint_accuracy as
 with test_pairs as (
     select edition_id, count(*) // 2 as n_test_pairs
@@ -59,12 +57,7 @@ by_unit as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     unit,
     n_units,
     n_test_pairs * case unit when 'pair' then 1 else 2 end - n_units as n_left_out,

@@ -41,9 +41,7 @@ observations as (
     select
         run as key,
         n as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive_right as gained,
         has_positive * n_chosen as n,
         n_negative_right as negative_gained,
@@ -59,13 +57,7 @@ summed as (
     select
         run,
         n,
-        any_value(edition_id) as edition_id,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
-        any_value(k) as k,
+        any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'k'])),
         sum(has_positive + has_negative)::bigint as n_triplets,
         count(*) filter (where has_positive + has_negative > 0) as n_pairs,
         any_value(scoring_policy) <> 'excluded'
@@ -94,12 +86,7 @@ sized as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     n,
     n_triplets,
     n_pairs,

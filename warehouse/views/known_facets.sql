@@ -33,12 +33,7 @@ estimates as materialized (
 counted as (
     select
         key,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(is_known) as is_known,
+        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'is_known'])),
         sum(is_complete)::bigint as n_points,
         any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
         share(bit_count(unanswered_bits & needed_bits), bit_count(asked_bits & ~failed_bits & needed_bits))
@@ -52,11 +47,7 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.model,
-    counted.scoring_policy,
+    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
     counted.key.is_negated_included as is_negated_included,
     counted.is_known,
     counted.key.taught_with as taught_with,

@@ -1,19 +1,13 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The measures of method.md, section 4, side by side (measure_scores.sql): average accuracy,
--- gain over random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets answered
--- all right or all wrong), no-answer rate and its part unfinished_reasoning_rate (the model was still thinking
--- when its tokens were used up), error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those
--- with all samples graded. Under `excluded`, joint_accuracy and mastery are null where more than a fifth of
--- their units is left out (for mastery: pair_left_out_rate), because the rest is the model's own selection.
--- ci_low, ci_high, joint_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail
--- are correlated. fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
+-- The measures of method.md, section 4, side by side (measure_scores). Under `excluded`, joint_accuracy and mastery are
+-- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
+-- model's own selection.
+-- ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail are correlated.
+-- fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
 -- n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a rough guide.
--- best_shortcut: the best shortcut of each relation (shortcut_scores.sql), by name, joined by " + ";
--- best_shortcut_mastery: its mastery of the pairs that the model completed; mastery_above_shortcut: mastery
--- minus that, with its 95 % interval, paired by pair. A shortcut chosen by its result is an upper bound, so a
--- model can know something and still be below it; a model above it knows more than names and polarity tell.
--- true_rate: share of "true" among the answers given. constant_answer: the answer that at least 99 % of them
--- are, null if neither is.
+-- best_shortcut: the best shortcut of each relation (shortcut_scores), by name, joined by " + "; mastery_above_shortcut:
+-- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound, so
+-- a model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
@@ -23,30 +17,19 @@ with scored as (
 )
 
 select
-    edition_id,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, method, scoring_policy, repeat,
     rank() over (
         partition by edition_id, method, scoring_policy, repeat
         order by mastery desc nulls last, average_accuracy desc nulls last
     ) as rank,
     model_id,
     model,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     fixed_base_ci_low,
     fixed_base_ci_high,
     average_accuracy - 0.5 as gain_over_random,
-    joint_accuracy,
-    joint_ci_low,
-    joint_ci_high,
-    joint_fixed_base_ci_low,
-    joint_fixed_base_ci_high,
-    mastery,
-    mastery_ci_low,
-    mastery_ci_high,
+    joint_accuracy, joint_ci_low, joint_ci_high,
+    mastery, mastery_ci_low, mastery_ci_high,
     mastery_fixed_base_ci_low,
     mastery_fixed_base_ci_high,
     best_shortcut,

@@ -33,11 +33,7 @@ with steps as (
 )
 
 select
-    scores.edition_id,
-    scores.setting,
-    scores.model_id,
-    scores.model,
-    scores.scoring_policy,
+    scores.edition_id, scores.setting, scores.model_id, scores.model, scores.scoring_policy,
     steps.facet_order,
     steps.is_paper_order,
     steps.step,
@@ -61,12 +57,5 @@ select
 from mastered_scores as scores
 inner join steps using (facet_set)
 order by
-    edition_id,
-    setting,
-    model,
-    model_id,
-    scoring_policy,
-    is_paper_order desc,
-    facet_order,
-    is_negated_included,
-    step
+    edition_id, setting, model, model_id, scoring_policy, is_paper_order desc, facet_order,
+    is_negated_included, step

@@ -9,12 +9,7 @@
 -- relative_loss: the part of the gain by the method that is lost by pretexeval; null if there is no such gain.
 create or replace view method_comparison as
 with others as (
-    select * replace (
-        case when k = 1 then (graded_bits & 1) * 255 + ((graded_bits >> 8) & 1) * 65280 else graded_bits end
-            as graded_bits,
-        case when k = 1 then (correct_bits & 1) * 255 + ((correct_bits >> 8) & 1) * 65280 else correct_bits end
-            as correct_bits
-    )
+    select * replace (spread_first(graded_bits, k) as graded_bits, spread_first(correct_bits, k) as correct_bits)
     from pair_scores
     where method <> 'pretexeval'
 ),
@@ -28,12 +23,7 @@ matches as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     n_observations as n_samples,
     n_pairs,
     score as average_accuracy,

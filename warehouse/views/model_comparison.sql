@@ -1,17 +1,11 @@
 -- Grain: one row per edition, method, scoring policy, repeat and two models (each two once).
 -- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
--- difference = its average accuracy − the other's, likewise mastery_difference.
--- difference_ci_low, mastery_difference_ci_low, …: 95 % intervals for new facts like these; pairs that share a
--- head or a tail are correlated (estimate_shares.sql). An interval without 0 is the test that
--- the models differ. difference_fixed_base_ci_low, …: only pairs are clusters. The limits are not
--- D ± 1.96 difference_se: they combine the limits of gains and losses (Zou and Donner 2008), so that the
--- interval has a width even at a standard error of 0.
--- n_effective: the effective number of heads or tails. Below 20, the intervals are only a rough guide.
+-- difference = its average accuracy − the other's, likewise mastery_difference. An interval without 0 is the test that
+-- the models differ. It is not D ± 1.96 difference_se: it combines the limits of gains and losses (Zou and Donner
+-- 2008), so that it has a width even at a standard error of 0.
 -- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
 -- than 80 % of all pairs: they are the models' own selection.
--- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed: the probability of a
--- split at least as uneven of the pairs that only one model masters (n_mastered_alone +
--- n_other_mastered_alone), if each of these pairs were equally likely to go to either model.
+-- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
 with matches as (
     select one.*, columns(other.*) as "other_\0"
@@ -31,9 +25,7 @@ select
     repeat,
     n_samples,
     n_pairs,
-    average_accuracy,
-    ci_low,
-    ci_high,
+    average_accuracy, ci_low, ci_high,
     other_average_accuracy,
     other_ci_low,
     other_ci_high,
@@ -45,9 +37,7 @@ select
     difference_fixed_base_ci_high,
     n_effective,
     n_complete as n_complete_pairs,
-    mastery,
-    mastery_ci_low,
-    mastery_ci_high,
+    mastery, mastery_ci_low, mastery_ci_high,
     other_mastery,
     other_mastery_ci_low,
     other_mastery_ci_high,
@@ -64,8 +54,6 @@ select
         as mcnemar_mid_p,
     no_answer_rate,
     other_no_answer_rate,
-    n_errors,
-    n_other_errors,
     error_rate,
     other_error_rate
 from compare_scores('matches')

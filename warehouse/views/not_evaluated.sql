@@ -7,48 +7,31 @@
 -- evaluation ended before all prompts were asked. model_id is null if the model could not be identified.
 create or replace view not_evaluated as
 with finished as (
-    select
-        error_counts.*,
-        case when error_counts.setting is null then 'samples' else 'questions' end as asked,
-        runs.finished_at
+    select error_counts.*, models.name as model
     from error_counts
-    inner join runs
-        on
-            error_counts.edition_id = runs.edition_id
-            and error_counts.setting is not distinct from runs.setting
-            and error_counts.model_id = runs.model_id
-    where runs.period is null
+    inner join models using (model_id)
 ),
 
 evaluated as (
-    select finished.edition_id, finished.setting, finished.model_id, models.name as model
     from finished
-    inner join models using (model_id)
-    where finished.is_evaluated
+    where is_evaluated
 ),
 
 too_many as (
     select
-        finished.edition_id,
-        finished.setting,
-        finished.model_id,
-        models.name as model,
-        finished.n_items,
-        finished.n_errors,
-        finished.error_rate,
+        *,
         format(
             '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
-            finished.n_errors,
-            finished.n_items,
-            finished.asked,
-            100 * finished.error_rate,
-            finished.max_error_rate,
-            finished.commonest_error
+            n_errors,
+            n_items,
+            case when setting is null then 'samples' else 'questions' end,
+            100 * error_rate,
+            max_error_rate,
+            commonest_error
         ) as reason,
-        finished.finished_at as failed_at
+        finished_at as failed_at
     from finished
-    inner join models using (model_id)
-    where not finished.is_evaluated
+    where not is_evaluated
 ),
 
 -- An evaluation that was completed before stays valid when a later attempt to ask its open prompts fails.

@@ -1,6 +1,6 @@
 -- Grain: one row per edition, model, method and repeat.
 -- What the log-probabilities of True and False, from the same pass as the text, are worth. They do not depend
--- on the scoring policy. p_true is the softmax of the two (calibration_sums.sql).
+-- on the scoring policy. p_true is the softmax of the two (calibration_bins).
 -- n_samples: samples with both log-probabilities; missing_rate: the share of asked samples without them.
 -- average_accuracy: the likelier of the two is right; a tie is wrong. Its interval: as in average_accuracy.
 -- no_answer_rate: of the texts, for comparison.
@@ -28,12 +28,12 @@ weighed as (
         model_id,
         method,
         repeat,
-        sum(n_true) as n_true,
-        sum(n_samples - n_true) as n_false,
+        sum(n_samples * true_rate) as n_true,
+        sum(n_samples) - n_true as n_false,
         sum(rank_sum) as rank_sum,
-        sum(abs(sum_p_true - n_true)) / sum(n_samples) as calibration_error,
+        sum(n_samples * abs(mean_p_true - true_rate)) / sum(n_samples) as calibration_error,
         sum(sum_squared_error) / sum(n_samples) as brier_score
-    from calibration_sums
+    from calibration_bins
     group by edition_id, model_id, method, repeat
 )
 
@@ -46,9 +46,7 @@ select
     likelier.n_samples,
     likelier.n_pairs,
     missing.missing_rate,
-    likelier.average_accuracy,
-    likelier.ci_low,
-    likelier.ci_high,
+    likelier.average_accuracy, likelier.ci_low, likelier.ci_high,
     likelier.n_effective,
     likelier.no_answer_rate,
     likelier.n_errors,

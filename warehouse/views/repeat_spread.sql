@@ -1,13 +1,10 @@
 -- Grain: one row per edition, model, method and scoring policy, if samples were asked more than once.
--- average_accuracy and mastery: the mean over the repeats. ci_low, ci_high, mastery_ci_low, mastery_ci_high: 95 %
--- intervals for new facts like these. All repeats of a pair are one observation of it (the pair is the cluster),
--- so that asking again makes no interval narrower than the pairs allow. fixed_base_ci_low, fixed_base_ci_high:
--- only pairs are clusters (estimate_shares.sql).
+-- average_accuracy and mastery: the mean over the repeats. All repeats of a pair are one observation of it (the pair is
+-- the cluster), so that asking again makes no interval narrower than the pairs allow.
 -- average_accuracy_sd, mastery_sd: the standard deviation of the score over the repeats, which says how much of a
 -- difference between two single repeats is chance of the sampling alone.
 -- same_answer_rate: share of the samples whose answer, true, false or none, is the same in every repeat. Samples
 -- of which a prompt failed do not count.
--- The other views, such as leaderboard, have one row per repeat.
 create or replace view repeat_spread as
 with repeated as (
     select *
@@ -20,9 +17,7 @@ with repeated as (
 by_pair as materialized (
     select
         struct_pack(edition_id, model_id, method, scoring_policy) as key,
-        any_value(head_cluster) as head_cluster,
-        any_value(positive_tail_cluster) as positive_tail_cluster,
-        any_value(negative_tail_cluster) as negative_tail_cluster,
+        any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
         sum(bit_count(positive_bits(correct_bits)))::integer as positive_right,
         sum(bit_count(positive_bits(graded_bits)))::integer as n_positive,
         sum(bit_count(negative_bits(correct_bits)))::integer as negative_right,
@@ -42,9 +37,7 @@ observations as (
     select
         key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right as gained,
         n_positive as n,
         negative_right as negative_gained,
@@ -55,9 +48,7 @@ observations as (
     select
         key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_mastered as gained,
         n_complete as n,
         least(n_complete, 1) as n_most

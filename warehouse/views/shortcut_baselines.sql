@@ -30,9 +30,7 @@ observations as (
     select
         key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_right::bigint as gained,
         n_samples as n
     from clustered
@@ -40,9 +38,7 @@ observations as (
     select
         key,
         'joint' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_triplets_right::bigint as gained,
         n_triplets as n
     from clustered
@@ -50,9 +46,7 @@ observations as (
     select
         key,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         floor(mastery)::bigint as gained,
         is_complete::bigint as n
     from clustered

@@ -53,12 +53,5 @@ inner join triplets
         and counted.is_positive = triplets.is_positive
 where counted.is_suspect
 order by
-    counted.edition_id,
-    counted.model,
-    counted.model_id,
-    counted.method,
-    counted.scoring_policy,
-    counted.repeat,
-    counted.relation,
-    counted.head,
-    counted.is_positive desc
+    counted.edition_id, counted.model, counted.model_id, counted.method, counted.scoring_policy,
+    counted.repeat, counted.relation, counted.head, counted.is_positive desc

@@ -53,12 +53,7 @@ tested as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
+    edition_id, model_id, model, method, scoring_policy, repeat,
     relation,
     transformation,
     taught_with,

@@ -67,18 +67,12 @@ select
     steps.n_transformations,
     measured.n_samples,
     measured.n_pairs,
-    measured.average_accuracy,
-    measured.ci_low,
-    measured.ci_high,
+    measured.average_accuracy, measured.ci_low, measured.ci_high,
     measured.n_effective,
     measured.n_triplets,
-    measured.joint_accuracy,
-    measured.joint_ci_low,
-    measured.joint_ci_high,
+    measured.joint_accuracy, measured.joint_ci_low, measured.joint_ci_high,
     measured.n_complete_pairs,
-    measured.mastery,
-    measured.mastery_ci_low,
-    measured.mastery_ci_high,
+    measured.mastery, measured.mastery_ci_low, measured.mastery_ci_high,
     measured.no_answer_rate,
     measured.unfinished_reasoning_rate,
     measured.n_errors,
@@ -86,12 +80,4 @@ select
 from measure_scores('scored', measures := ['average', 'joint', 'mastery']) as measured
 inner join masks on measured.part = masks.part
 inner join steps on masks.transformations = steps.transformations
-order by
-    measured.edition_id,
-    measured.model,
-    measured.model_id,
-    measured.method,
-    measured.scoring_policy,
-    measured.repeat,
-    steps.ablation,
-    steps.step
+order by edition_id, model, model_id, method, scoring_policy, repeat, ablation, step

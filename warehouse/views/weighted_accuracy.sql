@@ -4,7 +4,7 @@
 -- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
 -- without bias. The leaderboard counts every asked sample once instead.
 -- A measure is the weighted mean of those of the relations, and relations are strata (Cochran 1977, chapter 5): a
--- pair counts in the variance with its deviation from its own relation. As in average_scores, each pair is observed
+-- pair counts in the variance with its deviation from its own relation. As in average_facet_accuracy, each pair is observed
 -- with its weight in whole parts of 10⁹, and with the mean plus that deviation, so that estimate_shares gives the
 -- intervals of the leaderboard, with heads and tails as clusters over all relations. The deviations are multiplied by
 -- √(m/(m−1)) for m pairs of a stratum; relations with one pair are one stratum together.
@@ -13,17 +13,13 @@
 -- pair deviates, each pair is one observation.
 -- Null if a relation has no graded sample (for mastery: no complete pair), and mastery under `excluded` also where
 -- more than a fifth of the pairs are left out (measure_scores).
--- least_asked_share, most_asked_share: the share of its pairs that was asked, in the relation with the smallest and
--- the largest one.
 create or replace view weighted_accuracy as
 with observed as (
     select
         run,
         relation,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         bit_count(positive_bits(correct_bits))::integer as gained,
         bit_count(positive_bits(graded_bits))::integer as n,
         bit_count(negative_bits(correct_bits))::integer as negative_gained,
@@ -35,9 +31,7 @@ with observed as (
         run,
         relation,
         'mastery' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         is_mastered::integer as gained,
         1 as n,
         null::integer as negative_gained,
@@ -71,12 +65,7 @@ weights as (
 runs_of_scores as (
     select
         run,
-        any_value(edition_id) as edition_id,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(method) as method,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(repeat) as repeat,
+        any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
         1 - count(*) filter (where is_complete) / count(*) as left_out_rate,
         share(n_no_answer, n_asked - pair_scores.n_errors) as no_answer_rate,
         sum(pair_scores.n_errors)::bigint as n_errors,
@@ -84,24 +73,6 @@ runs_of_scores as (
     from pair_scores
     where asked_bits > 0
     group by run
-),
-
-asked as (
-    select run, relation, count(*) as n_asked_pairs
-    from pair_scores
-    where asked_bits > 0
-    group by run, relation
-),
-
-shares as (
-    select
-        runs_of_scores.run,
-        min(coalesce(asked.n_asked_pairs, 0) / sizes.n_pairs) as least_asked_share,
-        max(coalesce(asked.n_asked_pairs, 0) / sizes.n_pairs) as most_asked_share
-    from runs_of_scores
-    inner join sizes using (edition_id)
-    left join asked on runs_of_scores.run = asked.run and sizes.relation = asked.relation
-    group by runs_of_scores.run
 ),
 
 sums as (
@@ -169,9 +140,7 @@ observations as (
     select
         struct_pack(run, weighting) as key,
         measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         round(
             size * (average * observed.n + spread * (observed.gained - stratum_share * observed.n))
         )::bigint as gained,
@@ -242,8 +211,6 @@ select
     case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
     case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
     coalesce(mastery.n_pairs, 0) as n_complete_pairs,
-    shares.least_asked_share,
-    shares.most_asked_share,
     weighed_runs.no_answer_rate,
     weighed_runs.n_errors,
     weighed_runs.error_rate
@@ -254,7 +221,6 @@ from (
         unnest(['relations', 'pairs']) as weighting
     from runs_of_scores
 ) as weighed_runs
-inner join shares using (run)
 left join scores as average
     on
         weighed_runs.run = average.run

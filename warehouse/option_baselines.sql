@@ -1,7 +1,20 @@
 -- Grain: one row per edition, relation (null: all of them), type, is_negated and baseline.
--- What guessers without knowledge get right; the view option_baselines describes them and reads this table, which
--- takes a few seconds on 17,000 points.
-create table option_scores as
+-- What somebody without medical knowledge would score on the test questions, to read beside facet_accuracy. They
+-- choose one option of MCQ, RQ and MAQ (the first of several equal ones):
+--   longest_option, shortest_option, position_A, position_B, …;
+--   word_overlap         the option that shares most words with the question and the head;
+--   most_frequent_right  the option that is right most often in the other points' questions of the same relation,
+--                        type and form;
+--   most_often_right     the option that is right there in the largest share of its occurrences, (right + 1) /
+--                        (occurrences + 2).
+-- The revision of an RQ keeps the offered option if it is the chosen one, and corrects it otherwise.
+--   agree                agrees with every RQ;
+--   every_option, every_option_often_right: tick all options of an MAQ, or those that are right in more than half
+--                        of their occurrences there; the guessers above tick only one option;
+--   always_true, always_false: TFQ.
+-- accuracy, random_baseline: as in facet_accuracy. most_often_right and most_frequent_right learn from the questions
+-- of other points, so they are not upper bounds. A table, because it takes a few seconds on 17,000 points.
+create table option_baselines as
 with options as (
     select
         edition_id,
@@ -124,7 +137,7 @@ placed as (
 ),
 
 numbered as (
-    select *, dense_rank() over (order by edition_id, relation, baseline)::bigint as key
+    select *, struct_pack(edition_id, relation, baseline) as key
     from placed
 ),
 
@@ -132,9 +145,6 @@ scores as materialized (
     select
         numbered.key,
         numbered.point_id,
-        any_value(numbered.edition_id) as edition_id,
-        any_value(numbered.relation) as relation,
-        any_value(numbered.baseline) as baseline,
         any_value(points.head_cluster) as head_cluster,
         any_value(points.positive_tail_cluster) as positive_tail_cluster,
         any_value(points.negative_tail_cluster) as negative_tail_cluster,
@@ -160,9 +170,6 @@ counted as (
         key,
         position,
         part,
-        any_value(edition_id) as edition_id,
-        any_value(relation) as relation,
-        any_value(baseline) as baseline,
         any_value(type) as type,
         part = 1 as is_negated,
         sum(bit_count(graded_bits & bits))::bigint as n_questions
@@ -172,20 +179,33 @@ counted as (
     ) as facets
     where graded_bits & bits > 0
     group by key, position, part
+),
+
+baselines as (
+    select edition_id, relation, type, is_negated, favg(random_baseline) as random_baseline
+    from question_slots
+    group by grouping sets ((edition_id, relation, type, is_negated), (edition_id, type, is_negated))
 )
 
 select
-    counted.edition_id,
-    counted.relation,
+    counted.key.edition_id as edition_id,
+    counted.key.relation as relation,
     counted.type,
     counted.is_negated,
-    counted.baseline,
+    counted.key.baseline as baseline,
     counted.n_questions,
     estimates.n_pairs as n_points,
     estimates.share as accuracy,
     estimates.ci_low,
     estimates.ci_high,
-    estimates.n_effective
+    estimates.n_effective,
+    baselines.random_baseline
 from counted
-inner join estimates on estimates.key = 12 * counted.key + 3 * counted.position + counted.part
-order by edition_id, relation nulls first, position, is_negated, baseline
+inner join estimates on estimates.key = struct_pack(counted.key, counted.position, counted.part)
+inner join baselines
+    on
+        counted.key.edition_id = baselines.edition_id
+        and counted.key.relation is not distinct from baselines.relation
+        and counted.type = baselines.type
+        and counted.is_negated = baselines.is_negated
+order by counted.key.edition_id, counted.key.relation nulls first, position, counted.is_negated, counted.key.baseline

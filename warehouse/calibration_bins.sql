@@ -1,15 +1,12 @@
 -- Grain: one row per edition, model, method, repeat and tenth of p_true that contains a test sample.
--- The views probability_calibration and calibration_bins read this table. It is a table, like pair_scores,
--- because ranking millions of probabilities takes seconds and the result never changes.
---
--- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)). bin: its
--- tenth, 0 to 9 (p_true = 1 belongs to the last). A sample without both log-probabilities is left out.
+-- The reliability diagram of probability_calibration. A table, because ranking millions of probabilities takes seconds.
+-- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)). A sample without both
+-- is left out. A bin contains the n_samples with p_true from p_low to p_low + 0.1 (p_true = 1 belongs to the last).
 -- Log-probabilities do not depend on the scoring policy, so only the first policy of a run is read.
--- Evaluations with too many failed prompts have no rows (error_counts.sql).
 -- rank_sum: sum of the ranks of the true samples among all samples of the edition, model, method and repeat.
 -- Ties share the mean of their ranks. Ranks go by margin, because p_true reaches 1 at a margin of 37.
--- run: a number per edition and model for the ranking; their long names would take four times as long.
-create table calibration_sums as
+-- run: a number for the ranking; the long names of edition and model would take four times as long.
+create table calibration_bins as
 with numbered as (
     select
         edition_id,
@@ -57,15 +54,17 @@ ranked as (
 select
     numbered.edition_id,
     numbered.model_id,
+    models.name as model,
     ranked.method,
     ranked.repeat,
-    least(floor(p_true * 10), 9)::tinyint as bin,
+    least(floor(p_true * 10), 9) / 10 as p_low,
     count(*) as n_samples,
-    count(*) filter (where label) as n_true,
-    sum(p_true) as sum_p_true,
+    avg(p_true) as mean_p_true,
+    avg(label::integer) as true_rate,
     sum((p_true - label::integer) ** 2) as sum_squared_error,
     sum(mean_rank) filter (where label) as rank_sum
 from ranked
 inner join numbered using (run)
-group by numbered.edition_id, numbered.model_id, ranked.method, ranked.repeat, bin
-order by numbered.edition_id, numbered.model_id, ranked.method, ranked.repeat, bin
+inner join models on numbered.model_id = models.model_id
+group by numbered.edition_id, numbered.model_id, models.name, ranked.method, ranked.repeat, p_low
+order by numbered.edition_id, numbered.model_id, ranked.method, ranked.repeat, p_low

@@ -1,7 +1,9 @@
--- Grain: one row per two runs (match_points) and facet, over all questions of the facet.
--- The view facet_comparison reads this table. The score of each run is over the questions that are graded for both
--- of them; its interval has the clustering of all questions of that run (facet_scores).
-create table facet_differences as
+-- Grain: one row per edition, two evaluations of questions, scoring policy and facet.
+-- How far two models in one setting, or two settings of one model, differ on the questions of a facet, negated or
+-- not; each two are compared once (match_points). difference = the accuracy of the first − the other's, over the
+-- n_questions that are graded for both. The accuracy of RQ is the debiased one (facet_accuracy). The interval of
+-- each accuracy has the clustering of all questions of that evaluation.
+create table facet_comparison as
 with matches as materialized (
     from match_points()
 ),
@@ -45,17 +47,12 @@ counted as (
     select
         match_number,
         position,
-        any_value(run) as run,
-        any_value(other_run) as other_run,
-        any_value(facet) as facet,
-        any_value(type) as type,
+        any_value(columns(['run', 'other_run', 'facet', 'type'])),
         sum(bit_count(shared_bits & bits))::bigint as n_questions,
         share(bit_count(unanswered_bits & bits), bit_count(asked_bits & ~failed_bits & bits)) as no_answer_rate,
-        sum(bit_count(failed_bits & bits))::bigint as n_errors,
         share(bit_count(failed_bits & bits), bit_count(asked_bits & bits)) as error_rate,
         share(bit_count(other_unanswered_bits & bits), bit_count(other_asked_bits & ~other_failed_bits & bits))
             as other_no_answer_rate,
-        sum(bit_count(other_failed_bits & bits))::bigint as n_other_errors,
         share(bit_count(other_failed_bits & bits), bit_count(other_asked_bits & bits)) as other_error_rate
     from matches
     cross join (select *, affirmed_bits | negated_bits as bits from facets) as facets
@@ -79,11 +76,11 @@ sized as (
         effective_n(one.score, own.inflation, own.n_rare) as n_one,
         effective_n(other.score, others.inflation, others.n_rare) as n_other
     from counted
-    inner join scores as one on one.key = 12 * (2 * counted.match_number) + 3 * position + 2
-    inner join scores as other on other.key = 12 * (2 * counted.match_number + 1) + 3 * position + 2
-    inner join facet_scores as own
+    inner join scores as one on one.key = struct_pack(key := 2 * match_number, position, part := 2)
+    inner join scores as other on other.key = struct_pack(key := 2 * match_number + 1, position, part := 2)
+    inner join facet_accuracy as own
         on counted.run = own.run and counted.facet = own.facet and own.is_negated is null
-    inner join facet_scores as others
+    inner join facet_accuracy as others
         on counted.other_run = others.run and counted.facet = others.facet and others.is_negated is null
 )
 
@@ -109,15 +106,11 @@ select
     differences.share as difference,
     differences.ci_low as difference_ci_low,
     differences.ci_high as difference_ci_high,
-    differences.fixed_base_ci_low as difference_fixed_base_ci_low,
-    differences.fixed_base_ci_high as difference_fixed_base_ci_high,
     differences.n_effective,
     sized.no_answer_rate,
     sized.other_no_answer_rate,
-    sized.n_errors,
-    sized.n_other_errors,
     sized.error_rate,
     sized.other_error_rate
 from sized
-left join differences on differences.key = 12 * sized.match_number + 3 * sized.position + 2
+left join differences on differences.key = struct_pack(key := sized.match_number, sized.position, part := 2)
 order by sized.match_number, sized.position

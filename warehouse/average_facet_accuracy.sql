@@ -1,5 +1,7 @@
 -- Grain: one row per edition, setting, model, scoring policy and is_negated (null: all questions).
--- The view average_facet_accuracy reads this table and says what it means.
+-- average_accuracy: the mean of the accuracies of the facets (facet_accuracy), the macro average of the paper's
+-- tables; each facet has the same weight. Null if a facet about which the edition asks has no accuracy.
+-- random_baseline: likewise. n_points: the points that are counted in any facet.
 -- The average is a mean of ratios, one per facet, and not the ratio of two sums over points that estimate_shares
 -- takes. A point is therefore observed with its share of the questions of each facet (n) and of their right answers
 -- (gained), in whole parts of which each facet has 10⁸, so that sums are exact. Where points lack questions of some
@@ -8,7 +10,7 @@
 -- (Taylor linearisation). These terms add up to 0 for a point with all questions.
 -- n_most: to how many independent questions the weights of the facets amount, F² / Σ (1 / n_most of the facet) for
 -- F facets; if no point has a residual, each point counts as one observation (intervals.sql, effective_n).
-create table average_scores as
+create table average_facet_accuracy as
 with scores as (
     select *, run as key, correct_bits as gained_bits, null::ubigint as lost_bits
     from point_scores
@@ -17,9 +19,9 @@ with scores as (
 observed as (
     select
         *,
-        key // 12 as run,
-        key % 12 // 3 as position,
-        key % 3 as part,
+        key.key as run,
+        key.position as position,
+        key.part as part,
         sum(n) over facet as facet_n,
         sum(gained) over facet / facet_n as facet_accuracy,
         sum(n_most) over facet as facet_most
@@ -49,10 +51,7 @@ points as (
         observed.run,
         observed.part,
         observed.point_id,
-        any_value(head_cluster) as head_cluster,
-        any_value(positive_tail_cluster) as positive_tail_cluster,
-        any_value(negative_tail_cluster) as negative_tail_cluster,
-        any_value(average) as average,
+        any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster', 'average'])),
         any_value(averages.n_most / n_facets) as n_most_of_facet,
         sum(round(1e8 * n / facet_n)::bigint) as n,
         sum(round(1e8 * gained / facet_n)::bigint)
@@ -64,11 +63,9 @@ points as (
 
 observations as (
     select
-        3 * run + part as key,
+        struct_pack(run, part) as key,
         'average' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         gained,
         n,
         if(
@@ -86,11 +83,7 @@ estimates as (
 scored as (
     select
         run,
-        edition_id,
-        setting,
-        model_id,
-        model,
-        scoring_policy,
+        edition_id, setting, model_id, model, scoring_policy,
         is_negated,
         case is_negated when false then 0 when true then 1 else 2 end as part,
         count(*) as n_facets,
@@ -98,7 +91,7 @@ scored as (
         favg(random_baseline) as random_baseline,
         bool_and(accuracy is not null) as has_score,
         favg(accuracy) as average
-    from facet_scores
+    from facet_accuracy
     group by all
 ),
 
@@ -109,12 +102,7 @@ asked as (
 )
 
 select
-    scored.run,
-    scored.edition_id,
-    scored.setting,
-    scored.model_id,
-    scored.model,
-    scored.scoring_policy,
+    scored.edition_id, scored.setting, scored.model_id, scored.model, scored.scoring_policy,
     scored.is_negated,
     scored.n_facets,
     scored.n_questions,
@@ -128,7 +116,7 @@ select
     estimates.n_effective,
     scored.random_baseline
 from scored
-left join estimates on estimates.key = 3 * scored.run + scored.part
+left join estimates on estimates.key = struct_pack(scored.run, scored.part)
 left join asked
     on scored.edition_id = asked.edition_id and scored.is_negated is not distinct from asked.is_negated
 order by scored.edition_id, scored.setting, scored.model_id, scored.scoring_policy, scored.part

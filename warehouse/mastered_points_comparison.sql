@@ -1,14 +1,18 @@
--- Grain: one row per two runs (match_points), step of the paper's order of facets and is_negated_included.
--- The view mastered_points_comparison reads this table. The share of each run is over the points that are complete
--- for both; its interval has the clustering of all points of that run (mastered_scores).
-create table mastered_differences as
+-- Grain: one row per edition, two evaluations of questions, scoring policy, step and is_negated_included.
+-- How far two models in one setting, or two settings of one model, differ in the share of mastered points as facets
+-- are added in the paper's order (mastered_points); each two are compared once (match_points). difference = the
+-- mastered_rate of the first − the other's, over the n_points that have all questions of the facets so far, all
+-- graded for both. Under `excluded` the shares are null where these are less than 80 % of the points: they are the
+-- models' own selection. The interval of each share has the clustering of all points of that evaluation.
+-- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
+create table mastered_points_comparison as
 with matches as (
     select
         matches.*,
         facet_sets.facet_set,
         facet_sets.is_negated_included,
         facet_sets.needed_bits,
-        32 * match_number + 2 * facet_set + is_negated_included::integer as key,
+        struct_pack(match_number, facet_set, is_negated_included) as key,
         (shared_bits & needed_bits = needed_bits)::integer as is_shared,
         is_shared * (correct_bits & needed_bits = needed_bits)::integer as mastered,
         is_shared * (other_correct_bits & needed_bits = needed_bits)::integer as other_mastered
@@ -23,9 +27,7 @@ observations as (
     select
         key,
         'mastered' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
         1 as n
@@ -40,10 +42,7 @@ differences as (
 measured as (
     select
         key,
-        any_value(run) as run,
-        any_value(other_run) as other_run,
-        any_value(facet_set) as facet_set,
-        any_value(is_negated_included) as is_negated_included,
+        any_value(columns(['run', 'other_run', 'facet_set', 'is_negated_included'])),
         sum(is_shared)::bigint as n_points,
         n_points >= 0.8 * count(*) as is_representative,
         observe(mastered, is_shared) as score,
@@ -67,8 +66,6 @@ sized as (
         own.scoring_policy,
         own.no_answer_rate,
         others.no_answer_rate as other_no_answer_rate,
-        own.n_errors,
-        others.n_errors as n_other_errors,
         own.error_rate,
         others.error_rate as other_error_rate,
         own.scoring_policy <> 'excluded' or is_representative as has_score,
@@ -104,8 +101,6 @@ select
     if(has_score, differences.share, null) as difference,
     if(has_score, differences.ci_low, null) as difference_ci_low,
     if(has_score, differences.ci_high, null) as difference_ci_high,
-    if(has_score, differences.fixed_base_ci_low, null) as difference_fixed_base_ci_low,
-    if(has_score, differences.fixed_base_ci_high, null) as difference_fixed_base_ci_high,
     differences.n_effective,
     sized.n_mastered_alone,
     sized.n_other_mastered_alone,
@@ -113,8 +108,6 @@ select
     if(has_score, mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone), null) as mcnemar_mid_p,
     sized.no_answer_rate,
     sized.other_no_answer_rate,
-    sized.n_errors,
-    sized.n_other_errors,
     sized.error_rate,
     sized.other_error_rate
 from sized

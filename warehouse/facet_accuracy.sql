@@ -1,7 +1,14 @@
 -- Grain: one row per edition, setting, model, scoring policy, facet and is_negated (null: all questions).
--- The view facet_accuracy reads this table. It is a table, because the intervals of 12 models × 17,000 points take
--- several seconds, and never change.
-create table facet_scores as
+-- A table, because the intervals of 12 models × 17,000 points take several seconds.
+-- accuracy: of MCQ, MAQ and TFQ, the share of the graded questions that are right (MAQ: all right options and no
+-- other). Of RQ, the mean over the points of the debiased accuracy acc(right option offered)/n + acc(wrong option
+-- offered) · (n − 1)/n with n options (MultifacetEval, section 4): a model that agrees with everything gets 1/n
+-- there. Points of which only one kind of offer is graded are left out of it. right_offer_accuracy,
+-- wrong_offer_accuracy: its two accuracies, over all graded questions. share_right is biased for RQ.
+-- random_baseline: the accuracy of random answers, 1/n, 1/n, 1/(2ⁿ − 1) and 1/2, over the edition's questions.
+-- The questions of a point are correlated, and so are points that share a head or, where the point has a pair, a
+-- tail (estimate_shares). no_answer_rate: of the questions with a response, those of which no repeat has an answer.
+create table facet_accuracy as
 with scores as (
     select *, run as key, correct_bits as gained_bits, null::ubigint as lost_bits
     from point_scores
@@ -20,13 +27,7 @@ parts as (
         run,
         position,
         part,
-        any_value(edition_id) as edition_id,
-        any_value(setting) as setting,
-        any_value(model_id) as model_id,
-        any_value(model) as model,
-        any_value(scoring_policy) as scoring_policy,
-        any_value(facet) as facet,
-        any_value(type) as type,
+        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'facet', 'type'])),
         case part when 0 then false when 1 then true end as is_negated,
         sum(bit_count(asked_bits & mask))::bigint as n_asked,
         sum(bit_count(graded_bits & mask))::bigint as n_questions,
@@ -63,11 +64,7 @@ baselines as (
 
 select
     parts.run,
-    parts.edition_id,
-    parts.setting,
-    parts.model_id,
-    parts.model,
-    parts.scoring_policy,
+    parts.edition_id, parts.setting, parts.model_id, parts.model, parts.scoring_policy,
     parts.facet,
     parts.type,
     parts.is_negated,
@@ -90,7 +87,7 @@ select
     estimates.inflation,
     estimates.n_rare
 from parts
-left join estimates on estimates.key = 12 * parts.run + 3 * parts.position + parts.part
+left join estimates on estimates.key = struct_pack(key := parts.run, parts.position, parts.part)
 left join baselines
     on parts.edition_id = baselines.edition_id
     and parts.type = baselines.type
