@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.dataset import Sample, json_dataset
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import (
     CORRECT,
@@ -36,14 +36,6 @@ from commands.exports.grading import (
 )
 
 FOLDER = Path(__file__).parent
-SAMPLE_METADATA = [
-    *("method", "relation", "transformation", "triplet_id", "pair_id", "n_in_triplet", "head", "tail"),
-    *("is_positive", "text"),
-]
-QUESTION_METADATA = [
-    *("question_id", "point_id", "n_in_point", "relation", "head", "facet", "type", "is_negated", "text"),
-    *("options", "offered"),
-]
 
 
 @task
@@ -68,10 +60,9 @@ def pretexeval(
     method = method or next(iter(methods), "")
     if method not in methods:
         raise ValueError(f"method is {method!r}; this edition has {', '.join(methods) or 'no samples'}")
-    fields = FieldSpec(input="prompt", target="target", id="sample_id", metadata=SAMPLE_METADATA)
     scorer = true_or_false(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"], "method": method}
-    return _build_task(f"{method}.jsonl", fields, scorer, record, metadata, prompt_style, system_prompt)
+    return _build_task(f"{method}.jsonl", scorer, record, metadata, prompt_style, system_prompt)
 
 
 @task
@@ -92,11 +83,10 @@ def multifaceteval(
     record = _read_record()
     if "questions" not in record:
         raise ValueError("this edition has no questions")
-    fields = FieldSpec(input="prompt", target="target", id="question_id", metadata=QUESTION_METADATA)
     scorer = right_answer(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"]}
     asked = record["questions"]
-    return _build_task("questions.jsonl", fields, scorer, asked, metadata, prompt_style, system_prompt)
+    return _build_task("questions.jsonl", scorer, asked, metadata, prompt_style, system_prompt)
 
 
 def _read_record() -> dict[str, Any]:
@@ -106,7 +96,6 @@ def _read_record() -> dict[str, Any]:
 
 def _build_task(
     file: str,
-    fields: FieldSpec,
     scorer: Scorer,
     asked: dict[str, Any],
     metadata: dict[str, str],
@@ -116,7 +105,7 @@ def _build_task(
     if prompt_style not in ("chat", "completion"):
         raise ValueError(f"prompt_style is {prompt_style!r}; give chat or completion")
     return Task(
-        dataset=json_dataset(str(FOLDER / file), fields),
+        dataset=json_dataset(str(FOLDER / file), _read_sample),
         solver=[*([system_message(system_prompt)] if system_prompt else []), generate()],
         scorer=scorer,
         config=GenerateConfig(
@@ -126,6 +115,12 @@ def _build_task(
         ),
         metadata={**metadata, "prompt_style": prompt_style},
     )
+
+
+def _read_sample(row: dict[str, Any]) -> Sample:
+    metadata = {name: value for name, value in row.items() if name not in ("prompt", "target")}
+    row_id = row["question_id"] if "point_id" in row else row["sample_id"]
+    return Sample(input=row["prompt"], target=row["target"], id=row_id, metadata=metadata)
 
 
 def build_metric(compute: Callable[[list[GradedSample]], float]) -> Metric:

@@ -1,5 +1,6 @@
 """An edition as Parquet files, and what the files of an export say of it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -10,9 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from commands.exports.rows import COLUMNS, sort_methods
+from commands.exports.rows import COLUMNS
 from pretexeval.config.schedule import find_first_day
 from schemas.question_stages import QUESTIONS
+from schemas.stages import METHODS
 
 TYPES = {"n_in_triplet": pa.int8(), "is_positive": pa.bool_()}
 QUESTION_PROMPT = "the exact text that an evaluation sends in the setting answer_only; null if not tested"
@@ -54,35 +56,21 @@ QUESTION_TABLE = ExportedTable(
 )
 
 
-def write_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
-    """Write all samples with one row group per relation; return method -> tested samples."""
-    counts: dict[str, int] = {}
-    for rows in _write_table(folder, SAMPLE_TABLE, relations):
-        for method, n in rows.filter(split="test")["method"].value_counts().iter_rows():
-            counts[method] = counts.get(method, 0) + n
-    return sort_methods(counts)
-
-
-def write_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
-    """Write all questions with one row group per relation; return how many are tested."""
-    return sum(rows.filter(split="test").height for rows in _write_table(folder, QUESTION_TABLE, relations))
-
-
-def _write_table(
-    folder: Path, table: ExportedTable, relations: Iterable[pl.DataFrame]
-) -> Iterable[pl.DataFrame]:
-    """Write the rows of every relation, and yield them."""
+def write_table(folder: Path, table: ExportedTable, relations: Iterable[pl.DataFrame]) -> Counter[str]:
+    """Write all rows with one row group per relation; return method -> tested rows."""
+    counts = Counter[str]()
     with pq.ParquetWriter(folder / table.file, table.schema, compression="zstd") as writer:
         for rows in relations:
             writer.write_table(rows.select(table.schema.names).to_arrow().cast(table.schema))
-            yield rows
+            counts.update(rows.filter(split="test")["method"])
+    return counts
 
 
 UNKNOWN_LICENCE = (
     "Unknown: this edition records no licence of its knowledge base. Whether it may be passed on depends on "
     "the licence of that base."
 )
-METHODS = {
+SOURCES = {
     "samples": "PretexEval (Zhou et al., Reliable and diverse evaluation of LLM medical knowledge mastery, "
     "ICLR 2025)",
     "questions": "MultifacetEval (Zhou et al., IJCAI 2024)",
@@ -94,10 +82,8 @@ class ExportedEdition:
     """An edition and how much of it is exported."""
 
     manifest: Mapping[str, Any]
-    n_samples: Mapping[str, int]
-    """Method -> number of tested samples."""
-    n_questions: int
-    """Number of tested questions in the files."""
+    n_tested: Mapping[str, int]
+    """Method -> number of tested samples; `questions` -> number of tested questions."""
     licence: str
     option: str
     """The option that chose the pairs, with a space before it; empty if all are tested."""
@@ -106,6 +92,16 @@ class ExportedEdition:
     def edition_id(self) -> str:
         """The name of the edition."""
         return str(self.manifest["edition_id"])
+
+    @property
+    def n_samples(self) -> dict[str, int]:
+        """Method -> number of tested samples."""
+        return {method: self.n_tested[method] for method in METHODS if method in self.n_tested}
+
+    @property
+    def n_questions(self) -> int:
+        """The number of tested questions."""
+        return self.n_tested.get(QUESTIONS.name, 0)
 
     @property
     def tables(self) -> list[ExportedTable]:
@@ -141,7 +137,7 @@ class ExportedEdition:
 
     def cite(self) -> str:
         """Return a citation in the format of BibTeX: the edition, and the methods that made it."""
-        methods = " and ".join(METHODS[table.name] for table in self.tables)
+        methods = " and ".join(SOURCES[table.name] for table in self.tables)
         year = f"  year = {{{self.published.year}}},\n" if self.published else ""
         return (
             f"@misc{{{self.edition_id},\n"
