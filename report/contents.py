@@ -109,7 +109,6 @@ class Contents:
     rejection_reasons: list[Row]
     diversity: list[Row]
     human_review: list[Row]
-    views: list[Row]
     questions: QuestionContents | None
     """None if the edition has no questions."""
 

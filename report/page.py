@@ -1,6 +1,7 @@
 """Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
 
 import json
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -40,7 +41,7 @@ def render_template(template: str, **values: object) -> str:
         finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
-    environment.globals.update(LINKS, has_any=has_any, explanations=EXPLANATIONS)
+    environment.globals.update(LINKS, has_any=has_any, list_sections=list_sections, explanations=EXPLANATIONS)
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 
@@ -48,6 +49,11 @@ def render_template(template: str, **values: object) -> str:
 def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
     """Return whether a row has a value above zero in the column; some views lack it."""
     return any(row.get(name) for row in rows)
+
+
+def list_sections(page: str) -> list[tuple[str, str]]:
+    """Return the id and the name of every section of a page."""
+    return re.findall(r'<section id="([^"]+)" aria-label="([^"]+)">', page)
 
 
 KINDS = (".py", ".html", ".css", ".sql", ".js")

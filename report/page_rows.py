@@ -88,10 +88,6 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             edition_drift=drift,
             n_other_editions=n_others,
             drift_explanations=read_explanations(reader, setting),
-            views=reader.read(
-                "select view_name as name, comment as grain from duckdb_views() "
-                "where not internal order by view_name"
-            ),
             questions=questions,
             **rows,
         )
