@@ -192,8 +192,7 @@ def _prune(config: Config, choice: str) -> None:
 def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     from report.facet_scores import select_first_policy
-    from report.repeat_notes import note_repeats
-    from report.score_tables import render_facets, render_leaderboard
+    from report.score_tables import note_repeats, render_facets, render_leaderboard
     from warehouse.query import run_query
 
     # Of a model that was asked several times, the first repeat; note_repeats adds the means.

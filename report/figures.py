@@ -23,7 +23,7 @@ from report.axes import (
 )
 from report.browser.links import link_mastered, link_samples
 from report.contents import Contents, Model, Row
-from report.curves import MethodCurves, draw_curves, draw_method_curves
+from report.curves import draw_method_curves, draw_named_curves
 from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
 from report.facet_scores import FacetScores
 from report.formats import BASELINES, format_count, format_percent, format_words
@@ -137,10 +137,6 @@ def _scale(differences: Iterable[tuple[Difference, Difference]]) -> Scale:
     return scale_points(limit for d in found for limit in (d.low, d.high) if limit is not None)
 
 
-CURVE = 660
-GUTTER = 170
-
-
 @dataclass(frozen=True)
 class Figures:
     """The figures of a page; a figure is None or empty if there is nothing to draw."""
@@ -148,7 +144,7 @@ class Figures:
     overview: Drawing | None
     comparison: Drawing | None
     curve: Drawing | None
-    method_curves: MethodCurves | None
+    method_curves: Drawing | None
     relations: list[Panel]
     transformations: list[Panel]
     reliability: list[Panel]
@@ -181,7 +177,7 @@ def _draw_overview(contents: Contents) -> Drawing | None:
     ]
     baselines = [
         DotRow(f"shortcut: {BASELINES.get(name, name)}", BASELINE, _both(row))
-        for row in contents.shortcut_baselines
+        for row in contents.views["shortcut_baselines"]
         if row["relation"] is None and (name := row["baseline"])
     ]
     if not models and not baselines:
@@ -205,12 +201,12 @@ def _draw_curve(contents: Contents) -> Drawing | None:
     )
     curves.append(Curve("guessing (0.5ⁿ)", BASELINE, (2, 3), coin))
     title = "Joint accuracy by number of samples asked, n"
-    return Drawing(draw_curves(title, curves, CURVE, GUTTER), draw_curves(title, curves, PANEL))
+    return draw_named_curves(title, curves)
 
 
 def _draw_relations(contents: Contents) -> list[Panel]:
     """Draw a panel per model; the relations have one order, the hardest to master last."""
-    order = order_relations(contents.accuracy_by_relation)
+    order = order_relations(contents.views["accuracy_by_relation"])
     panels = []
     for model in contents.models:
         rows = {r["relation"]: r for r in contents.select_model("accuracy_by_relation", model)}
@@ -307,10 +303,7 @@ def draw_mastered(contents: Contents) -> list[SettingDrawing]:
             facets = max((row["facets"] for row in rows), key=len)
             title = f"Mastered points as facets are added, {format_words(setting)}"
             full, short = _label(facets), _label([_SHORT[facet] for facet in facets])
-            drawing = Drawing(
-                draw_curves(title, curves, CURVE, GUTTER, full),
-                draw_curves(title, curves, PANEL, labels=short),
-            )
+            drawing = draw_named_curves(title, curves, full, short)
             drawn.append(SettingDrawing(setting, drawing, _count_points(rows)))
     return drawn
 

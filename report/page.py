@@ -120,7 +120,7 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Seq
     contents = read_contents(root, edition_id)
     with _explain_failure(root / samples_folder(edition_id)):
         write_browser(root, contents, title)
-    compared = {row["other_edition_id"] for row in contents.edition_drift}
+    compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
     with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
     text = render_page(contents, title, with_page)
     return _write_page(root / page_file(edition_id), text)
@@ -226,7 +226,7 @@ def _describe_first(contents: Contents, by_id: dict[str, Model]) -> dict[str, An
     ranked = contents.select_setting()
     if not ranked or ranked[0]["average_accuracy"] is None:
         return None
-    lead = find_lead(ranked, select_differences(ranked, contents.model_comparison))
+    lead = find_lead(ranked, select_differences(ranked, contents.views["model_comparison"]))
     labels = {model_id: model.label for model_id, model in by_id.items()}
     return {
         "row": ranked[0],

@@ -1,12 +1,14 @@
 """Tables of scores on the console at the end of a run: the leaderboard, the facets, and who has no score."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pretexeval.primitives.untrusted_text import escape_line
 from report.console import Row, align, fit_columns, format_share, format_with_interval
 from report.facet_scores import FACETS, FacetScores, note_unfinished, note_unfinished_questions
 from report.remarks import list_remarks
+from warehouse.query import read_rows
 
 # The columns of the leaderboard on the console, the most important one first.
 KEYS = (
@@ -148,3 +150,22 @@ def _mastered(row: dict[str, Any]) -> str:
 def _drop(lines: list[dict[str, str]], column: str) -> None:
     for line in lines:
         del line[column]
+
+
+def note_repeats(root: Path, edition_id: str) -> list[str]:
+    """Return a sentence with the mean over the repeats for each model and method with several of them."""
+    rows = read_rows(
+        root,
+        f"from repeat_spread where edition_id = '{edition_id}' "
+        "order by method, scoring_policy, model, model_id",
+    )
+    return [_note_repeats(row) for row in rows]
+
+
+def _note_repeats(row: dict[str, Any]) -> str:
+    accuracy = format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
+    mastery = format_with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"])
+    return (
+        f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "
+        f"{row['n_repeats']} repeats. Their mean accuracy is {accuracy} %, their mean mastery {mastery} %."
+    )

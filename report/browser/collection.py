@@ -163,7 +163,7 @@ class CollectionWriter:
             """,
             **self._values,
         )
-        self.reader.read_unbound(
+        self.reader.read(
             f"""
             create or replace temp table browsed_choice as
             with turns as (
@@ -257,8 +257,8 @@ class CollectionWriter:
 
     def _write_answers(self, run: Row) -> Series:
         self._run("replies", **run)
-        for step in ("split_prompts", "add_parts"):
-            self.reader.connection.execute(_read_sql(step))
+        self.reader.connection.execute(_read_sql("split_prompts"), {"model_id": run["model_id"]})
+        self.reader.connection.execute(_read_sql("add_parts"))
         return self._write(self._fetch(_read_sql("answers")))
 
     def _write_likely(self) -> Iterator[tuple[str, Series]]:

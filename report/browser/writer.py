@@ -108,7 +108,6 @@ SCRIPTS = (
     "selection.js",
     "samples.js",
     "search.js",
-    "table.js",
     "filters.js",
     "list.js",
     "detail.js",
