@@ -4,6 +4,7 @@ A page has one setting (method, scoring policy, repeat). All its figures use thi
 compare methods or policies.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,24 +169,23 @@ def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting,
 def list_models(
     leaderboard: list[Row],
     setting: Setting,
-    asked: dict[str, str] | None = None,
-    places: dict[str, int] | None = None,
+    asked: Mapping[str, str],
+    places: Mapping[str, int],
 ) -> list[Model]:
     """Return the models, those of the setting first and by rank; colours never follow the ranks.
 
     Args:
         asked: model_id -> name of the models that have answered questions; those without a rank come last.
-        places: model_id -> place in the palette; by default, in the order of the names.
+        places: model_id -> place in the palette.
     """
-    names = (asked or {}) | {row["model_id"]: str(row["model"]) for row in leaderboard}
+    names = {**asked} | {row["model_id"]: str(row["model"]) for row in leaderboard}
     taken = list(names.values())
     labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
-    places = places or {i: k for k, i in enumerate(sorted(labels, key=lambda i: (labels[i], i)))}
     ranked = sorted(
         leaderboard,
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
         Model(i, labels[i], model_colour(places[i]), tuple(model_dash(places[i])))
-        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *(asked or {})])
+        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
     ]

@@ -266,7 +266,7 @@ def _order(edition: Row) -> tuple[object, str]:
 def _draw_trend(kb: str, setting: Setting, editions: list[Row], places: Mapping[str, int]) -> Trend:
     # The newest edition comes first here, so that the models stand in its order.
     ranked = [row for edition in reversed(editions) for row in edition["ranked"]]
-    models = list_models(ranked, setting, None, dict(places))
+    models = list_models(ranked, setting, {}, places)
     curves = [TrendCurve(m.label, m.colour, m.dash, _list_shares(editions, m)) for m in models]
     shown = [curve for curve in curves if any(share.value is not None for share in curve.shares)]
     title = f"Mastery over the editions of {kb}, in the order of their first evaluations"

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from commands.exports.croissant import write_croissant
 from commands.exports.readme import render_readme
 from commands.exports.rows import read_question_relations, read_relations
 from commands.exports.tables import (
@@ -16,6 +15,7 @@ from commands.exports.tables import (
     SAMPLE_TABLE,
     UNKNOWN_LICENCE,
     ExportedEdition,
+    write_croissant,
     write_table,
 )
 from commands.exports.tool_tasks import QUESTION_COLUMNS, SAMPLE_COLUMNS, write_rows, write_tasks

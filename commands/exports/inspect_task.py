@@ -72,14 +72,7 @@ def multifaceteval(
     opening_mark: str = "<think>",
     closing_mark: str = "</think>",
 ) -> Task:
-    """Ask the questions of four types about the points of the edition.
-
-    Args:
-        prompt_style: chat, or completion for models of the provider openai-api-completions.
-        system_prompt: text of a system turn, only in chat style; by default there is none.
-        opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty if nothing is a mark.
-    """
+    """Ask the questions of four types about the points of the edition; arguments as for `pretexeval`."""
     record = _read_record()
     if "questions" not in record:
         raise ValueError("this edition has no questions")
@@ -123,50 +116,26 @@ def _read_sample(row: dict[str, Any]) -> Sample:
     return Sample(input=row["prompt"], target=row["target"], id=row_id, metadata=metadata)
 
 
-def build_metric(compute: Callable[[list[GradedSample]], float]) -> Metric:
+def define_metric(name: str, compute: Callable[[list[GradedSample]], float]) -> Callable[[], Metric]:
     """Return a metric that computes its value from the grades; of several epochs, all must be right."""
 
     def measure(scores: list[SampleScore]) -> float:
         rows = [(each.sample_metadata or {}, each.score.value in (CORRECT, 1, 1.0)) for each in scores]
         return compute([grade_row(row, is_right=is_right) for row, is_right in rows])
 
-    return measure
+    @metric(name=name)
+    def build() -> Metric:
+        return measure
+
+    return build
 
 
-@metric
-def joint_accuracy() -> Metric:
-    """Share of the complete triplets whose samples are all right."""
-    return build_metric(compute_joint_accuracy)
-
-
-@metric
-def joint_accuracy_stderr() -> Metric:
-    """Standard error of the joint accuracy, with the pair as the cluster."""
-    return build_metric(estimate_joint_error)
-
-
-@metric
-def mastery() -> Metric:
-    """Share of the complete pairs of a true and a false triplet whose samples are all right."""
-    return build_metric(compute_mastery)
-
-
-@metric
-def mastery_stderr() -> Metric:
-    """Standard error of the mastery."""
-    return build_metric(estimate_mastery_error)
-
-
-@metric
-def mastered_points() -> Metric:
-    """Share of the complete points all of whose questions are right."""
-    return build_metric(compute_joint_accuracy)
-
-
-@metric
-def mastered_points_stderr() -> Metric:
-    """Standard error of the share of mastered points."""
-    return build_metric(estimate_joint_error)
+joint_accuracy = define_metric("joint_accuracy", compute_joint_accuracy)
+joint_accuracy_stderr = define_metric("joint_accuracy_stderr", estimate_joint_error)
+mastery = define_metric("mastery", compute_mastery)
+mastery_stderr = define_metric("mastery_stderr", estimate_mastery_error)
+mastered_points = define_metric("mastered_points", compute_joint_accuracy)
+mastered_points_stderr = define_metric("mastered_points_stderr", estimate_joint_error)
 
 
 @metric
