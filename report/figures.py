@@ -1,7 +1,7 @@
 """Draw the figures of a page from the rows of the views."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -11,6 +11,7 @@ from report.axes import (
     BASELINE,
     FONT,
     MUTED,
+    PERCENT,
     SIDE,
     Scale,
     build_chart,
@@ -259,6 +260,9 @@ _SHORT = {"comparison": "Comp.", "verification": "Veri.", "rectification": "Rect
 def draw_facets(contents: Contents) -> list[Panel]:
     """Return a panel per model with a row per facet, and in it a mark per setting."""
     scores = contents.questions.scores if contents.questions else []
+    if not scores:
+        return []
+    scale = replace(PERCENT, middle=scores[0].random_average or 0)
     panels = []
     for model in contents.models:
         of_model = [score for score in scores if score.model_id == model.model_id]
@@ -270,7 +274,7 @@ def draw_facets(contents: Contents) -> list[Panel]:
             )
             for facet, row in (of_model[0].facets.items() if of_model else ())
         ]
-        panels += draw_panel(model, "Accuracy of each facet", dots)
+        panels += draw_panel(model, "Accuracy of each facet", dots, scale)
     return panels
 
 
