@@ -123,10 +123,7 @@ def define_metric(name: str, compute: Callable[[list[GradedSample]], float]) -> 
         rows = [(each.sample_metadata or {}, each.score.value in (CORRECT, 1, 1.0)) for each in scores]
         return compute([grade_row(row, is_right=is_right) for row, is_right in rows])
 
-    @metric(name=name)
-    def build() -> Metric:
-        return measure
-
+    build: Callable[[], Metric] = metric(name=name)(lambda: measure)
     return build
 
 
