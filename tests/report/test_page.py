@@ -59,6 +59,17 @@ def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parse
         assert [cells[9], cells[11]] == [str(row["n_samples"]), str(row["n_complete_pairs"])]
 
 
+def test_relations_are_those_of_the_setting_of_the_figures(compared: Path, page: Parsed) -> None:
+    rows = page.table_with("Relation", "Model")[1:]
+    expected = query_rows(
+        compared, f"from accuracy_by_relation where {SETTING} and repeat = 0 and method = 'pretexeval'"
+    )
+    assert sorted(row[:3] for row in rows) == sorted(
+        [row["relation"], row["model"], share(row, "average_accuracy", "ci_low", "ci_high")]
+        for row in expected
+    )
+
+
 def test_the_finding_names_the_first_model(page: Parsed) -> None:
     assert "Recall masters 100.0\u00a0% of 3 facts" in page.text
     assert "method pretexeval under scoring policy strict, repeat 0" in page.text
