@@ -192,19 +192,18 @@ def _prune(config: Config, choice: str) -> None:
 def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     from report.facet_scores import select_first_policy
-    from report.repeat_notes import note_repeats
-    from report.score_tables import render_facets, render_leaderboard
-    from warehouse.query import run_query
+    from report.score_tables import note_repeats, render_facets, render_leaderboard
+    from warehouse.query import read_rows
 
     # Of a model that was asked several times, the first repeat; note_repeats adds the means.
     query = f"select * from leaderboard where edition_id = '{edition_id}' and repeat = 0 order by rank"
-    columns, rows = run_query(config.storage.root, query)
+    rows = read_rows(config.storage.root, query)
     scores = select_first_policy(_read_facet_scores(config, edition_id))
-    has_pairs = run_query(
-        config.storage.root, f"select 1 from editions where edition_id = '{edition_id}' and n_pairs > 0"
-    )[1]
+    has_pairs = read_rows(
+        config.storage.root, f"from editions where edition_id = '{edition_id}' and n_pairs > 0"
+    )
     if rows or has_pairs or not scores:
-        write_output(render_leaderboard(columns, rows, is_wide=is_wide))
+        write_output(render_leaderboard(rows, is_wide=is_wide))
         for line in note_repeats(config.storage.root, edition_id):
             write_output(line)
     if scores:
@@ -221,10 +220,10 @@ def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
 
 def _print_not_evaluated(config: Config, edition_id: str) -> None:
     from report.score_tables import render_not_evaluated
-    from warehouse.query import run_query
+    from warehouse.query import read_rows
 
     query = f"from not_evaluated where edition_id = '{edition_id}'"
-    if lines := render_not_evaluated(*run_query(config.storage.root, query)):
+    if lines := render_not_evaluated(read_rows(config.storage.root, query)):
         write_output(lines)
 
 

@@ -4,6 +4,7 @@ A page has one setting (method, scoring policy, repeat). All its figures use thi
 compare methods or policies.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,10 +57,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything on the page of one edition; the rows of a field have the columns of the view of its name."""
+    """Everything on the page of one edition."""
 
     edition: Row
-    relations: list[Row]
     setting: Setting
     n_settings: int
     models: list[Model]
@@ -69,47 +69,14 @@ class Contents:
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
-    repeat_spread: list[Row]
-    """The means over repeats, of the models that were asked several times, under every setting."""
-    not_evaluated: list[Row]
     not_asked: list[str]
     """The models that have no evaluation of this edition, but one of another edition of the same base."""
-    served_models: list[Row]
-    joint_accuracy_curve: list[Row]
     method_curves: list[Row]
     """The rows of joint_accuracy_curve by every method."""
-    accuracy_by_relation: list[Row]
-    accuracy_by_transformation: list[Row]
-    accuracy_by_negative: list[Row]
-    accuracy_by_age: list[Row]
-    """Empty unless the edition knows the ages of its facts."""
-    shortcut_baselines: list[Row]
-    known_mastery: list[Row]
-    suspect_prototypes: list[Row]
-    suspect_facts: list[Row]
-    missed_points: list[Row]
-    component_ablation: list[Row]
-    transformation_ablation: list[Row]
-    model_comparison: list[Row]
-    """Every two models once, the better one first."""
-    detectable_difference: list[Row]
-    edition_drift: list[Row]
-    """This edition is the first of the two, whatever the order in the view."""
     n_other_editions: int
     """The number of other editions of the same base that one of these models has answered."""
-    drift_explanations: list[Row]
-    """What fresh texts and anchors say about the drift from earlier periods to this edition."""
-    probability_calibration: list[Row]
-    """Only the models with probabilities."""
-    calibration_bins: list[Row]
-    sample_quality: list[Row]
-    freshness: list[Row]
-    """How much of the edition no earlier edition of the base has used, by method."""
-    check_history: list[Row]
-    rejection_reasons: list[Row]
-    diversity: list[Row]
-    human_review: list[Row]
-    views: list[Row]
+    views: dict[str, list[Row]]
+    """View -> its rows for this edition and setting, as `read_views` chooses and orders them."""
     questions: QuestionContents | None
     """None if the edition has no questions."""
 
@@ -155,7 +122,8 @@ class Contents:
         """Return the difference that the edition detects between any two models (the largest of all)."""
         names = ("n_pairs", "detectable_difference", "detectable_mastery_difference")
         found = {
-            name: [row[name] for row in self.detectable_difference if row[name] is not None] for name in names
+            name: [row[name] for row in self.views["detectable_difference"] if row[name] is not None]
+            for name in names
         }
         if not found["detectable_difference"]:
             return None
@@ -163,8 +131,7 @@ class Contents:
 
     def select_model(self, view: str, model: Model) -> list[Row]:
         """Return the rows of a view that belong to one model."""
-        rows: list[Row] = getattr(self, view)
-        return [row for row in rows if row["model_id"] == model.model_id]
+        return [row for row in self.views[view] if row["model_id"] == model.model_id]
 
     def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
         """Return each row with its model, in the order of the models."""
@@ -202,24 +169,23 @@ def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting,
 def list_models(
     leaderboard: list[Row],
     setting: Setting,
-    asked: dict[str, str] | None = None,
-    places: dict[str, int] | None = None,
+    asked: Mapping[str, str],
+    places: Mapping[str, int],
 ) -> list[Model]:
     """Return the models, those of the setting first and by rank; colours never follow the ranks.
 
     Args:
         asked: model_id -> name of the models that have answered questions; those without a rank come last.
-        places: model_id -> place in the palette; by default, in the order of the names.
+        places: model_id -> place in the palette.
     """
-    names = (asked or {}) | {row["model_id"]: str(row["model"]) for row in leaderboard}
+    names = {**asked} | {row["model_id"]: str(row["model"]) for row in leaderboard}
     taken = list(names.values())
     labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
-    places = places or {i: k for k, i in enumerate(sorted(labels, key=lambda i: (labels[i], i)))}
     ranked = sorted(
         leaderboard,
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
         Model(i, labels[i], model_colour(places[i]), tuple(model_dash(places[i])))
-        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *(asked or {})])
+        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
     ]

@@ -34,6 +34,8 @@ from report.shares import MASTERY, Curve, Share, build_all_right_measure
 from schemas.stages import SINGLE_METHODS
 
 HEIGHT = 300
+WIDE = 660
+GUTTER = 170
 LEFT = 50
 _N_LABEL = "datum.value == 1 ? 'n = 1' : format(datum.value, 'd')"
 
@@ -61,6 +63,18 @@ def draw_curves(
         layers.append(_draw_names(curves, inner, gutter))
     frame = frame_chart(alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=28)
     return render_svg(frame, f"{title}. {'; '.join(curve.text for curve in curves)}.")
+
+
+def draw_named_curves(
+    title: str,
+    curves: Sequence[Curve],
+    labels: Sequence[str] | None = None,
+    short_labels: Sequence[str] | None = None,
+    gutter: int = GUTTER,
+) -> Drawing:
+    """Return the curves for a wide column, with names at their ends, and for a phone, with a key."""
+    wide = draw_curves(title, curves, WIDE, gutter, labels)
+    return Drawing(wide, draw_curves(title, curves, PANEL, labels=short_labels), tuple(curves))
 
 
 def spread_apart(places: Sequence[float], gap: float, limit: float) -> list[float]:
@@ -147,10 +161,6 @@ def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Cha
     )
 
 
-WIDTH = 660
-GUTTER = 110
-
-
 @dataclass(frozen=True)
 class MeanShare(Share):
     """The mean of the models' shares. It has no interval, because the models are no sample of all models."""
@@ -161,16 +171,8 @@ class MeanShare(Share):
         return f"{self.measure.name} {format_percent(self.value)} ({self.of})"
 
 
-@dataclass(frozen=True)
-class MethodCurves:
-    """The chart, and its curves."""
-
-    drawing: Drawing
-    curves: list[Curve]
-
-
-def draw_method_curves(contents: Contents) -> MethodCurves | None:
-    """Return the chart; None unless the same models were asked by two methods with several samples."""
+def draw_method_curves(contents: Contents) -> Drawing | None:
+    """Return a curve per method; None unless models were asked by two methods with several samples."""
     means, n_models = average_curves(contents.method_curves)
     if len(means.keys() - set(SINGLE_METHODS)) < 2:
         return None
@@ -181,8 +183,7 @@ def draw_method_curves(contents: Contents) -> MethodCurves | None:
         if method in means
     ]
     title = f"Joint accuracy by method and by number of samples asked, n: {of}"
-    drawing = Drawing(draw_curves(title, curves, WIDTH, GUTTER), draw_curves(title, curves, PANEL))
-    return MethodCurves(drawing, curves)
+    return draw_named_curves(title, curves, gutter=110)
 
 
 def average_curves(rows: list[Row]) -> tuple[dict[str, list[float]], int]:
@@ -213,10 +214,6 @@ def _build_shares(means: list[float], of: str) -> tuple[Share, ...]:
     return tuple(
         MeanShare(build_all_right_measure(n), mean, None, None, of) for n, mean in enumerate(means, start=1)
     )
-
-
-WIDE = 660
-TREND_GUTTER = 170
 
 
 @dataclass(frozen=True)
@@ -269,15 +266,12 @@ def _order(edition: Row) -> tuple[object, str]:
 def _draw_trend(kb: str, setting: Setting, editions: list[Row], places: Mapping[str, int]) -> Trend:
     # The newest edition comes first here, so that the models stand in its order.
     ranked = [row for edition in reversed(editions) for row in edition["ranked"]]
-    models = list_models(ranked, setting, None, dict(places))
+    models = list_models(ranked, setting, {}, places)
     curves = [TrendCurve(m.label, m.colour, m.dash, _list_shares(editions, m)) for m in models]
     shown = [curve for curve in curves if any(share.value is not None for share in curve.shares)]
     title = f"Mastery over the editions of {kb}, in the order of their first evaluations"
     labels = [str(place) for place in range(1, len(editions) + 1)]
-    wide = draw_curves(title, shown, WIDE, TREND_GUTTER, labels)
-    return Trend(
-        kb, setting, editions, models, Drawing(wide, draw_curves(title, shown, PANEL, labels=labels))
-    )
+    return Trend(kb, setting, editions, models, draw_named_curves(title, shown, labels, labels))
 
 
 def _list_shares(editions: Sequence[Row], model: Model) -> tuple[Share, ...]:

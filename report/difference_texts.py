@@ -80,17 +80,12 @@ def list_notes(found: ModelDifference) -> list[str]:
         styles = " and ".join("/".join(each) for each in (found.baseline_styles, found.candidate_styles))
         notes.append(f"The prompts have different styles ({styles}), which may cause a difference.")
     if len(found.relations) > 1:
-        notes.append(note_relations(found))
+        notes.append(
+            f"The verdicts on the {len(found.relations)} relations are corrected for their number (Holm), so "
+            "one of them may be not distinguishable although its interval does not contain 0. They help to "
+            "find a cause; only the row of all decides."
+        )
     return notes
-
-
-def note_relations(found: ModelDifference) -> str:
-    """Return what the verdicts on relations mean."""
-    return (
-        f"The verdicts on the {len(found.relations)} relations are corrected for their number (Holm), so one "
-        "of them may be not distinguishable although its interval does not contain 0. They help to find a "
-        "cause; only the row of all decides."
-    )
 
 
 def _write_line(row: Row, verdict: Verdict) -> dict[str, str]:

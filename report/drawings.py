@@ -25,7 +25,7 @@ from report.axes import (
 )
 from report.contents import Model
 from report.formats import shorten
-from report.shares import DotRow
+from report.shares import Curve, DotRow
 
 ROW = 38
 # The height of a row with its name beside it.
@@ -164,6 +164,8 @@ class Drawing:
 
     wide: Markup
     narrow: Markup
+    curves: tuple[Curve, ...] = ()
+    """The curves that a key names on a phone, where they have no names at their ends."""
 
 
 @dataclass(frozen=True)

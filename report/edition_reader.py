@@ -21,10 +21,6 @@ class EditionReader:
         names = [column[0] for column in result.description or []]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def read_unbound(self, sql: str) -> list[Row]:
-        """Return the rows of SQL without parameters."""
-        return self.read(sql)
-
     def read_view(self, view: str, **fixed: object) -> list[Row]:
         """Return the edition's rows of the view with these values, in its order."""
         values = {"edition_id": self.edition_id} | fixed

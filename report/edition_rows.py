@@ -15,41 +15,14 @@ from warehouse.query import open_warehouse
 AS_WRITTEN = "as written"
 
 
-def name_rephraser(edition: Mapping[str, Any]) -> str | None:
-    """Return what the page calls the rephraser: "reviewed" only if the wordings of all relations were.
-
-    Args:
-        edition: a row of the table editions: rephraser and configuration.
-    """
-    rephraser: str | None = edition["rephraser"]
-    if rephraser != "reviewed":
-        return rephraser
-    configuration = json.loads(edition["configuration"] or "{}")
+def name_rephraser(rephraser: str | None, configuration: Mapping[str, Any]) -> str | None:
+    """Return what the page calls the rephraser: "reviewed" only if the wordings of all relations were."""
     written = configuration.get("as_written", ())
     n_relations = len(configuration.get("prototypes", ()))
-    if not written:
+    if rephraser != "reviewed" or not written:
         return rephraser
     is_partial = len(written) < n_relations
     return f"{AS_WRITTEN} in {len(written)} relations of {n_relations}" if is_partial else AS_WRITTEN
-
-
-def is_gate_off(edition: Mapping[str, Any]) -> bool:
-    """Return whether a language model reworded the statements, and nothing checked its rewordings.
-
-    Args:
-        edition: a row of the table editions.
-    """
-    configuration = json.loads(edition["configuration"] or "{}")
-    return bool(configuration.get("rephraser", {}).get("gate") == "off")
-
-
-def list_drafts(edition: Mapping[str, Any]) -> list[str]:
-    """Return the relations whose prototypes are drafts that nobody has reviewed.
-
-    Args:
-        edition: a row of the table editions.
-    """
-    return list(json.loads(edition["configuration"] or "{}").get("drafts", ()))
 
 
 # The columns of the first model in the list of editions.
@@ -111,16 +84,15 @@ def read_edition(reader: EditionReader) -> Row | None:
         "select min(finished_at) as first_evaluated_at, max(finished_at) as last_evaluated_at from "
         f"({RUNS}) where edition_id = $edition_id"
     )
-    return (
-        found[0]
-        | counts[0]
-        | dates[0]
-        | {
-            "rephraser": name_rephraser(found[0]),
-            "is_gate_off": is_gate_off(found[0]),
-            "drafts": list_drafts(found[0]),
-        }
-    )
+    configuration = json.loads(found[0]["configuration"] or "{}")
+    return {
+        **found[0],
+        **counts[0],
+        **dates[0],
+        "rephraser": name_rephraser(found[0]["rephraser"], configuration),
+        "is_gate_off": configuration.get("rephraser", {}).get("gate") == "off",
+        "drafts": configuration.get("drafts", []),
+    }
 
 
 def read_colour_places(reader: EditionReader) -> dict[str, int]:
@@ -142,7 +114,7 @@ def _read_summary(reader: EditionReader) -> Row:
     leaderboard = read_leaderboard(reader)
     setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
     ranked = [row for row in leaderboard if setting.matches(row)]
-    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
+    scores = select_first_policy(read_facet_scores(reader.read, reader.edition_id))
     answered = {row["model_id"] for row in leaderboard} | {score.model_id for score in scores}
     counts = {
         "facets": max(scores, key=lambda score: score.average or 0.0, default=None),

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from schemas.columns import SCORING_POLICIES
-from schemas.question_stages import FACET_OF, SETTINGS, TYPES
+from schemas.question_stages import FACET_OF, SETTINGS
 
 Row = dict[str, Any]
 Read = Callable[[str], list[Row]]
@@ -160,38 +160,13 @@ class QuestionContents:
     example: list[Row]
     """The questions of one point, each with `said`: setting, model_id, prediction and is_correct."""
     baselines: list[Row]
-    """The rows of option_baselines over all relations."""
+    """The rows of option_baselines over all relations, by type and form of question."""
     agreement: list[Row]
     known: list[Row]
     mastered_differences: list[Row]
     """The rows of mastered_points_comparison with all facets, without negated questions."""
     facet_differences: list[Row]
     """The rows of facet_comparison."""
-
-    @property
-    def forms(self) -> list[tuple[str, bool]]:
-        """Return the types and forms of questions that guessers were tried on, in order."""
-        found = {(row["type"], row["is_negated"]) for row in self.baselines}
-        return sorted(found, key=lambda form: (TYPES.index(form[0]), form[1]))
-
-    @property
-    def guessers(self) -> list[str]:
-        """Return the names of the guessers."""
-        return sorted({row["baseline"] for row in self.baselines})
-
-    def find_baseline(self, baseline: str, form: tuple[str, bool]) -> Row | None:
-        """Return what the guesser scores on questions of the form; None if it cannot answer them."""
-        for row in self.baselines:
-            if row["baseline"] == baseline and (row["type"], row["is_negated"]) == form:
-                return row
-        return None
-
-    def find_random(self, form: tuple[str, bool]) -> float | None:
-        """Return the accuracy of random answers to questions of the form."""
-        return next(
-            (row["random_baseline"] for row in self.baselines if (row["type"], row["is_negated"]) == form),
-            None,
-        )
 
 
 def note_unfinished(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -1,7 +1,7 @@
 """Draw the figures of a page from the rows of the views."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -11,6 +11,7 @@ from report.axes import (
     BASELINE,
     FONT,
     MUTED,
+    PERCENT,
     SIDE,
     Scale,
     build_chart,
@@ -21,27 +22,26 @@ from report.axes import (
     render_svg,
     scale_points,
 )
-from report.browser.links import link_samples
-from report.contents import Contents, Row
-from report.curves import MethodCurves, draw_curves, draw_method_curves
+from report.browser.links import link_mastered, link_samples
+from report.contents import Contents, Model, Row
+from report.curves import draw_method_curves, draw_named_curves
 from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
-from report.formats import BASELINES, FACTS, format_count, format_percent, format_words
-from report.paper_tables import STEPS
-from report.question_figures import SettingDrawing, draw_mastered, draw_radars
+from report.facet_scores import FacetScores
+from report.formats import BASELINES, format_count, format_percent, format_words
 from report.shares import (
     Curve,
     Difference,
     DotRow,
+    Measure,
     Share,
     build_all_right_measure,
     build_average,
     build_average_difference,
     build_curve_share,
-    build_joint,
-    build_joint_difference,
     build_mastery,
     build_mastery_difference,
 )
+from schemas.question_stages import SETTINGS
 
 LEFT = 50
 INNER = PANEL - LEFT - SIDE
@@ -109,47 +109,6 @@ def _draw_axis_labels() -> list[alt.Chart]:
     ]
 
 
-def draw_methods(contents: Contents) -> list[Panel]:
-    """Return a panel per model with a row per method."""
-    rows = contents.select_methods()
-    panels = []
-    for model in contents.models:
-        dots = [
-            DotRow(row["method"], model.colour, (build_average(row), build_joint(row)))
-            for row in rows
-            if row["model_id"] == model.model_id
-        ]
-        panels += draw_panel(model, "Average and joint accuracy by method", dots)
-    return panels
-
-
-def draw_components(contents: Contents) -> list[Panel]:
-    """Return a panel per model: how much higher it scores without each component."""
-    scale = _scale(map(_component_differences, _list_removed(contents)))
-    panels = []
-    for model in contents.models:
-        dots = [
-            DotRow(format_words(row["component"]), model.colour, _component_differences(row))
-            for row in _list_removed(contents)
-            if row["model_id"] == model.model_id
-        ]
-        panels += draw_panel(model, "Difference to the full method, in percentage points", dots, scale)
-    return panels
-
-
-def draw_steps(contents: Contents) -> list[Panel]:
-    """Return a panel per model: its scores as transformations are added, in PretexEval's order."""
-    panels = []
-    for model in contents.models:
-        dots = [
-            DotRow(STEPS[row["step"]], model.colour, (build_average(row), build_joint(row)))
-            for row in contents.select_model("transformation_ablation", model)
-            if row["ablation"] == "pretexeval"
-        ]
-        panels += draw_panel(model, "Average and joint accuracy as transformations are added", dots)
-    return panels
-
-
 def draw_comparison(contents: Contents) -> Drawing | None:
     """Return the figure of the first model minus each of the others; None without others."""
     by_id = {model.model_id: model for model in contents.models}
@@ -166,34 +125,10 @@ def draw_comparison(contents: Contents) -> Drawing | None:
     return draw_both(title, dots, _scale(map(_differences, rows)))
 
 
-def draw_drift(contents: Contents) -> list[Panel]:
-    """Return a panel per model: how much higher it scores on this edition than on each other one."""
-    scale = _scale(map(_differences, contents.edition_drift))
-    panels = []
-    for model in contents.models:
-        dots = [
-            DotRow(f"above {row['other_edition_id']}", model.colour, _differences(row))
-            for row in contents.select_model("edition_drift", model)
-        ]
-        panels += draw_panel(model, "Difference to other editions, in percentage points", dots, scale)
-    return panels
-
-
-def _list_removed(contents: Contents) -> list[Row]:
-    """Return the rows of removed components that can be compared with the full method."""
-    return [row for row in contents.component_ablation if row["difference"] is not None]
-
-
-def _component_differences(row: Row) -> tuple[Difference, Difference]:
-    of = f"{format_count(row['n_shared_pairs'])} pairs"
-    return build_average_difference(row, of), build_joint_difference(row, of)
-
-
 def _differences(row: Row) -> tuple[Difference, Difference]:
-    """Return the differences in average accuracy and mastery of a row of either comparison view."""
+    """Return the differences in average accuracy and mastery of a row of model_comparison."""
     samples = f"{format_count(row['n_samples'])} samples"
-    n_units = row.get("n_complete_pairs", row.get("n_complete_heads"))
-    facts = f"{format_count(n_units)} facts"
+    facts = f"{format_count(row['n_complete_pairs'])} facts"
     return build_average_difference(row, samples), build_mastery_difference(row, facts)
 
 
@@ -203,10 +138,6 @@ def _scale(differences: Iterable[tuple[Difference, Difference]]) -> Scale:
     return scale_points(limit for d in found for limit in (d.low, d.high) if limit is not None)
 
 
-CURVE = 660
-GUTTER = 170
-
-
 @dataclass(frozen=True)
 class Figures:
     """The figures of a page; a figure is None or empty if there is nothing to draw."""
@@ -214,17 +145,12 @@ class Figures:
     overview: Drawing | None
     comparison: Drawing | None
     curve: Drawing | None
-    methods: list[Panel]
-    method_curves: MethodCurves | None
-    components: list[Panel]
-    steps: list[Panel]
+    method_curves: Drawing | None
     relations: list[Panel]
     transformations: list[Panel]
-    known: list[Panel]
     reliability: list[Panel]
-    drift: list[Panel]
-    radars: list[Panel]
-    mastered: list[SettingDrawing]
+    facets: list[Panel]
+    mastered: list["SettingDrawing"]
 
 
 def draw_figures(contents: Contents) -> Figures:
@@ -233,16 +159,11 @@ def draw_figures(contents: Contents) -> Figures:
         overview=_draw_overview(contents),
         comparison=draw_comparison(contents),
         curve=_draw_curve(contents),
-        methods=draw_methods(contents),
         method_curves=draw_method_curves(contents),
-        components=draw_components(contents),
-        steps=draw_steps(contents),
         relations=_draw_relations(contents),
         transformations=_draw_transformations(contents),
-        known=_draw_known(contents),
         reliability=draw_reliability_panels(contents),
-        drift=draw_drift(contents),
-        radars=draw_radars(contents),
+        facets=draw_facets(contents),
         mastered=draw_mastered(contents),
     )
 
@@ -257,7 +178,7 @@ def _draw_overview(contents: Contents) -> Drawing | None:
     ]
     baselines = [
         DotRow(f"shortcut: {BASELINES.get(name, name)}", BASELINE, _both(row))
-        for row in contents.shortcut_baselines
+        for row in contents.views["shortcut_baselines"]
         if row["relation"] is None and (name := row["baseline"])
     ]
     if not models and not baselines:
@@ -281,12 +202,12 @@ def _draw_curve(contents: Contents) -> Drawing | None:
     )
     curves.append(Curve("guessing (0.5ⁿ)", BASELINE, (2, 3), coin))
     title = "Joint accuracy by number of samples asked, n"
-    return Drawing(draw_curves(title, curves, CURVE, GUTTER), draw_curves(title, curves, PANEL))
+    return draw_named_curves(title, curves)
 
 
 def _draw_relations(contents: Contents) -> list[Panel]:
     """Draw a panel per model; the relations have one order, the hardest to master last."""
-    order = order_relations(contents.accuracy_by_relation)
+    order = order_relations(contents.views["accuracy_by_relation"])
     panels = []
     for model in contents.models:
         rows = {r["relation"]: r for r in contents.select_model("accuracy_by_relation", model)}
@@ -307,18 +228,6 @@ def _draw_transformations(contents: Contents) -> list[Panel]:
     return panels
 
 
-def _draw_known(contents: Contents) -> list[Panel]:
-    """Draw a panel for each model whose learned facts are known."""
-    panels = []
-    for model in contents.models:
-        dots = [
-            DotRow(FACTS[row["taught_with"]], model.colour, _both(row))
-            for row in contents.select_model("known_mastery", model)
-        ]
-        panels += draw_panel(model, "Average accuracy and mastery of learned and unseen facts", dots)
-    return panels
-
-
 def order_relations(rows: Sequence[Row]) -> list[str]:
     """Return the relations by mean mastery, then mean accuracy, over the models; the best first."""
     totals: dict[str, list[tuple[float, float]]] = {}
@@ -336,3 +245,103 @@ def order_relations(rows: Sequence[Row]) -> list[str]:
 
 def _both(row: Row) -> tuple[Share, Share]:
     return build_average(row), build_mastery(row)
+
+
+ACCURACY = {
+    "answer_only": Measure("accuracy, answer only"),
+    "chain_of_thought": Measure("accuracy, chain of thought", "diamond", "◆"),
+}
+MASTERED = Measure("mastered points")
+# The dash patterns of curves without and with negated questions.
+_SOLID, _DASHED = (1, 0), (6, 3)
+_SHORT = {"comparison": "Comp.", "verification": "Veri.", "rectification": "Rect.", "discrimination": "Disc."}
+
+
+def draw_facets(contents: Contents) -> list[Panel]:
+    """Return a panel per model with a row per facet, and in it a mark per setting."""
+    scores = contents.questions.scores if contents.questions else []
+    if not scores:
+        return []
+    scale = replace(PERCENT, middle=scores[0].random_average or 0)
+    panels = []
+    for model in contents.models:
+        of_model = [score for score in scores if score.model_id == model.model_id]
+        dots = [
+            DotRow(
+                f"{facet} (random: {format_percent(row['random_baseline'], 0)})",
+                model.colour,
+                tuple(_build_facet(score, facet) for score in of_model),
+            )
+            for facet, row in (of_model[0].facets.items() if of_model else ())
+        ]
+        panels += draw_panel(model, "Accuracy of each facet", dots, scale)
+    return panels
+
+
+def _build_facet(score: FacetScores, facet: str) -> Share:
+    row = score.facets[facet]
+    of = f"{format_count(row['n_questions'])} questions of {format_count(row['n_points'])} points"
+    link = link_samples(row) if row["accuracy"] is not None else ""
+    return Share(ACCURACY[score.setting], row["accuracy"], row["ci_low"], row["ci_high"], of, link)
+
+
+@dataclass(frozen=True)
+class SettingDrawing:
+    """The curves of all models in one setting."""
+
+    setting: str
+    drawing: Drawing
+    n_points: str
+    """The numbers of points, in words."""
+
+
+def draw_mastered(contents: Contents) -> list[SettingDrawing]:
+    """Return a figure per setting: mastered points as facets are added, without and with negations."""
+    if contents.questions is None:
+        return []
+    drawn = []
+    for setting in SETTINGS:
+        rows = [row for row in contents.questions.mastered if row["setting"] == setting]
+        curves = [curve for model in contents.models for curve in _build_curves(model, rows)]
+        if curves:
+            facets = max((row["facets"] for row in rows), key=len)
+            title = f"Mastered points as facets are added, {format_words(setting)}"
+            full, short = _label(facets), _label([_SHORT[facet] for facet in facets])
+            drawing = draw_named_curves(title, curves, full, short)
+            drawn.append(SettingDrawing(setting, drawing, _count_points(rows)))
+    return drawn
+
+
+def _label(facets: list[str]) -> list[str]:
+    return [facets[0], *(f"+ {facet}" for facet in facets[1:])]
+
+
+def _build_curves(model: Model, rows: list[Row]) -> list[Curve]:
+    """Return the curve of the model without negated questions, and the one with them."""
+    curves = []
+    for is_negated_included in (False, True):
+        steps = [
+            row
+            for row in rows
+            if row["model_id"] == model.model_id and row["is_negated_included"] == is_negated_included
+        ]
+        if steps:
+            name = f"{model.label}, negated too" if is_negated_included else model.label
+            dash = _DASHED if is_negated_included else _SOLID
+            curves.append(Curve(name, model.colour, dash, tuple(map(_build_share, steps))))
+    return curves
+
+
+def _build_share(row: Row) -> Share:
+    of = f"{format_count(row['n_points'])} points; {', '.join(row['facets'])}"
+    link = link_mastered(row, "mastered_rate")
+    return Share(MASTERED, row["mastered_rate"], row["ci_low"], row["ci_high"], of, link)
+
+
+def _count_points(rows: list[Row]) -> str:
+    last = max(row["step"] for row in rows)
+    counts = [
+        max(row["n_points"] for row in rows if row["step"] == last and row["is_negated_included"] == negated)
+        for negated in (False, True)
+    ]
+    return f"{format_count(counts[0])} points, {format_count(counts[1])} with negated questions"

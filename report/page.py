@@ -1,6 +1,7 @@
 """Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
 
 import json
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -40,7 +41,7 @@ def render_template(template: str, **values: object) -> str:
         finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
-    environment.globals.update(LINKS, has_any=has_any, explanations=EXPLANATIONS)
+    environment.globals.update(LINKS, has_any=has_any, list_sections=list_sections, explanations=EXPLANATIONS)
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 
@@ -48,6 +49,11 @@ def render_template(template: str, **values: object) -> str:
 def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
     """Return whether a row has a value above zero in the column; some views lack it."""
     return any(row.get(name) for row in rows)
+
+
+def list_sections(page: str) -> list[tuple[str, str]]:
+    """Return the id and the name of every section of a page."""
+    return re.findall(r'<section id="([^"]+)" aria-label="([^"]+)">', page)
 
 
 KINDS = (".py", ".html", ".css", ".sql", ".js")
@@ -114,7 +120,7 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Seq
     contents = read_contents(root, edition_id)
     with _explain_failure(root / samples_folder(edition_id)):
         write_browser(root, contents, title)
-    compared = {row["other_edition_id"] for row in contents.edition_drift}
+    compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
     with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
     text = render_page(contents, title, with_page)
     return _write_page(root / page_file(edition_id), text)
@@ -220,7 +226,7 @@ def _describe_first(contents: Contents, by_id: dict[str, Model]) -> dict[str, An
     ranked = contents.select_setting()
     if not ranked or ranked[0]["average_accuracy"] is None:
         return None
-    lead = find_lead(ranked, select_differences(ranked, contents.model_comparison))
+    lead = find_lead(ranked, select_differences(ranked, contents.views["model_comparison"]))
     labels = {model_id: model.label for model_id, model in by_id.items()}
     return {
         "row": ranked[0],

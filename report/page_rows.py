@@ -60,14 +60,8 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         asked = {score.model_id: score.model for score in questions.scores} if questions else {}
         models = list_models(leaderboard, setting, asked, read_colour_places(reader))
         drift, n_others = read_drift(reader, setting)
-        rows = _read_views(reader, setting)
         return Contents(
             edition=edition,
-            relations=reader.read(
-                "select relation, count(distinct pair_id) as n_pairs from triplets "
-                "where edition_id = $edition_id and split = 'test' "
-                "group by relation order by relation"
-            ),
             setting=setting,
             n_settings=n_settings,
             models=models,
@@ -75,36 +69,33 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             not_asked=_read_not_asked(reader),
             example=_read_example(reader, setting.method),
             leaderboard=leaderboard,
-            shortcut_baselines=reader.read(
-                "select * from shortcut_baselines where edition_id = $edition_id "
-                "and method = $method order by relation nulls first, baseline",
-                method=setting.method,
-            ),
-            missed_points=_read_missed(reader, setting),
             method_curves=reader.read_setting("joint_accuracy_curve", setting, "method"),
-            # This view compares methods, so it has no column for the method.
-            component_ablation=reader.read_setting("component_ablation", setting, "method"),
-            model_comparison=read_comparisons(reader, setting, models, rows["detectable_difference"]),
-            edition_drift=drift,
             n_other_editions=n_others,
-            drift_explanations=read_explanations(reader, setting),
-            views=reader.read(
-                "select view_name as name, comment as grain from duckdb_views() "
-                "where not internal order by view_name"
-            ),
+            views=read_views(reader, setting, models) | {"edition_drift": drift},
             questions=questions,
-            **rows,
         )
 
 
-def _read_views(reader: EditionReader, setting: Setting) -> dict[str, list[Row]]:
-    """Return the rows of the views that the page uses unchanged, by the name of the view."""
-    of_setting = {view: reader.read_setting(view, setting) for view in SETTING_VIEWS}
-    of_any_policy = {
+def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> dict[str, list[Row]]:
+    """Return the rows of each view that the page uses, by the name of the view."""
+    rows = {view: reader.read_setting(view, setting) for view in SETTING_VIEWS}
+    rows |= {
         view: [row for row in reader.read_setting(view, setting, "scoring_policy") if row["n_samples"] > 0]
         for view in POLICY_FREE_VIEWS
     }
-    return of_setting | of_any_policy | {view: reader.read_view(view) for view in EDITION_VIEWS}
+    rows |= {view: reader.read_view(view) for view in EDITION_VIEWS}
+    return rows | {
+        "shortcut_baselines": reader.read(
+            "select * from shortcut_baselines where edition_id = $edition_id "
+            "and method = $method order by relation nulls first, baseline",
+            method=setting.method,
+        ),
+        "missed_points": _read_missed(reader, setting),
+        # This view compares methods, so it has no column for the method.
+        "component_ablation": reader.read_setting("component_ablation", setting, "method"),
+        "model_comparison": read_comparisons(reader, setting, models, rows["detectable_difference"]),
+        "drift_explanations": read_explanations(reader, setting),
+    }
 
 
 def _require_edition(reader: EditionReader) -> Row:
@@ -185,7 +176,7 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
     )
     if not counts["n_points"]:
         return None
-    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
+    scores = select_first_policy(read_facet_scores(reader.read, reader.edition_id))
     policy = {"scoring_policy": scores[0].scoring_policy} if scores else {"scoring_policy": None}
     return QuestionContents(
         counts=counts,
@@ -193,7 +184,10 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         parts=[row for row in reader.read_view("facet_accuracy", **policy) if row["is_negated"] is not None],
         mastered=reader.read_view("mastered_points", is_paper_order=True, **policy),
         example=_read_question_example(reader, policy["scoring_policy"]),
-        baselines=[row for row in reader.read_view("option_baselines") if row["relation"] is None],
+        baselines=sorted(
+            (row for row in reader.read_view("option_baselines") if row["relation"] is None),
+            key=lambda row: (TYPES.index(row["type"]), row["is_negated"], row["baseline"]),
+        ),
         agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=reader.read_view("known_facets", **policy),
         mastered_differences=_read_mastered_differences(reader, policy),

@@ -28,7 +28,6 @@ STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
 # The columns of MultifacetEval.
 PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
 MEAN = "mean of models"
-LOSS = "relative loss %"
 GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0.5)"
 
 
@@ -86,9 +85,7 @@ def _render_gains(title: str, columns: Sequence[str], rows: Iterable[tuple[Any, 
     cells = _render_cells(found)
     for name, mean in _average(found).items():
         cells[MEAN, name] = mean
-    for model, loss in _find_losses(found).items():
-        cells[model, LOSS] = loss
-    return _render_grid(title, (*columns, LOSS), cells)
+    return _render_grid(title, columns, cells)
 
 
 def _render_losses(rows: Iterable[tuple[Any, ...]]) -> str | None:
@@ -127,16 +124,6 @@ def _average(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
     if len(models) < 2:
         return {}
     return {name: f"{fmean(values):+.1f}" for name, values in gains.items() if len(values) == len(models)}
-
-
-def _find_losses(rows: Iterable[tuple[Any, ...]]) -> dict[str, str]:
-    """Return model -> which part of its gain by the method direct it loses by PretexEval, in per cent."""
-    gains = {(model, name): gain for model, name, gain, *_ in rows}
-    return {
-        model: f"{100 * (1 - gains[model, 'pretexeval'] / gain):.0f}"
-        for (model, name), gain in gains.items()
-        if name == "direct" and gain > 0 and (model, "pretexeval") in gains
-    }
 
 
 def _render_curve(rows: Iterable[tuple[Any, ...]]) -> str | None:

@@ -1,12 +1,14 @@
 """Tables of scores on the console at the end of a run: the leaderboard, the facets, and who has no score."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pretexeval.primitives.untrusted_text import escape_line
-from report.console import Row, align, fit_columns, format_share, format_with_interval
-from report.facet_scores import FACETS, FacetScores, note_unfinished, note_unfinished_questions
+from report.console import align, fit_columns, format_share, format_with_interval
+from report.facet_scores import FACETS, FacetScores, Row, note_unfinished, note_unfinished_questions
 from report.remarks import list_remarks
+from warehouse.query import read_rows
 
 # The columns of the leaderboard on the console, the most important one first.
 KEYS = (
@@ -22,7 +24,7 @@ KEYS = (
 )
 
 
-def render_leaderboard(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool = False) -> str:
+def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
 
     The shares of failed prompts and of unfinished thoughts are columns only if there are any. Sentences
@@ -34,15 +36,14 @@ def render_leaderboard(columns: Sequence[str], rows: Sequence[Row], *, is_wide: 
     """
     if not rows:
         return "no model has been evaluated on this edition yet"
-    found = [dict(zip(columns, values, strict=True)) for values in rows]
-    lines = [_leaderboard_line(row) for row in found]
+    lines = [_leaderboard_line(row) for row in rows]
     for name, rate in (("failed %", "error_rate"), ("unfinished %", "unfinished_reasoning_rate")):
-        if not any(row[rate] for row in found):
+        if not any(row[rate] for row in rows):
             for line in lines:
                 del line[name]
     table = _align_leaderboard(lines, is_wide=is_wide)
-    remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
-    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
+    remarks = [f"{row['method']}: {remark}" for row in rows for remark in list_remarks(row, row["model"])]
+    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(rows)])
 
 
 def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:
@@ -56,14 +57,15 @@ def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str
     return align([names[i] for i in chosen], [[row[i] for i in chosen] for row in rows])
 
 
-def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def render_not_evaluated(rows: Sequence[Row]) -> str:
     """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
-    found = [dict(zip(columns, values, strict=True)) for values in rows]
-    settings = [f" ({row['setting']})" if row["setting"] else "" for row in found]
     return "\n".join(
-        escape_line(f"not evaluated: {row['model']}{setting}: {row['reason']}")
-        for row, setting in zip(found, settings, strict=True)
+        escape_line(f"not evaluated: {row['model']}{_name_setting(row)}: {row['reason']}") for row in rows
     )
+
+
+def _name_setting(row: Row) -> str:
+    return f" ({row['setting']})" if row["setting"] else ""
 
 
 def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
@@ -148,3 +150,22 @@ def _mastered(row: dict[str, Any]) -> str:
 def _drop(lines: list[dict[str, str]], column: str) -> None:
     for line in lines:
         del line[column]
+
+
+def note_repeats(root: Path, edition_id: str) -> list[str]:
+    """Return a sentence with the mean over the repeats for each model and method with several of them."""
+    rows = read_rows(
+        root,
+        f"from repeat_spread where edition_id = '{edition_id}' "
+        "order by method, scoring_policy, model, model_id",
+    )
+    return [_note_repeats(row) for row in rows]
+
+
+def _note_repeats(row: dict[str, Any]) -> str:
+    accuracy = format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
+    mastery = format_with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"])
+    return (
+        f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "
+        f"{row['n_repeats']} repeats. Their mean accuracy is {accuracy} %, their mean mastery {mastery} %."
+    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from report.axes import quote_link
-from report.browser.links import link_choices, link_joint, link_mastered, link_samples
+from report.browser.links import link_choices, link_mastered, link_samples
 from report.contents import Row
 from report.formats import (
     NOTHING,
@@ -26,7 +26,6 @@ class Measure:
 
 
 AVERAGE = Measure("average accuracy")
-JOINT = Measure("joint accuracy", "square", "■")
 MASTERY = Measure("mastery", "diamond", "◆")
 
 
@@ -127,13 +126,6 @@ def build_average(row: Row) -> Share:
     return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of, link)
 
 
-def build_joint(row: Row) -> Share:
-    """Build the joint accuracy by triplet of a row of a view."""
-    of = f"{format_count(row['n_triplets'])} triplets"
-    low, high = row["joint_ci_low"], row["joint_ci_high"]
-    return Share(JOINT, row["joint_accuracy"], low, high, of, link_joint(row))
-
-
 def build_mastery(row: Row) -> Share:
     """Build the mastery of a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
@@ -141,17 +133,10 @@ def build_mastery(row: Row) -> Share:
     return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of, link)
 
 
-def _link_difference(row: Row, here: str, there: str) -> tuple[str, str]:
-    """Return the link to what one model has and the other lacks, and what it shows.
-
-    For differences of other kinds: the link to all samples on this side.
-    """
-    if "other_model_id" in row:
-        kind = "fact" if here == "mastered" else "outcome"
-        link = link_samples(row, **{kind: here}, against=row["other_model_id"], there=there)
-        return link, f"The link shows what is {here} here and {there} there"
-    side = "without this component" if "component" in row else "on this edition"
-    return link_samples(row), f"The link shows all samples {side}"
+def _link_difference(row: Row, kind: str, here: str, there: str) -> tuple[str, str]:
+    """Return the link to what one model has and the other lacks, and what it shows."""
+    link = link_samples(row, **{kind: here}, against=row["other_model_id"], there=there)
+    return link, f"The link shows what is {here} here and {there} there"
 
 
 def _link(row: Row) -> str:
@@ -173,19 +158,14 @@ def build_all_right_measure(n: int) -> Measure:
 
 
 def build_average_difference(row: Row, of: str) -> Difference:
-    """Build the difference in average accuracy of a row of a view."""
+    """Build the difference in average accuracy of a row of model_comparison."""
     low, high = row["difference_ci_low"], row["difference_ci_high"]
-    return Difference(AVERAGE, row["difference"], low, high, of, *_link_difference(row, "right", "wrong"))
-
-
-def build_joint_difference(row: Row, of: str) -> Difference:
-    """Build the difference in joint accuracy of a row of a view."""
-    low, high = row["joint_difference_ci_low"], row["joint_difference_ci_high"]
-    return Difference(JOINT, row["joint_difference"], low, high, of, *_link_difference(row, "right", "wrong"))
+    link, note = _link_difference(row, "outcome", "right", "wrong")
+    return Difference(AVERAGE, row["difference"], low, high, of, link, note)
 
 
 def build_mastery_difference(row: Row, of: str) -> Difference:
-    """Build the difference in mastery of a row of a view."""
+    """Build the difference in mastery of a row of model_comparison."""
     low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
-    link, note = _link_difference(row, "mastered", "missed")
+    link, note = _link_difference(row, "fact", "mastered", "missed")
     return Difference(MASTERY, row["mastery_difference"], low, high, of, link, note)

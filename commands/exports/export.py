@@ -4,14 +4,21 @@ import contextlib
 import os
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from commands.exports.croissant import write_croissant
 from commands.exports.readme import render_readme
 from commands.exports.rows import read_question_relations, read_relations
-from commands.exports.tables import UNKNOWN_LICENCE, ExportedEdition, write_questions, write_samples
-from commands.exports.tool_tasks import write_task_questions, write_task_samples, write_tasks
+from commands.exports.tables import (
+    QUESTION_TABLE,
+    SAMPLE_TABLE,
+    UNKNOWN_LICENCE,
+    ExportedEdition,
+    write_croissant,
+    write_table,
+)
+from commands.exports.tool_tasks import QUESTION_COLUMNS, SAMPLE_COLUMNS, write_rows, write_tasks
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.records import read_manifest, read_manifest_files, require_intact
@@ -51,17 +58,20 @@ def export_edition(
         )
     relations = read_relations(root, edition_id, pairs_per_relation, budget)
     questions = read_question_relations(root, edition_id, pairs_per_relation)
+    option = _name_option(pairs_per_relation, budget)
     with write_folder(folder) as temporary:
+        counts = Counter[str]()
+        for stage, table, columns, rows in (
+            (SAMPLES, SAMPLE_TABLE, SAMPLE_COLUMNS, relations),
+            (QUESTIONS, QUESTION_TABLE, QUESTION_COLUMNS, questions),
+        ):
+            if target in ("inspect", "lm-eval"):
+                counts += write_rows(temporary, columns, rows)
+            elif read_manifest_files(root, edition_id, stage.name):
+                counts += write_table(temporary, table, rows)
+        edition = ExportedEdition(manifest, counts, licence or UNKNOWN_LICENCE, option)
         if target in ("inspect", "lm-eval"):
-            counts = write_task_samples(temporary, relations)
-            n_questions = write_task_questions(temporary, questions)
-            write_tasks(temporary, target, edition_id, counts, n_questions)
-        else:
-            stages = [s for s in (SAMPLES, QUESTIONS) if read_manifest_files(root, edition_id, s.name)]
-            counts = write_samples(temporary, relations) if SAMPLES in stages else {}
-            n_questions = write_questions(temporary, questions) if QUESTIONS in stages else 0
-        option = _name_option(pairs_per_relation, budget)
-        edition = ExportedEdition(manifest, counts, n_questions, licence or UNKNOWN_LICENCE, option)
+            write_tasks(temporary, target, edition_id, edition.n_samples, edition.n_questions)
         if target == "croissant":
             write_croissant(temporary, edition)
         (temporary / "README.md").write_text(render_readme(edition, target), encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.dataset import Sample, json_dataset
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import (
     CORRECT,
@@ -36,14 +36,6 @@ from commands.exports.grading import (
 )
 
 FOLDER = Path(__file__).parent
-SAMPLE_METADATA = [
-    *("method", "relation", "transformation", "triplet_id", "pair_id", "n_in_triplet", "head", "tail"),
-    *("is_positive", "text"),
-]
-QUESTION_METADATA = [
-    *("question_id", "point_id", "n_in_point", "relation", "head", "facet", "type", "is_negated", "text"),
-    *("options", "offered"),
-]
 
 
 @task
@@ -68,10 +60,9 @@ def pretexeval(
     method = method or next(iter(methods), "")
     if method not in methods:
         raise ValueError(f"method is {method!r}; this edition has {', '.join(methods) or 'no samples'}")
-    fields = FieldSpec(input="prompt", target="target", id="sample_id", metadata=SAMPLE_METADATA)
     scorer = true_or_false(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"], "method": method}
-    return _build_task(f"{method}.jsonl", fields, scorer, record, metadata, prompt_style, system_prompt)
+    return _build_task(f"{method}.jsonl", scorer, record, metadata, prompt_style, system_prompt)
 
 
 @task
@@ -81,22 +72,14 @@ def multifaceteval(
     opening_mark: str = "<think>",
     closing_mark: str = "</think>",
 ) -> Task:
-    """Ask the questions of four types about the points of the edition.
-
-    Args:
-        prompt_style: chat, or completion for models of the provider openai-api-completions.
-        system_prompt: text of a system turn, only in chat style; by default there is none.
-        opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty if nothing is a mark.
-    """
+    """Ask the questions of four types about the points of the edition; arguments as for `pretexeval`."""
     record = _read_record()
     if "questions" not in record:
         raise ValueError("this edition has no questions")
-    fields = FieldSpec(input="prompt", target="target", id="question_id", metadata=QUESTION_METADATA)
     scorer = right_answer(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"]}
     asked = record["questions"]
-    return _build_task("questions.jsonl", fields, scorer, asked, metadata, prompt_style, system_prompt)
+    return _build_task("questions.jsonl", scorer, asked, metadata, prompt_style, system_prompt)
 
 
 def _read_record() -> dict[str, Any]:
@@ -106,7 +89,6 @@ def _read_record() -> dict[str, Any]:
 
 def _build_task(
     file: str,
-    fields: FieldSpec,
     scorer: Scorer,
     asked: dict[str, Any],
     metadata: dict[str, str],
@@ -116,7 +98,7 @@ def _build_task(
     if prompt_style not in ("chat", "completion"):
         raise ValueError(f"prompt_style is {prompt_style!r}; give chat or completion")
     return Task(
-        dataset=json_dataset(str(FOLDER / file), fields),
+        dataset=json_dataset(str(FOLDER / file), _read_sample),
         solver=[*([system_message(system_prompt)] if system_prompt else []), generate()],
         scorer=scorer,
         config=GenerateConfig(
@@ -128,50 +110,29 @@ def _build_task(
     )
 
 
-def build_metric(compute: Callable[[list[GradedSample]], float]) -> Metric:
+def _read_sample(row: dict[str, Any]) -> Sample:
+    metadata = {name: value for name, value in row.items() if name not in ("prompt", "target")}
+    row_id = row["question_id"] if "point_id" in row else row["sample_id"]
+    return Sample(input=row["prompt"], target=row["target"], id=row_id, metadata=metadata)
+
+
+def define_metric(name: str, compute: Callable[[list[GradedSample]], float]) -> Callable[[], Metric]:
     """Return a metric that computes its value from the grades; of several epochs, all must be right."""
 
     def measure(scores: list[SampleScore]) -> float:
         rows = [(each.sample_metadata or {}, each.score.value in (CORRECT, 1, 1.0)) for each in scores]
         return compute([grade_row(row, is_right=is_right) for row, is_right in rows])
 
-    return measure
+    build: Callable[[], Metric] = metric(name=name)(lambda: measure)
+    return build
 
 
-@metric
-def joint_accuracy() -> Metric:
-    """Share of the complete triplets whose samples are all right."""
-    return build_metric(compute_joint_accuracy)
-
-
-@metric
-def joint_accuracy_stderr() -> Metric:
-    """Standard error of the joint accuracy, with the pair as the cluster."""
-    return build_metric(estimate_joint_error)
-
-
-@metric
-def mastery() -> Metric:
-    """Share of the complete pairs of a true and a false triplet whose samples are all right."""
-    return build_metric(compute_mastery)
-
-
-@metric
-def mastery_stderr() -> Metric:
-    """Standard error of the mastery."""
-    return build_metric(estimate_mastery_error)
-
-
-@metric
-def mastered_points() -> Metric:
-    """Share of the complete points all of whose questions are right."""
-    return build_metric(compute_joint_accuracy)
-
-
-@metric
-def mastered_points_stderr() -> Metric:
-    """Standard error of the share of mastered points."""
-    return build_metric(estimate_joint_error)
+joint_accuracy = define_metric("joint_accuracy", compute_joint_accuracy)
+joint_accuracy_stderr = define_metric("joint_accuracy_stderr", estimate_joint_error)
+mastery = define_metric("mastery", compute_mastery)
+mastery_stderr = define_metric("mastery_stderr", estimate_mastery_error)
+mastered_points = define_metric("mastered_points", compute_joint_accuracy)
+mastered_points_stderr = define_metric("mastered_points_stderr", estimate_joint_error)
 
 
 @metric

@@ -7,11 +7,11 @@ from commands.exports.tables import QUESTION_TABLE, SAMPLE_TABLE, ExportedEditio
 from commands.exports.tool_tasks import (
     QUESTION_COLUMNS,
     QUESTION_TOKENS,
-    QUESTIONS,
     SAMPLE_COLUMNS,
     SAMPLE_TOKENS,
     list_lm_eval_tasks,
 )
+from schemas.question_stages import QUESTIONS
 
 QUESTION_MEANINGS = {
     "prompt": "the exact text that an evaluation sends in the setting answer_only",
@@ -98,7 +98,7 @@ def _render_usage(edition: ExportedEdition, target: str) -> str:
     else:
         tasks = list_lm_eval_tasks(edition.edition_id, edition.n_samples, edition.n_questions)
         # The samples of one method, and the questions.
-        shown = {task.asked == QUESTIONS: task.asked for task in reversed(tasks)}.values()
+        shown = {task.asked == QUESTIONS.name: task.asked for task in reversed(tasks)}.values()
         pairs = [{task.style: task.name for task in tasks if task.asked == asked} for asked in shown]
         template, commands = LM_EVAL, [LM_EVAL_COMMANDS.format(**pair) for pair in pairs]
         log = "results/MODEL/samples_TASK_TIME.jsonl"

@@ -1,7 +1,7 @@
 """The rows of an export: every sample and question of an edition and, if it is tested, its prompt."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -71,11 +71,6 @@ def read_relations(
         )
 
 
-def sort_methods(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts of the methods in the order of METHODS."""
-    return {method: counts[method] for method in METHODS if method in counts}
-
-
 def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
     """Return the rows of a stage; null if the edition does not have it."""
     refs = list(read_manifest_files(root, edition_id, stage.name).values())
@@ -124,7 +119,9 @@ def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.Da
 def read_question_relations(
     root: Path, edition_id: str, points_per_relation: int | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield the questions of one relation after the other, with the columns ``prompt`` and ``n_in_point``.
+    """Yield the questions of one relation after the other, with four columns more.
+
+    These are ``prompt``, ``target``, ``n_in_point``, and ``method``, which is always `questions`.
 
     Args:
         points_per_relation: how many points are tested, as in a model's table; None: all of them.
@@ -137,7 +134,11 @@ def read_question_relations(
         of_relation = questions.filter(pl.col("relation") == relation)
         yield (
             _add_prompts(QUESTION_ITEMS, of_relation, points_per_relation)
-            .with_columns(pl.lit(n_in_point).alias("n_in_point"))
+            .with_columns(
+                pl.lit(QUESTIONS.name).alias("method"),
+                pl.lit(n_in_point).alias("n_in_point"),
+                pl.col("answer").alias("target"),
+            )
             .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
         )
 

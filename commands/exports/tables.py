@@ -1,5 +1,7 @@
-"""An edition as Parquet files, and what the files of an export say of it."""
+"""An edition as Parquet files, and their description in the format Croissant."""
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -10,9 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from commands.exports.rows import COLUMNS, sort_methods
+from commands.exports.rows import COLUMNS
 from pretexeval.config.schedule import find_first_day
+from pretexeval.primitives.hashing import checksum_file
 from schemas.question_stages import QUESTIONS
+from schemas.stages import METHODS
 
 TYPES = {"n_in_triplet": pa.int8(), "is_positive": pa.bool_()}
 QUESTION_PROMPT = "the exact text that an evaluation sends in the setting answer_only; null if not tested"
@@ -54,35 +58,21 @@ QUESTION_TABLE = ExportedTable(
 )
 
 
-def write_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
-    """Write all samples with one row group per relation; return method -> tested samples."""
-    counts: dict[str, int] = {}
-    for rows in _write_table(folder, SAMPLE_TABLE, relations):
-        for method, n in rows.filter(split="test")["method"].value_counts().iter_rows():
-            counts[method] = counts.get(method, 0) + n
-    return sort_methods(counts)
-
-
-def write_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
-    """Write all questions with one row group per relation; return how many are tested."""
-    return sum(rows.filter(split="test").height for rows in _write_table(folder, QUESTION_TABLE, relations))
-
-
-def _write_table(
-    folder: Path, table: ExportedTable, relations: Iterable[pl.DataFrame]
-) -> Iterable[pl.DataFrame]:
-    """Write the rows of every relation, and yield them."""
+def write_table(folder: Path, table: ExportedTable, relations: Iterable[pl.DataFrame]) -> Counter[str]:
+    """Write all rows with one row group per relation; return method -> tested rows."""
+    counts = Counter[str]()
     with pq.ParquetWriter(folder / table.file, table.schema, compression="zstd") as writer:
         for rows in relations:
             writer.write_table(rows.select(table.schema.names).to_arrow().cast(table.schema))
-            yield rows
+            counts.update(rows.filter(split="test")["method"])
+    return counts
 
 
 UNKNOWN_LICENCE = (
     "Unknown: this edition records no licence of its knowledge base. Whether it may be passed on depends on "
     "the licence of that base."
 )
-METHODS = {
+SOURCES = {
     "samples": "PretexEval (Zhou et al., Reliable and diverse evaluation of LLM medical knowledge mastery, "
     "ICLR 2025)",
     "questions": "MultifacetEval (Zhou et al., IJCAI 2024)",
@@ -94,10 +84,8 @@ class ExportedEdition:
     """An edition and how much of it is exported."""
 
     manifest: Mapping[str, Any]
-    n_samples: Mapping[str, int]
-    """Method -> number of tested samples."""
-    n_questions: int
-    """Number of tested questions in the files."""
+    n_tested: Mapping[str, int]
+    """Method -> number of tested samples; `questions` -> number of tested questions."""
     licence: str
     option: str
     """The option that chose the pairs, with a space before it; empty if all are tested."""
@@ -106,6 +94,16 @@ class ExportedEdition:
     def edition_id(self) -> str:
         """The name of the edition."""
         return str(self.manifest["edition_id"])
+
+    @property
+    def n_samples(self) -> dict[str, int]:
+        """Method -> number of tested samples."""
+        return {method: self.n_tested[method] for method in METHODS if method in self.n_tested}
+
+    @property
+    def n_questions(self) -> int:
+        """The number of tested questions."""
+        return self.n_tested.get(QUESTIONS.name, 0)
 
     @property
     def tables(self) -> list[ExportedTable]:
@@ -141,7 +139,7 @@ class ExportedEdition:
 
     def cite(self) -> str:
         """Return a citation in the format of BibTeX: the edition, and the methods that made it."""
-        methods = " and ".join(METHODS[table.name] for table in self.tables)
+        methods = " and ".join(SOURCES[table.name] for table in self.tables)
         year = f"  year = {{{self.published.year}}},\n" if self.published else ""
         return (
             f"@misc{{{self.edition_id},\n"
@@ -151,3 +149,84 @@ class ExportedEdition:
             f"by the method of {methods}}},\n"
             "}"
         )
+
+
+CROISSANT = "croissant.json"
+DATA_TYPES = {pa.string(): "sc:Text", pa.int8(): "sc:Integer", pa.bool_(): "sc:Boolean"}
+# The standard context of Croissant 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-spec.html).
+TERMS = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
+    "samplingRate separator source subField transform"
+)
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in TERMS.split()},
+}
+
+
+def write_croissant(folder: Path, edition: ExportedEdition) -> None:
+    """Write the description of the Parquet files. The same edition gives the same bytes."""
+    published = {} if edition.published is None else {"datePublished": edition.published.isoformat()}
+    metadata = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": edition.edition_id,
+        "description": edition.describe(),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": edition.licence,
+        "citeAs": edition.cite(),
+        **published,
+        "version": "1.0.0",
+        "isLiveDataset": False,
+        "distribution": [_describe_file(folder, table) for table in edition.tables],
+        "recordSet": [_describe_rows(table) for table in edition.tables],
+    }
+    text = json.dumps(metadata, indent=2, ensure_ascii=False)
+    (folder / CROISSANT).write_text(text + "\n", encoding="utf-8")
+
+
+def _describe_file(folder: Path, table: ExportedTable) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": table.file,
+        "name": table.file,
+        "description": f"All {table.name} of the edition.",
+        "contentUrl": table.file,
+        # The name that mlcroissant knows; the registered one is application/vnd.apache.parquet.
+        "encodingFormat": "application/x-parquet",
+        "sha256": checksum_file(folder / table.file),
+    }
+
+
+def _describe_rows(table: ExportedTable) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": table.name,
+        "name": table.name,
+        "description": f"One row per {table.row}.",
+        "key": {"@id": f"{table.name}/{table.key}"},
+        "field": [_describe_field(table, field) for field in table.schema],
+    }
+
+
+def _describe_field(table: ExportedTable, field: pa.Field) -> dict[str, Any]:
+    is_list = pa.types.is_list(field.type)
+    described: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{table.name}/{field.name}",
+        "name": field.name,
+        "description": table.meanings[field.name],
+        "dataType": DATA_TYPES[field.type.value_type if is_list else field.type],
+        "source": {"fileObject": {"@id": table.file}, "extract": {"column": field.name}},
+    }
+    return described | ({"repeated": True} if is_list else {})

@@ -3,18 +3,16 @@
 import ast
 import importlib.util
 import json
-import sys
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from commands.exports.rows import sort_methods
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.questions import QuestionsConfig
-from schemas.question_stages import TYPES
+from schemas.question_stages import QUESTIONS, TYPES
 from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 
 # As much as an evaluation lets a model generate by default.
@@ -38,11 +36,9 @@ SOURCES = {
     "lm-eval": ("functions.py", "commands.exports.lm_eval_task"),
 }
 """Tool -> the file with the code of its tasks, and the module that comes last in it."""
-MAX_LINE = 110
 STYLES = ("chat", "completion")
 SAMPLE_METRICS = ("accuracy", "joint_accuracy", "mastery")
 QUESTION_METRICS = ("accuracy", "mastered_points", *(f"accuracy_{kind}" for kind in TYPES))
-QUESTIONS = "questions"
 # The columns that a task needs; the rest is in the Parquet file.
 SAMPLE_COLUMNS = (
     *("sample_id", "prompt", "target", "method", "relation", "transformation", "triplet_id", "pair_id"),
@@ -54,30 +50,16 @@ QUESTION_COLUMNS = (
 )
 
 
-def write_task_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
-    """Write the tested samples of each method as JSON lines; return method -> number of samples."""
-    counts: dict[str, int] = {}
+def write_rows(folder: Path, columns: Sequence[str], relations: Iterable[pl.DataFrame]) -> Counter[str]:
+    """Write the tested rows of each method as JSON lines; return method -> number of rows."""
+    counts = Counter[str]()
     for rows in relations:
-        tested = rows.filter(pl.col("split") == "test").select(SAMPLE_COLUMNS)
-        for (method,), group in tested.partition_by("method", as_dict=True, maintain_order=True).items():
-            _append_rows(folder / f"{method}.jsonl", group)
-            counts[str(method)] = counts.get(str(method), 0) + group.height
-    return sort_methods(counts)
-
-
-def write_task_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
-    """Write the tested questions as JSON lines; return their number."""
-    n_questions = 0
-    for rows in relations:
-        tested = rows.filter(pl.col("split") == "test").with_columns(pl.col("answer").alias("target"))
-        _append_rows(folder / "questions.jsonl", tested.select(QUESTION_COLUMNS))
-        n_questions += tested.height
-    return n_questions
-
-
-def _append_rows(path: Path, rows: pl.DataFrame) -> None:
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows.iter_rows(named=True))
+        for (method,), group in rows.filter(split="test").group_by("method", maintain_order=True):
+            with (folder / f"{method}.jsonl").open("a", encoding="utf-8", newline="\n") as file:
+                named = group.select(columns).iter_rows(named=True)
+                file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in named)
+            counts[str(method)] += group.height
+    return counts
 
 
 def write_tasks(
@@ -129,13 +111,13 @@ class LmEvalTask:
 
     def render(self) -> str:
         """Return the content of its file."""
-        is_question = self.asked == QUESTIONS
+        is_question = self.asked == QUESTIONS.name
         max_tokens = QUESTION_TOKENS if is_question else SAMPLE_TOKENS
         stop = QUESTION_STOP_TEXTS if is_question else SAMPLE_STOP_TEXTS
         method = "" if is_question else f", method: {_quote(self.asked)}"
         lines = [
             f"task: {_quote(self.name)}",
-            f"custom_dataset: !function functions.load_{QUESTIONS if is_question else 'samples'}",
+            f"custom_dataset: !function functions.load_{'questions' if is_question else 'samples'}",
             f"metadata: {{version: 1.0{method}}}",
             "test_split: test",
             "output_type: generate_until",
@@ -156,7 +138,7 @@ class LmEvalTask:
 
 def list_lm_eval_tasks(edition_id: str, methods: Iterable[str], n_questions: int) -> list[LmEvalTask]:
     """Return the tasks of an edition: of each method in both styles, then of the questions if it has any."""
-    asked = [*methods, *([QUESTIONS] if n_questions else [])]
+    asked = [*methods, *([QUESTIONS.name] if n_questions else [])]
     return [LmEvalTask(edition_id, name, style) for name in asked for style in STYLES]
 
 
@@ -189,14 +171,14 @@ def _quote(value: object) -> str:
 def bundle_modules(names: Sequence[str]) -> str:
     """Return the source of the modules as one module, whose docstring is that of the last one.
 
-    Imports of each other are dropped, and all other imports stand at the top, once each.
+    Imports of each other are dropped, and all other imports stand at the top.
 
     Raises:
         ValueError: two modules define the same name, or one imports a module of this project that is not in
             the bundle.
     """
-    imports: dict[str, set[str]] = defaultdict(set)
-    """Module -> the names that are imported from it; an empty name for the module itself."""
+    own = {name.partition(".")[0] for name in names}
+    imports: set[str] = set()
     bodies, docstring = [], ""
     definitions: dict[str, str] = {}
     for name in names:
@@ -207,16 +189,17 @@ def bundle_modules(names: Sequence[str]) -> str:
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 kept_from = node.end_lineno or 0
-                _add_import(imports, node)
+                module = getattr(node, "module", None) or ""
+                if module.partition(".")[0] not in own:
+                    imports.add(ast.unparse(node))
+                elif module not in names:
+                    raise ValueError(f"{module} must be in the bundle, because {name} imports it")
             for defined in _list_definitions(node):
                 if (first := definitions.setdefault(defined, name)) != name:
                     raise ValueError(f"{first} and {name} both define {defined}; rename one of them")
         bodies.append("\n".join(source.splitlines()[kept_from:]).strip("\n"))
-    outside = {module: imported for module, imported in imports.items() if module not in names}
-    own = {name.partition(".")[0] for name in names}
-    if problems := sorted(module for module in outside if module.partition(".")[0] in own):
-        raise ValueError(f"{', '.join(problems)} must be in the bundle, because a module of it imports it")
-    return "\n\n\n".join([f'"""{docstring}"""\n\n{_render_imports(outside)}', *bodies]) + "\n"
+    head = "\n".join([f'"""{docstring}"""\n', *sorted(imports)])
+    return "\n\n\n".join([head, *bodies]) + "\n"
 
 
 def _read_source(name: str) -> str:
@@ -226,14 +209,6 @@ def _read_source(name: str) -> str:
     return Path(spec.origin).read_text(encoding="utf-8")
 
 
-def _add_import(imports: dict[str, set[str]], node: ast.Import | ast.ImportFrom) -> None:
-    if isinstance(node, ast.ImportFrom):
-        imports[str(node.module)].update(alias.name for alias in node.names)
-    else:
-        for alias in node.names:
-            imports[alias.name].add("")
-
-
 def _list_definitions(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
@@ -241,22 +216,3 @@ def _list_definitions(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.AnnAssign):
         targets = [node.target]
     return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
-
-
-def _render_imports(imports: dict[str, set[str]]) -> str:
-    """Return the imports in the usual order: the standard library first, then other packages."""
-    standard = {module for module in imports if module.partition(".")[0] in sys.stdlib_module_names}
-    parts = []
-    for modules in (standard, imports.keys() - standard):
-        whole = [f"import {module}" for module in sorted(modules) if "" in imports[module]]
-        named = [_render_names(m, sorted(imports[m] - {""})) for m in sorted(modules) if imports[m] != {""}]
-        parts.append("\n".join([*whole, *named]))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _render_names(module: str, names: Sequence[str]) -> str:
-    line = f"from {module} import {', '.join(names)}"
-    if len(line) <= MAX_LINE:
-        return line
-    lines = "".join(f"    {name},\n" for name in names)
-    return f"from {module} import (\n{lines})"

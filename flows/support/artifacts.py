@@ -31,7 +31,7 @@ from pretexeval.storage.layout import (
 )
 from report.facet_scores import note_unfinished, read_facet_scores, select_first_policy
 from report.remarks import list_remarks
-from report.repeat_notes import note_repeats
+from report.score_tables import note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 

@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_json
-from report.browser.kinds import STATEMENTS, Kind, list_forms
 from report.browser.pieces import Earlier, PieceFolder, Series
 from report.contents import Row
 from report.edition_reader import EditionReader
 from schemas.columns import SCORING_POLICIES
-from schemas.question_stages import SETTINGS
+from schemas.question_stages import FACET_OF, SETTINGS
+from schemas.transformations import TRANSFORMATIONS
 
 Array = np.ndarray[Any, Any]
 # The code of an item in a run is the sum of graded 1, correct 2, unanswered 4, failed 8 and unfinished 16,
@@ -29,6 +29,65 @@ STATES = ("graded", "correct", "unanswered", "failed", "unfinished")
 NOT_ASKED = 32
 _ALPHABET = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv-", dtype=np.uint8)
 N_SLOTS = 64
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a kind of collection is read."""
+
+    name: str
+    """The prefix of its SQL files."""
+    items: str
+    """The table of its items."""
+    scores: str
+    """The table of the bit sets of its groups."""
+    taught: str
+    """The view of what reference models were taught about its groups."""
+    group_column: str
+    run_columns: tuple[str, ...]
+    """What distinguishes runs in that table."""
+    reply_columns: tuple[str, ...]
+    """Which of them distinguish replies: a scoring policy does not."""
+
+
+STATEMENTS = Kind(
+    "statement",
+    "samples",
+    "pair_scores",
+    "taught_pairs",
+    "pair_id",
+    ("model_id", "scoring_policy", "repeat"),
+    ("model_id",),
+)
+QUESTIONS = Kind(
+    "question",
+    "questions",
+    "point_scores",
+    "taught_points",
+    "point_id",
+    ("model_id", "scoring_policy", "setting"),
+    ("model_id", "setting"),
+)
+
+
+def list_forms(kind: Kind, method: str) -> list[Row]:
+    """Return what the forms of items mean, by their number in the SQL files."""
+    if kind is QUESTIONS:
+        return [
+            {"name": name, "facet": facet, "is_negated": is_negated}
+            for name, facet in FACET_OF.items()
+            for is_negated in (False, True)
+        ]
+    has_transformations = method != "llmeval"
+    return [
+        {
+            "name": t.name if has_transformations else f"line {k + 1}",
+            "is_negated": t.is_negated if has_transformations else None,
+            "is_true_tail": is_true_tail,
+        }
+        for is_true_tail in (True, False)
+        for k, t in enumerate(TRANSFORMATIONS)
+    ]
 
 
 @dataclass(frozen=True)
@@ -163,7 +222,7 @@ class CollectionWriter:
             """,
             **self._values,
         )
-        self.reader.read_unbound(
+        self.reader.read(
             f"""
             create or replace temp table browsed_choice as
             with turns as (
@@ -257,8 +316,8 @@ class CollectionWriter:
 
     def _write_answers(self, run: Row) -> Series:
         self._run("replies", **run)
-        for step in ("split_prompts", "add_parts"):
-            self.reader.connection.execute(_read_sql(step))
+        self.reader.connection.execute(_read_sql("split_prompts"), {"model_id": run["model_id"]})
+        self.reader.connection.execute(_read_sql("add_parts"))
         return self._write(self._fetch(_read_sql("answers")))
 
     def _write_likely(self) -> Iterator[tuple[str, Series]]:

@@ -3,7 +3,19 @@
 -- (chat messages), 2 if it has neither, so that `before` is the whole prompt.
 create or replace temp table browsed_split as
 with forms as (
-    select *, to_json(text)::varchar as quoted from browsed_replies
+    select
+        replies.* exclude (item_id, prompt_key),
+        items.position,
+        items.place,
+        items.text,
+        responses.prompt,
+        to_json(items.text)::varchar as quoted
+    from browsed_items as items
+    inner join browsed_replies as replies using (item_id)
+    left join responses
+        on responses.model_id = $model_id
+        and replies.prompt_key = responses.prompt_key
+        and replies.repeat = responses.repeat
 ),
 
 cut as (

@@ -13,8 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pretexeval.storage.files import write_atomically, write_bytes
 from pretexeval.storage.layout import edition_folder, pieces_folder, samples_folder
 from report.browser import links
-from report.browser.collection import CollectionWriter, create_table
-from report.browser.kinds import QUESTIONS, STATEMENTS, Kind
+from report.browser.collection import QUESTIONS, STATEMENTS, CollectionWriter, Kind, create_table
 from report.browser.pieces import Earlier, PieceFolder, Series, hash_browser, read_earlier
 from report.contents import Contents, Model, Row
 from report.edition_reader import EditionReader
@@ -108,7 +107,6 @@ SCRIPTS = (
     "selection.js",
     "samples.js",
     "search.js",
-    "table.js",
     "filters.js",
     "list.js",
     "detail.js",

@@ -16,14 +16,15 @@ def test_the_first_method_policy_and_repeat_are_the_setting_of_the_figures() -> 
     assert choose_setting(leaderboard, ["direct"]) == (Setting("prototype", "strict", 0), 4)
 
 
-def test_models_stand_by_rank_and_are_coloured_by_name() -> None:
+def test_models_stand_by_rank_and_are_coloured_by_their_place() -> None:
     setting = Setting("pretexeval")
-    models = list_models([row("m1", "zeta", 1), row("m2", "alpha", 2)], setting)
+    places = {"m2": 0, "m1": 1}
+    models = list_models([row("m1", "zeta", 1), row("m2", "alpha", 2)], setting, {}, places)
     assert [(m.label, m.colour) for m in models] == [
         ("zeta", "var(--model-1)"),
         ("alpha", "var(--model-0)"),
     ]
-    swapped = list_models([row("m1", "zeta", 2), row("m2", "alpha", 1)], setting)
+    swapped = list_models([row("m1", "zeta", 2), row("m2", "alpha", 1)], setting, {}, places)
     assert {m.label: m.colour for m in swapped} == {m.label: m.colour for m in models}
 
 
@@ -31,5 +32,7 @@ def test_models_of_the_same_name_are_labelled_by_id() -> None:
     models = list_models(
         [row("same-1", "same", 1), row("same-2", "same", 2), row("o-1", "other", 3)],
         Setting("pretexeval"),
+        {"asked": "other"},
+        {"same-1": 0, "same-2": 1, "o-1": 2, "asked": 3},
     )
-    assert [m.label for m in models] == ["same-1", "same-2", "other"]
+    assert [m.label for m in models] == ["same-1", "same-2", "o-1", "asked"]

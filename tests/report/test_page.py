@@ -34,34 +34,40 @@ def test_the_page_is_small_and_asks_for_no_address_outside(compared_text: str, p
         assert addresses <= own
 
 
-def test_every_link_has_its_target_and_every_id_is_unique(page: Parsed) -> None:
+def test_the_navigation_names_every_section_and_every_id_is_unique(page: Parsed) -> None:
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [href for a in page.find("a") if (href := a["href"]) and href.startswith("#")]
+    assert [link[1:] for link in links] == [section["id"] for section in page.find("section")]
     assert len(links) >= 9
-    assert {link[1:] for link in links} <= set(ids)
 
 
 def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parsed) -> None:
-    table = page.table_with("Model", "Method", "Scoring, repeat")
-    expected = query_rows(compared, f"from leaderboard where edition_id = '{EDITION}'")
+    table = page.table_with("Model", "Mastery(joint, by pair)")
+    expected = query_rows(compared, f"from leaderboard where {SETTING} and method = 'pretexeval'")
     # No prompt failed, so there is no column for failures.
     assert "Failed" not in table[0]
-    # The setting of the figures comes first, by rank.
-    assert [row[:3] for row in table[1:3]] == [
-        ["Recall", "pretexeval", "strict, 0"],
-        [ODD_NAME, "pretexeval", "strict, 0"],
-    ]
-    by_key = {tuple(row[:3]): row for row in table[1:]}
-    assert len(by_key) == len(expected) == 3 * 4 * 2
+    by_model = {row[0]: row for row in table[1:]}
+    assert len(by_model) == len(expected) == 3
     for row in expected:
-        cells = by_key[row["model"], row["method"], f"{row['scoring_policy']}, 0"]
-        assert cells[3] == share(row, "mastery", "mastery_ci_low", "mastery_ci_high")
-        assert cells[4].split("\n")[0] == format_points(row["mastery_above_shortcut"])
-        assert cells[6] == share(row, "average_accuracy", "ci_low", "ci_high")
-        assert cells[9] == format_percent(row["no_answer_rate"])
-        assert cells[10] == format_percent(row["true_rate"])
-        assert [cells[11], cells[13]] == [str(row["n_samples"]), str(row["n_complete_pairs"])]
+        cells = by_model[row["model"]]
+        assert cells[1] == share(row, "mastery", "mastery_ci_low", "mastery_ci_high")
+        assert cells[2].split("\n")[0] == format_points(row["mastery_above_shortcut"])
+        assert cells[4] == share(row, "average_accuracy", "ci_low", "ci_high")
+        assert cells[7] == format_percent(row["no_answer_rate"])
+        assert cells[8] == format_percent(row["true_rate"])
+        assert [cells[9], cells[11]] == [str(row["n_samples"]), str(row["n_complete_pairs"])]
+
+
+def test_relations_are_those_of_the_setting_of_the_figures(compared: Path, page: Parsed) -> None:
+    rows = page.table_with("Relation", "Model")[1:]
+    expected = query_rows(
+        compared, f"from accuracy_by_relation where {SETTING} and repeat = 0 and method = 'pretexeval'"
+    )
+    assert sorted(row[:3] for row in rows) == sorted(
+        [row["relation"], row["model"], share(row, "average_accuracy", "ci_low", "ci_high")]
+        for row in expected
+    )
 
 
 def test_the_finding_names_the_first_model(page: Parsed) -> None:

@@ -76,11 +76,3 @@ def test_gains_stand_by_model_and_method_in_the_papers_order() -> None:
     assert second.split()[-1] == "-"
     # Not all models were asked by the method pretexeval.
     assert mean.split() == ["mean", "of", "models", "-0.5", "-"]
-
-
-def test_the_relative_loss_is_a_part_of_the_gain_by_the_method_direct() -> None:
-    large = [("large", "direct", 40.0, 38.0, 42.0), ("large", "pretexeval", 30.0, 28.0, 32.0)]
-    small = [("small", "direct", -1.0, -3.0, 1.0), ("small", "pretexeval", 2.0, 0.0, 4.0)]
-    *_, first, second, mean = render(large + small)
-    assert first.split()[-1] == "25"
-    assert second.split()[-1] == mean.split()[-1] == "-"

@@ -38,6 +38,11 @@ def test_the_table_of_facets_has_the_numbers_of_the_view(questioned: Path, asked
         by_facet = {found["facet"]: found for found in facets}
         for name, cell in zip(table[0][2:6], row[2:6], strict=True):
             assert cell.split("\n")[0] == format_percent(by_facet[name.lower()]["accuracy"])
+            mark = (
+                f"{name.lower()} (random: {format_percent(by_facet[name.lower()]['random_baseline'], 0)}): "
+            )
+            said = f"{mark}accuracy, {row[1]} {format_percent(by_facet[name.lower()]['accuracy'])} (95 %"
+            assert any(text.startswith(said) for text in asked.texts)
         (mastered,) = query_rows(
             questioned,
             f"from mastered_points {where} and is_paper_order and step = 4 and not is_negated_included",

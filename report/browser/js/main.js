@@ -40,7 +40,7 @@ async function choose(collection, run, view) {
 async function drawList(collection, run, view, chosen, isOld) {
   const status = element("p", { role: "status", class: "status" });
   const list = element("div", {});
-  const tools = element("p", { class: "tools note" });
+  const download = buildDownload(collection, run);
   const filters = buildFilters(collections, collection, run, view, chosen);
   const fill = async (items, isCut) => {
     const built = [await buildList(collection, run, items, view), buildPages(items, view)].filter(Boolean);
@@ -50,12 +50,11 @@ async function drawList(collection, run, view, chosen, isOld) {
   };
   if (!view.q) {
     await fill(chosen.items, false);
-    if (!isOld()) show(...filters, status, tools, list);
+    if (!isOld()) show(...filters, status, download, list);
   } else {
-    show(...filters, status, tools, list);
+    show(...filters, status, download, list);
     await drawFound(collection, run, view, chosen, fill, status, isOld);
   }
-  if (!isOld()) tools.replaceChildren(...buildTools(collection, run, view.q ? (chosen.found ?? []) : chosen.items, tools));
 }
 
 // Search, and show what is found as it is found.
@@ -84,18 +83,9 @@ async function drawFound(collection, run, view, chosen, fill, status, isOld) {
   await fill(chosen.found, found === null);
 }
 
-function buildTools(collection, run, items, tools) {
-  if (!items.length) return [];
-  let isStopped = false;
-  const save = async () => {
-    const progress = element("progress", { max: items.length, value: 0, "aria-label": "Written" });
-    tools.replaceChildren("Writing the table ", progress, " ", element("button", { type: "button", click: () => (isStopped = true) }, "Stop"));
-    const parts = await writeTable(collection, run, items, (n) => (progress.value = n), () => isStopped);
-    if (parts) saveFile(`samples-${catalogue.edition}.csv`, parts);
-    tools.replaceChildren(...buildTools(collection, run, items, tools));
-  };
-  const download = catalogue.downloads.find((file) => file.model_id === run.model_id && file.kind === collection.kind);
-  return [element("button", { type: "button", id: "csv", click: save }, `Save these ${plural(items.length, nameItems(collection))} as CSV`), download ? [" or ", element("a", { href: download.name, download: true }, "all answers of ", quote(modelName(run.model_id)), ` as Parquet (${(download.n_bytes / 1e6).toFixed(1)} MB)`)] : ""].flat();
+function buildDownload(collection, run) {
+  const file = catalogue.downloads.find((file) => file.model_id === run.model_id && file.kind === collection.kind);
+  return file && element("p", { class: "note" }, element("a", { href: file.name, download: true }, "All answers of ", quote(modelName(run.model_id)), ` as Parquet (${(file.n_bytes / 1e6).toFixed(1)} MB)`));
 }
 
 async function drawDetail(collection, run, view, chosen, isOld) {

@@ -282,5 +282,5 @@ def test_two_modules_of_a_bundle_must_not_share_a_name(
         (tmp_path / f"{name}.py").write_text('"""D."""\nLIMIT = 1\n')
     with pytest.raises(ValueError, match="first_part and second_part both define LIMIT"):
         bundle_modules(["first_part", "second_part"])
-    with pytest.raises(ValueError, match=r"tasks\.asking\.thoughts must be in the bundle"):
+    with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
         bundle_modules(["tasks.asking.answer_extraction", "commands.exports.grading"])

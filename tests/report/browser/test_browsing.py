@@ -1,7 +1,5 @@
 """The pages in a real browser: from files and from the web server, on a phone and in the dark."""
 
-import csv
-import io
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -127,36 +125,6 @@ def test_the_prompt_is_the_one_that_was_sent(
             }"""
         )
     assert {(model, method, sample): prompt for model, method, sample, prompt in found} == expected
-
-
-def test_a_table_holds_the_rows_of_the_warehouse(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
-    with chromium.new_context(accept_downloads=True) as context:
-        watched = WatchedPage(context, addresses["file"])
-        page = watched.page
-        show(page, f"{addresses['file']}/{SAMPLES}#model=thinker&relation=symptoms&outcome=wrong&tail=false")
-        with page.expect_download() as download:
-            page.locator("#csv").click()
-        text = Path(download.value.path()).read_text(encoding="utf-8-sig")
-        assert watched.problems == []
-    table = list(csv.DictReader(io.StringIO(text, newline="")))
-    columns = list(table[0])
-    rows = query_rows(
-        hostile,
-        f"select {', '.join(columns)} from prediction_details where model_id = 'thinker' "
-        "and method = 'pretexeval' and scoring_policy = 'strict' and relation = 'symptoms' "
-        "and not is_correct and not is_positive",
-    )
-    assert sorted(map(str, table)) == sorted(str({n: write_cell(v) for n, v in row.items()}) for row in rows)
-    assert any(row["head"].startswith("'=cmd") for row in table)
-
-
-def write_cell(value: object) -> str:
-    """Write a value as the page does."""
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    return f"'{value}" if str(value)[:1] in "=+-@" and isinstance(value, str) and value else str(value)
 
 
 def test_search_and_order_are_those_of_sql(
