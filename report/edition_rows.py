@@ -43,15 +43,6 @@ def is_gate_off(edition: Mapping[str, Any]) -> bool:
     return bool(configuration.get("rephraser", {}).get("gate") == "off")
 
 
-def list_drafts(edition: Mapping[str, Any]) -> list[str]:
-    """Return the relations whose prototypes are drafts that nobody has reviewed.
-
-    Args:
-        edition: a row of the table editions.
-    """
-    return list(json.loads(edition["configuration"] or "{}").get("drafts", ()))
-
-
 # The columns of the first model in the list of editions.
 SUMMARY = (
     "mastery",
@@ -118,7 +109,6 @@ def read_edition(reader: EditionReader) -> Row | None:
         | {
             "rephraser": name_rephraser(found[0]),
             "is_gate_off": is_gate_off(found[0]),
-            "drafts": list_drafts(found[0]),
         }
     )
 

@@ -45,8 +45,7 @@ def test_anchors_are_spread_in_proportion(
 
 def test_anchors_are_some_pairs_of_a_whole_draw(tmp_path: Path) -> None:
     config = plan(tmp_path, n_pairs=10)
-    whole = config.edition.model_copy(update={"anchor_pairs": None})
-    drawn = read_stages(config.model_copy(update={"edition": whole}), TRIPLETS.name)
+    drawn = read_stages(config.model_copy(update={"anchors": None}), TRIPLETS.name)
     anchors = read_stages(config, TRIPLETS.name)
     assert set(anchors.rows()) < set(drawn.rows())
     n_pairs = {

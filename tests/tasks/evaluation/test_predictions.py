@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from schemas.stages import PREDICTIONS, REQUESTS
-from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.reasoning import read_answers
 from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.predictions import Scoring, score_responses
@@ -88,13 +87,6 @@ def test_every_policy_has_rows_of_its_own() -> None:
         ("excluded", "s0", None),
         ("excluded", "s1", True),
     ]
-
-
-def test_answer_words_can_be_configured() -> None:
-    scoring = Scoring(words=AnswerWords(("wahr", "ja doch"), ("falsch",)))
-    responses = make_responses(a="Ja  doch, nicht falsch", b="True")
-    frame = score_responses(make_requests("a", "b"), responses, scoring)
-    assert frame["prediction"].to_list() == [True, None]
 
 
 def test_requests_keep_their_order_and_share_answers_of_the_same_prompt() -> None:

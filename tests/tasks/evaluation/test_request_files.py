@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas.stages import REQUESTS
-from tasks.asking.answer_extraction import AnswerWords
+from tasks.asking.thoughts import ReasoningMarks
 from tasks.evaluation import requests
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
@@ -54,8 +54,9 @@ def test_complete_evaluation_is_scored_again_without_rendering(
     folder = evaluation.root / evaluation.folder
     assert sorted(path.name for path in folder.iterdir()) == ["predictions", "requests", "run.json"]
     forbid_rendering()
-    words = Scoring(policies=("excluded",), words=AnswerWords(("yes",), ("no",)))
-    again = Evaluation(evaluation.storage, evaluation.edition_id, evaluation.model, words)
+    # Every answer is read as a thought that does not end.
+    unfinished = Scoring(policies=("excluded",), marks=ReasoningMarks("", "</think>"))
+    again = Evaluation(evaluation.storage, evaluation.edition_id, evaluation.model, unfinished)
     score_again(again)
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
