@@ -10,7 +10,6 @@ effects), so that answers are correlated within heads, tails and pairs, and the 
 exactly.
 """
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +22,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from benchmarks.measuring import build_edition
-from pretexeval.primitives.toml_files import parse_toml
+from benchmarks.measuring import add_config, build_edition, build_parser
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
 from tasks.evaluation.evaluation import RelationSize, divide_budget
@@ -280,17 +278,13 @@ def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the tables of the three simulations."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only coverage", description=__doc__)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    """Print the tables of both simulations."""
+    parser = build_parser("coverage", __doc__)
+    add_config(parser)
     parser.add_argument("--editions", type=int, default=500, help="simulated editions of each kind of model")
     options = parser.parse_args(arguments)
-    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
     with tempfile.TemporaryDirectory(prefix="pretexeval-coverage-") as name:
-        edition = build_edition(
-            Path(name), **{key: tables[key] for key in ("knowledge", "edition") if key in tables}
-        )
-        pairs = read_pairs(edition)
+        pairs = read_pairs(build_edition(Path(name), options.tables))
     print(
         f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, options.editions), sep="\n\n", flush=True
     )

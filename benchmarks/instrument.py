@@ -5,7 +5,6 @@ views with the one that the model's rule implies. One model answers from an HTTP
 recordings. The results stay under --root; report/index.html there shows all of these models.
 """
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +22,8 @@ from benchmarks.designed_models import (
     expect_scores,
     read_oracle,
 )
-from benchmarks.measuring import run_command, serve_rule, write_config
+from benchmarks.measuring import add_config, build_parser, run_command, serve_rule, write_config
 from pretexeval.engines.identity import CARD
-from pretexeval.primitives.toml_files import parse_toml
 from pretexeval.storage.layout import MANIFEST, edition_folder
 from report.console import align
 from warehouse.query import run_query
@@ -222,12 +220,11 @@ def render_proof(proof: Proof) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Prove the instrument on the edition of a configuration, and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only instrument", description=__doc__)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    parser = build_parser("instrument", __doc__)
+    add_config(parser)
     parser.add_argument("--root", type=Path, default=Path("data/designed"), help="folder for the results")
     options = parser.parse_args(arguments)
-    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
-    proof = prove_instrument(tables, options.root.resolve())
+    proof = prove_instrument(options.tables, options.root.resolve())
     print(render_proof(proof))
     if any(not check.agrees for check in proof.checks):
         raise SystemExit(1)
