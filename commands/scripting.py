@@ -18,7 +18,6 @@ from warehouse.query import explain_unreadable, find_warehouse
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 
 def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
@@ -75,15 +74,6 @@ def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "
     if not refs:
         raise InputError(f"edition {edition_id} has no {stage}")
     return read_stage_files(Path(root), refs, stages[stage])
-
-
-def convert_table(table: "pa.Table") -> "pl.DataFrame":
-    """Return a table of Arrow as a frame of polars."""
-    import polars as pl
-
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 OF_SAMPLES = """
@@ -150,10 +140,10 @@ def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) 
         InputError: there are no rows.
     """
     with open_warehouse(root) as connection:
-        table = connection.sql(sql, params=names).to_arrow_table()
-        if not table.num_rows:
+        frame: pl.DataFrame = connection.sql(sql, params=names).pl()
+        if frame.is_empty():
             raise InputError(_explain_missing(connection, names, known))
-    return table
+    return frame
 
 
 def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None], known: str) -> str:
@@ -191,7 +181,8 @@ class RunResult:
         """
         sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
         with open_warehouse(self.root) as connection:
-            return convert_table(connection.sql(sql, params=[self.edition_id]).to_arrow_table())
+            rows: pl.DataFrame = connection.sql(sql, params=[self.edition_id]).pl()
+        return rows
 
 
 def ignore(_: str) -> None:

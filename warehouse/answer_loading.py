@@ -28,8 +28,8 @@ from warehouse.records import (
 
 logger = logging.getLogger(__name__)
 
-# The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py). A prompt
-# that had failed when the answers were scored counts as failed until they are scored again.
+# The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
+# A prompt that had failed when the answers were scored counts as failed until they are scored again.
 READ = """
 with answers as (
     select

@@ -26,7 +26,7 @@ from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
-from tasks.evaluation.subject import Subject, select_subject
+from tasks.evaluation.subject import OF_SAMPLES, Subject, select_subject
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Evaluation:
     storage: StorageConfig
     edition_id: str
     model: ModelConfig
-    subject: Subject = Subject()
+    subject: Subject = OF_SAMPLES
     scoring: Scoring = STRICT
     max_error_rate: float = MAX_ERROR_RATE
     """The share of failed requests above which the model counts as not evaluated."""

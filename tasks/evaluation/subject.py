@@ -1,6 +1,6 @@
 """What a model is asked about in an evaluation: the samples of an edition, or its questions in a setting."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -38,8 +38,8 @@ class Subject:
     """What a model is asked about, and how."""
 
     kind: ItemKind = SAMPLE_ITEMS
-    questions: QuestionsConfig = QuestionsConfig()
-    chain_of_thought: ChainOfThoughtConfig = ChainOfThoughtConfig()
+    questions: QuestionsConfig = field(default_factory=QuestionsConfig)
+    chain_of_thought: ChainOfThoughtConfig = field(default_factory=ChainOfThoughtConfig)
     setting: Setting | None = None
     """How questions are asked; samples are asked in one way only."""
     n_repeats: int = 1
@@ -112,6 +112,9 @@ class Subject:
             stop=stop,
             top_p=chain.top_p,
         )
+
+
+OF_SAMPLES = Subject()
 
 
 def select_subject(config: Config, model: ModelConfig, setting: Setting | None) -> Subject:

@@ -119,6 +119,6 @@ def test_no_stored_answer_is_asked_for_again(story: Story) -> None:
 
 def test_every_repeat_of_every_question_is_kept(story: Story) -> None:
     folder = next(story.root.glob("question_predictions/*/chain_of_thought/*"))
-    readings = pl.concat(pl.read_parquet(path) for path in folder.glob("question_readings/*.parquet"))
-    assert set(readings.group_by("question_id").len()["len"]) == {N_REPEATS}
+    readings = pl.concat(pl.read_parquet(path) for path in folder.glob("readings/*.parquet"))
+    assert set(readings.group_by("item_id").len()["len"]) == {N_REPEATS}
     assert readings["error"].is_null().all()

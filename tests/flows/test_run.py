@@ -45,7 +45,7 @@ N_POSITIONS = 2048
 # between 16 and 32 are rounded to multiples of 0.125.
 NEAR_TIE = 0.3
 NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
-PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
+READ = ["item_id", "answer", "prompt_key"]
 
 
 @dataclass(frozen=True)
@@ -132,12 +132,12 @@ def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
 
 
 def read_answers(root: Path) -> pl.DataFrame:
-    """Return one row per prediction, with the log-probabilities of its answer."""
-    files = root.glob("predictions/*/*/predictions/*.parquet")
-    judged = pl.concat(pl.read_parquet(path, columns=PREDICTIONS) for path in files)
+    """Return one row per sample, with the log-probabilities of its answer."""
+    files = root.glob("predictions/*/*/readings/*.parquet")
+    read = pl.concat(pl.read_parquet(path, columns=READ) for path in files)
     responses = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
     answers = responses.select("prompt_key", "response", "logprob_true", "logprob_false")
-    return judged.join(answers, on="prompt_key").sort("sample_id")
+    return read.join(answers, on="prompt_key").sort("item_id")
 
 
 def test_records_list_every_file_with_its_checksum(first: Run) -> None:
@@ -248,9 +248,9 @@ def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run
     assert killed.again.record["model_id"] == first.record["model_id"]
     assert read_bytes(killed.again.root / "editions") == read_bytes(first.root / "editions")
     one, two = read_answers(first.root), read_answers(killed.again.root)
-    assert one["sample_id"].equals(two["sample_id"])
+    assert one["item_id"].equals(two["item_id"])
     assert one["prompt_key"].equals(two["prompt_key"])
-    differs = one["prediction"].ne_missing(two["prediction"])
+    differs = one["answer"].ne_missing(two["answer"])
     for answers in (one.filter(differs), two.filter(differs)):
         margin = (answers["logprob_true"] - answers["logprob_false"]).abs()
         assert (margin < NEAR_TIE).all(), answers

@@ -39,6 +39,11 @@ def read_predictions(site: Site, model: str) -> Graded:
     return {sample_id: tuple(rest) for sample_id, *rest in rows}
 
 
+def name_truths(graded: Graded) -> dict[str, str | None]:
+    """Return sample -> prediction, as files have it."""
+    return {name: None if truth is None else "FT"[truth] for name, (_, truth, _) in graded.items()}
+
+
 def read_scores(site: Site, model: str) -> dict[str, float]:
     """Return the scores as the metrics of the tools are named."""
     ((accuracy, no_answer_rate),) = site.query(
@@ -71,9 +76,7 @@ def test_inspect_agrees(site: Site, inspect_logs: dict[str, Path], style: str) -
         site.query(f"select relation, average_accuracy from accuracy_by_relation where model = '{style}'")
     )
     assert {name: metrics[f"relation {name}"] for name in relations} == pytest.approx(relations)
-    assert site.read_imported(inspect_logs[style], "predictions") == {
-        name: row[1] for name, row in ours.items()
-    }
+    assert site.read_imported(inspect_logs[style], "predictions") == name_truths(ours)
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -89,7 +92,7 @@ def test_lm_eval_agrees(site: Site, lm_eval_folders: dict[str, Path], style: str
     assert graded == ours
     metrics, scores = read_lm_eval_metrics(lm_eval_folders[style]), read_scores(site, style)
     assert {name: metrics[name] for name in scores} == pytest.approx(scores)
-    assert site.read_imported(log, "predictions") == {name: row[1] for name, row in ours.items()}
+    assert site.read_imported(log, "predictions") == name_truths(ours)
 
 
 def test_both_tools_show_the_same_standard_errors(

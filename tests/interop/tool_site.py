@@ -63,11 +63,11 @@ class Site:
         ).require()
         return out
 
-    def read_imported(self, log: Path, stage: str) -> dict[str, Any]:
+    def read_imported(self, log: Path, place: str) -> dict[str, Any]:
         """Import a log as the responses of a model with a new name, and return id -> prediction.
 
         Args:
-            stage: predictions, of samples, or question_predictions.
+            place: the folder predictions, of samples, or question_predictions.
         """
         model = f"imported-{len(list((self.root / 'responses').iterdir()))}"
         run_command(
@@ -75,8 +75,9 @@ class Site:
             *("--pairs-per-relation", str(N_PAIRS), "--no-publish"),
             folder=self.folder,
         ).require()
-        frame = pl.read_parquet(self.root / stage / self.edition_id / f"**/{model}-*" / stage / "*.parquet")
-        return dict(frame.select(frame.columns[0], "prediction").iter_rows())
+        folder = self.root / place / self.edition_id
+        frame = pl.read_parquet(folder / f"**/{model}-*/predictions/*.parquet")
+        return dict(frame.select("item_id", "prediction").iter_rows())
 
     def run_inspect(self, style: str, name: str) -> Path:
         """Run a task of inspect_ai, and return its log."""

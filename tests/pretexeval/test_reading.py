@@ -1,10 +1,9 @@
-"""The Python package: the warehouse, the rows of an edition and the predictions, as frames and tables."""
+"""The Python package: the warehouse, the rows of an edition and the predictions, as frames."""
 
 from pathlib import Path
 
 import duckdb
 import polars as pl
-import pyarrow as pa
 import pytest
 
 import pretexeval
@@ -71,9 +70,8 @@ def test_rows_of_an_edition(root: Path) -> None:
     samples = pretexeval.load_edition(root, EDITION)
     assert isinstance(samples, pl.DataFrame)
     assert samples.height == 6 * 16
-    triplets = pretexeval.load_edition(str(root), EDITION, "triplets", form="arrow")
-    assert isinstance(triplets, pa.Table)
-    assert set(samples["triplet_id"]) == set(triplets["triplet_id"].to_pylist())
+    triplets = pretexeval.load_edition(str(root), EDITION, "triplets")
+    assert set(samples["triplet_id"]) == set(triplets["triplet_id"])
 
 
 @pytest.mark.parametrize(
@@ -95,8 +93,8 @@ def test_predictions_of_one_model_or_all(root: Path) -> None:
     one = pretexeval.load_predictions(root, EDITION, "Expert", method="pretexeval")
     assert one.equals(every.filter(model="Expert"))
     assert one["is_correct"].all()
-    excluded = pretexeval.load_predictions(root, EDITION, "Silent", scoring_policy="excluded", form="arrow")
-    assert excluded["is_correct"].null_count == 6 * 16
+    excluded = pretexeval.load_predictions(root, EDITION, "Silent", scoring_policy="excluded")
+    assert excluded["is_correct"].null_count() == 6 * 16
 
 
 def test_predictions_that_are_not_there_are_explained_with_those_that_are(root: Path) -> None:
@@ -113,15 +111,12 @@ def test_predictions_of_questions(tmp_path: Path) -> None:
     folder.write_answers(EDITION, "right", always_right)
     root = build_warehouse(folder.data.root).parent
     questions = [row for row in folder.list_questions() if row["split"] == "test"]
-    every = pretexeval.load_question_predictions(root, EDITION)
-    assert every.height == len(questions) * (2 * 3 + 1)
-    one = pretexeval.load_question_predictions(root, EDITION, "Right", setting="answer_only")
-    assert one.equals(every.filter(model="Right", setting="answer_only"))
+    every = pretexeval.load_predictions(root, EDITION, setting="chain_of_thought")
+    assert every.height == len(questions) * 2 * 3
+    one = pretexeval.load_predictions(root, EDITION, "Right", setting="answer_only")
     assert one["is_correct"].all()
     assert set(one["question_id"]) == {row["question_id"] for row in questions}
-    table = pretexeval.load_question_predictions(root, EDITION, "Erratic", form="arrow")
-    assert table.num_rows == 3 * len(questions)
     with pytest.raises(
         InputError, match=r"(?s)setting = 'answer_only'.*it has .*Erratic \| chain_of_thought"
     ):
-        pretexeval.load_question_predictions(root, EDITION, "Erratic", setting="answer_only")
+        pretexeval.load_predictions(root, EDITION, "Erratic", setting="answer_only")

@@ -6,16 +6,16 @@ from itertools import product
 from pathlib import Path
 
 from pretexeval.storage.records import write_record
-from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
+from schemas.stages import ATTEMPTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 from tests.support.stage_rows import (
     Row,
     describe_file,
     digest,
     response_row,
+    write_evaluation,
     write_responses,
     write_rows,
-    write_run,
 )
 from warehouse.query import run_query
 
@@ -40,12 +40,22 @@ def fail_response(error: str) -> Row:
     return {"response": None, "status": "error", "error": error, "logprob_true": None, "logprob_false": None}
 
 
-def judge(sample: Row, answer: bool | None, policy: str) -> Row:
+def judge(sample: Row, answer: bool | None, error: str | None, policy: str) -> Row:
     """Score an answer under a policy; the coin of coin-flip always shows True."""
-    if answer is None and policy == "excluded":
-        return {"scoring_policy": policy, "prediction": None, "is_correct": None}
+    is_open = answer is None and policy == "excluded"
     said = True if answer is None and policy == "coin-flip" else answer
-    return {"scoring_policy": policy, "prediction": said, "is_correct": said == sample["label"]}
+    return {
+        "scoring_policy": policy,
+        "prediction": name_truth(answer),
+        "is_correct": None if error or is_open else said == sample["label"],
+        "n_answers": int(answer is not None),
+        "n_agreeing": int(answer is not None),
+        "error": error,
+    }
+
+
+def name_truth(answer: bool | None) -> str | None:
+    return None if answer is None else str(answer)[0]
 
 
 @dataclass
@@ -200,20 +210,22 @@ class DataFolder:
         requests, predictions = [], []
         tested = [row for method in methods for row in self.samples(method) if row["split"] == "test"]
         for repeat, sample in product(range(n_repeats), tested):
-            answer = rule(sample)
+            error = fail(sample)
+            answer = None if error else rule(sample)
             prompt_key = digest(model_id, sample["text"], *([repeat] if repeat else []), n=32)
-            asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": repeat}
+            asked = {
+                "item_id": sample["sample_id"],
+                "model_id": model_id,
+                "prompt_key": prompt_key,
+                "repeat": repeat,
+                "relation": sample["relation"],
+            }
             logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
             response = response_row(model_id, prompt_key, sample["text"], answer)
-            error = fail(sample)
             responses[prompt_key] = response | (logprobs if error is None else fail_response(error))
-            requests.append(
-                asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
-            )
-            judged = [asked | judge(sample, None if error else answer, policy) for policy in policies]
-            if error is not None:
-                judged = [row | {"prediction": None, "is_correct": None, "error": error} for row in judged]
-            predictions += judged
+            read = {"answer": name_truth(answer), "rule": "word" if answer is not None else None}
+            requests.append(asked | {"n_demonstrations_dropped": 0} | read | {"error": error})
+            predictions += [asked | judge(sample, answer, error, policy) for policy in policies]
         given = list(responses.values())
         self.write_run(edition_id, model_id, given, requests, predictions, max_error_rate)
 
@@ -226,21 +238,21 @@ class DataFolder:
         predictions: list[Row],
         max_error_rate: float = 0.01,
     ) -> None:
+        """Write an evaluation and its responses.
+
+        Args:
+            requests: with the columns of the readings, too.
+        """
         self.write_responses(edition_id, model_id, responses)
-        folder = self.root / "predictions" / edition_id / model_id
-        write_rows(folder / "requests" / "all.parquet", REQUESTS, requests)
-        write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
-        write_run(
-            folder,
-            {
-                "edition_id": edition_id,
-                "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
-                "n_samples": len(requests),
-                "n_asked": len(requests),
-                "n_errors": sum(row["status"] == "error" for row in responses),
-                "max_error_rate": max_error_rate,
-            },
-        )
+        record = {
+            "edition_id": edition_id,
+            "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
+            "n_samples": len(requests),
+            "n_asked": len(requests),
+            "n_errors": sum(row["status"] == "error" for row in responses),
+            "max_error_rate": max_error_rate,
+        }
+        write_evaluation(self.root / "predictions" / edition_id / model_id, requests, predictions, record)
 
     def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
         """Write the responses of a model under a name, which replaces those of this name."""

@@ -41,6 +41,7 @@ def read_predictions(root: Path, edition_id: str) -> list[Row]:
     columns = ("sample_id", "method", "triplet_id", "pair_id", "transformation", "sample_index", "label")
     files = sorted((root / "predictions" / edition_id).glob("*/predictions/*.parquet"))
     predictions = pl.concat([pl.read_parquet(path) for path in files])
+    predictions = predictions.rename({"item_id": "sample_id"}).with_columns(pl.col("prediction") == "T")
     is_unanswered = pl.col("prediction").is_null() & pl.col("error").is_null()
     rows = predictions.join(samples.select(columns), on="sample_id").join(triplets, on="triplet_id")
     return (

@@ -25,14 +25,12 @@ def make_frame(name: str) -> pl.DataFrame:
         "samples": list_samples,
         "requests": list_requests,
         "responses": list_responses,
+        "readings": list_readings,
         "predictions": list_predictions,
         "diversity": list_diversity,
         "guesses": list_guesses,
         "human_grades": list_grades,
         "questions": list_questions,
-        "question_requests": list_question_requests,
-        "question_readings": list_readings,
-        "question_predictions": list_question_predictions,
     }[name]()
     stage = STAGES[name]
     schema = pl.DataFrame(stage.schema.empty_table()).schema
@@ -178,7 +176,7 @@ def list_samples() -> list[Row]:
 def list_requests() -> list[Row]:
     return [
         {
-            "sample_id": hash_text("sample", str(n)),
+            "item_id": hash_text("sample", str(n)),
             "model_id": "tiny-0123abcd",
             "prompt_key": hash_text("prompt", str(n), digits=32),
             "repeat": repeat,
@@ -186,7 +184,6 @@ def list_requests() -> list[Row]:
             "n_demonstrations_dropped": n,
             "prompt_style": "completion",
             "sampling": '{"max_tokens":8}',
-            "label": n % 2 == 0,
         }
         for n in range(3)
         for repeat in range(2)
@@ -215,29 +212,37 @@ def list_responses() -> list[Row]:
     return [answered | {"prompt_key": k} | c for k, c in zip(keys, changes, strict=True)]
 
 
-def list_predictions() -> list[Row]:
-    """Return predictions of the samples 0 and 1, both true, 2, without an answer, and 3, which failed."""
-    judged = [
-        (0, "strict", True, True, None),
-        (1, "strict", False, False, None),
-        (2, "strict", None, False, None),
-        (0, "excluded", True, True, None),
-        (2, "excluded", None, None, None),
-        (2, "coin-flip", None, True, None),
-        (3, "strict", None, None, "timed out"),
-    ]
-    request = list_requests()[0]
+def list_readings() -> list[Row]:
+    read = [("A", "leading_letter", None), (None, None, None), (None, None, "timed out")]
     return [
-        request
+        list_requests()[2 * n] | {"answer": answer, "rule": rule, "error": error}
+        for n, (answer, rule, error) in enumerate(read)
+    ]
+
+
+def list_predictions() -> list[Row]:
+    """Return predictions of the items 0 and 1, of 2, which has no answer, and of 3, which failed."""
+    judged = [
+        (0, "strict", "A", True, 3, 2, None),
+        (1, "strict", "F", False, 1, 1, None),
+        (2, "strict", None, False, 0, 0, None),
+        (0, "excluded", "A", True, 3, 2, None),
+        (2, "excluded", None, None, 0, 0, None),
+        (2, "coin-flip", None, True, 0, 0, None),
+        (3, "strict", None, None, 0, 0, "timed out"),
+    ]
+    return [
+        list_requests()[0]
         | {
-            "sample_id": hash_text("sample", str(n)),
+            "item_id": hash_text("item", str(n)),
             "scoring_policy": policy,
             "prediction": prediction,
             "is_correct": is_correct,
+            "n_answers": n_answers,
+            "n_agreeing": n_agreeing,
             "error": error,
-            "is_unfinished_reasoning": None,
         }
-        for n, policy, prediction, is_correct, error in judged
+        for n, policy, prediction, is_correct, n_answers, n_agreeing, error in judged
     ]
 
 
@@ -272,40 +277,4 @@ def list_questions() -> list[Row]:
             "offered": offered,
         }
         for n, (kind, facet, choices, answer, offered) in enumerate(asked)
-    ]
-
-
-def list_question_requests() -> list[Row]:
-    return [row | {"question_id": hash_text("question", row["sample_id"])} for row in list_requests()]
-
-
-def list_readings() -> list[Row]:
-    read = [("A", "leading_letter", None), (None, None, None), (None, None, "timed out")]
-    return [
-        list_question_requests()[2 * n]
-        | {"answer": answer, "rule": rule, "error": error, "is_unfinished_reasoning": None}
-        for n, (answer, rule, error) in enumerate(read)
-    ]
-
-
-def list_question_predictions() -> list[Row]:
-    """Return predictions of a question with two votes, of one without an answer, and of one that failed."""
-    judged = [
-        ("strict", "A", True, 3, 2, None),
-        ("strict", None, False, 0, 0, None),
-        ("excluded", None, None, 0, 0, None),
-        ("strict", None, None, 0, 0, "timed out"),
-    ]
-    return [
-        list_question_requests()[0]
-        | {
-            "question_id": hash_text("predicted", str(n)),
-            "scoring_policy": policy,
-            "prediction": prediction,
-            "is_correct": is_correct,
-            "n_answers": n_answers,
-            "n_agreeing": n_agreeing,
-            "error": error,
-        }
-        for n, (policy, prediction, is_correct, n_answers, n_agreeing, error) in enumerate(judged)
     ]

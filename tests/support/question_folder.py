@@ -5,16 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pretexeval.storage.records import write_record
-from schemas.question_stages import (
-    FACET_OF,
-    LETTERS,
-    QUESTION_PREDICTIONS,
-    QUESTION_READINGS,
-    QUESTION_REQUESTS,
-    QUESTIONS,
-)
+from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from tests.support.data_folder import DataFolder, fail_response
-from tests.support.stage_rows import Row, describe_file, digest, response_row, write_rows, write_run
+from tests.support.stage_rows import Row, describe_file, digest, response_row, write_evaluation, write_rows
 from warehouse.records import require_record
 
 # The answer of a model to a repeat of a question; None is no answer.
@@ -142,40 +135,41 @@ class QuestionFolder:
         cut: ThoughtRule = never_cut,
     ) -> None:
         """Let the model answer every test question by its rule, and score the answers under every policy."""
-        requests, readings, predictions, responses = [], [], [], []
+        requests, predictions, responses = [], [], []
         for question in self.list_questions():
             if question["split"] != "test":
                 continue
             error = fail(question)
             answers = [None if error else rule(question, repeat) for repeat in range(n_repeats)]
             key = digest(model_id, setting, question["question_id"], n=32)
-            asked = question | {"model_id": model_id, "prompt_key": key}
+            asked = {
+                "item_id": question["question_id"],
+                "model_id": model_id,
+                "prompt_key": key,
+                "relation": question["relation"],
+            }
             for repeat, answer in enumerate(answers):
-                put = asked | {"repeat": repeat}
                 given = response_row(model_id, key, question["text"], None) | {"repeat": repeat}
                 given["response"] = f"The answer is {answer}"
+                responses.append(given | (fail_response(error) if error else {}))
                 requests.append(
-                    put | {"n_demonstrations_dropped": 1, "prompt_style": "completion", "sampling": "{}"}
-                )
-                readings.append(
-                    put
+                    asked
                     | {
+                        "repeat": repeat,
+                        "n_demonstrations_dropped": 1,
                         "answer": answer,
                         "rule": answer and "answer_is",
                         "error": error,
                         "is_unfinished_reasoning": cut(question, repeat) or None,
                     }
                 )
-                responses.append(given | (fail_response(error) if error else {}))
-            voted = vote(answers)
-            predictions += [asked | judge(question, voted, error, policy) for policy in policies]
+            voted = asked | {"repeat": 0} | vote(answers)
+            predictions += [voted | judge(question, voted, error, policy) for policy in policies]
         self.data.write_responses(f"{edition_id}-{setting}", model_id, responses)
-        folder = self.data.root / "question_predictions" / edition_id / setting / model_id
-        write_rows(folder / "question_requests" / "all.parquet", QUESTION_REQUESTS, requests)
-        write_rows(folder / "question_readings" / "all.parquet", QUESTION_READINGS, readings)
-        write_rows(folder / "question_predictions" / "all.parquet", QUESTION_PREDICTIONS, predictions)
-        write_run(
-            folder,
+        write_evaluation(
+            self.data.root / "question_predictions" / edition_id / setting / model_id,
+            requests,
+            predictions,
             {
                 "edition_id": edition_id,
                 "scoring_policies": list(policies),
@@ -197,4 +191,4 @@ def judge(question: Row, voted: Row, error: str | None, policy: str) -> Row:
     """Score what was voted under a policy."""
     is_graded = error is None and (voted["prediction"] is not None or policy == "strict")
     is_correct = voted["prediction"] == question["answer"] if is_graded else None
-    return voted | {"scoring_policy": policy, "is_correct": is_correct, "error": error}
+    return {"scoring_policy": policy, "is_correct": is_correct, "error": error}

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from pretexeval.storage.records import write_record
 from schemas.columns import Stage
-from schemas.stages import RESPONSES
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 
 Row = dict[str, Any]
 
@@ -45,6 +45,19 @@ def write_measured(root: Path, edition_id: str, stage: Stage, rows: list[Row], *
     write_rows(root / path, stage, rows)
     file = {"path": path, "n_rows": len(rows), "sha256": describe_file(root / path, len(rows))["sha256"]}
     write_record((root / path).with_suffix(".json"), {"checks": list(reports), "file": file})
+
+
+def write_evaluation(folder: Path, requests: list[Row], predictions: list[Row], record: Row) -> None:
+    """Write the files of an evaluation and its record, which lists them.
+
+    Args:
+        requests: with the columns of the readings, too.
+    """
+    how = {"prompt_style": "completion", "sampling": "{}"}
+    write_rows(folder / "requests" / "all.parquet", REQUESTS, [how | row for row in requests])
+    write_rows(folder / "readings" / "all.parquet", READINGS, requests)
+    write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
+    write_run(folder, record)
 
 
 def write_run(folder: Path, record: Row) -> None:

@@ -6,17 +6,18 @@ from itertools import chain, islice, permutations
 from random import Random
 
 import pytest
-from tasks.evaluation.question_requests import build_question, select_demonstrations
 from transformers import AutoTokenizer
 
 from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
-from tasks.asking.prompts import SEPARATOR, AnsweredQuestion, PromptForm
+from tasks.asking.prompts import SEPARATOR
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.rephraser import N_STATEMENTS, list_statements
+from tasks.evaluation.items import QUESTION_ITEMS
+from tasks.evaluation.requests import show_demonstrations
 from tasks.questions.questions import draw_questions
 from training.__main__ import MODELS
 from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes
@@ -195,14 +196,11 @@ def test_the_shown_demonstrations_are_those_of_the_evaluation(taught: TaughtRela
     triplets = draw_lesson_triplets(taught.subject.base, RELATION, 6)
     facts = collect_facts(taught.subject.base, RELATION)
     questions = draw_questions(facts, triplets, taught.wording, TripletSampling(6))
-    shots: dict[Form, list[AnsweredQuestion]] = {}
-    for row in select_demonstrations(questions).iter_rows(named=True):
-        shot = AnsweredQuestion(build_question(row), row["answer"])
-        shots.setdefault((row["type"], row["is_negated"]), []).append(shot)
-    assert shots.keys() == taught.shown[False].keys()
+    shots = show_demonstrations(QUESTION_ITEMS, QUESTION_ITEMS.read_items(questions))
+    expected = {(type_, form == "negated"): texts for (_, type_, form), texts in shots.items()}
+    assert expected.keys() == taught.shown[False].keys()
     for form, turns in taught.shown[False].items():
-        expected = PromptForm().render(shots[form], "the question").text
-        assert expected == f"{Lesson(tuple(turns)).text}{SEPARATOR}the question"
+        assert SEPARATOR.join(expected[form]) == Lesson(tuple(turns)).text
 
 
 @pytest.mark.parametrize("kind", ["names", "statement", "question", "reasoned"])

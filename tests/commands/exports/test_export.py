@@ -98,7 +98,7 @@ def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_pa
     models = [table | {"budget": budget}]
     config = Config.model_validate({"models": models, "storage": {"root": root}})
     built = build_relation_requests(plan_evaluation(config, EDITION, "m"))
-    asked = [sample_id for _, requests in built for sample_id in requests.frame["sample_id"]]
+    asked = [item_id for _, requests in built for item_id in requests.frame["item_id"]]
     assert sorted(row["sample_id"] for row in exported) == sorted(asked)
     pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})
     assert pairs == {"may treat": 3, "symptoms": 2}

@@ -59,7 +59,7 @@ def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> N
         found = find_answer(config)
         ((path, _, body),) = endpoint.requests
     assert found.state == "ok"
-    assert "one prompt in chat style: 'It is **false**.', read as false (right: " in found.found
+    assert "one prompt in chat style: 'It is **false**.', read as False (right: " in found.found
     assert path == "/v1/chat/completions"
     assert (body["max_tokens"], body["temperature"], body["seed"]) == (33, 0.4, 7)
     assert not (tmp_path / "data").exists()
@@ -72,7 +72,7 @@ def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> N
 
 CUT = {"finish_reason": "length"}
 CASES: dict[str, tuple[Answer, str, str, str]] = {
-    "marks": (lambda *_: reply_to_chat({"content": "<think>false?</think> True"}), "ok", "read as true", ""),
+    "marks": (lambda *_: reply_to_chat({"content": "<think>false?</think> True"}), "ok", "read as True", ""),
     "no answer": (
         lambda *_: reply_to_chat({"content": "I cannot say."}),
         "warning",

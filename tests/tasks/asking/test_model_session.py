@@ -16,7 +16,7 @@ from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from schemas.stages import PREDICTIONS, REQUESTS
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tasks.edition.manifest import complete_edition
@@ -234,7 +234,9 @@ def test_evaluation_is_complete_until_a_file_is_damaged(evaluate: Evaluate) -> N
     record = finish(evaluation, ask_model(evaluation))
     assert is_complete(evaluation)
     files = list((evaluation.root / evaluation.folder).rglob("*.parquet"))
-    assert sorted(path.parent.name for path in files) == sorted(2 * [REQUESTS.name, PREDICTIONS.name])
+    assert sorted(path.parent.name for path in files) == sorted(
+        2 * [REQUESTS.name, READINGS.name, PREDICTIONS.name]
+    )
     assert isinstance(record["files"], dict)
     assert len(record["files"]) == len(files)
     files[0].write_bytes(b"changed")

@@ -1,16 +1,15 @@
-import json
-from pathlib import Path
+"""The text of prompts: statements and questions, with and without answers, in two styles, cut to fit."""
 
-import polars as pl
+import json
+
 import pytest
 
 from schemas.exchange import Prompt
-from schemas.transformations import NAMES
-from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, fit_prompt
-from tasks.evaluation.requests import draw_demonstrations, draw_demonstrations_of_methods
-from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
+from tasks.answers.reading import read_answer
+from tasks.asking.prompts import AskedQuestion, PromptForm, fit_prompt, join_case, render_answer
 
-SHOTS = tuple(Demonstration(f"Text {i}.", i % 2 == 0) for i in range(5))
+SHOTS = [AskedQuestion("TFQ", f"Text {i}.").render_answered("TF"[i % 2]) for i in range(5)]
+QUESTION = AskedQuestion("TFQ", 'It {0} "said" [X].').render()
 COMPLETION = """\
 Statement: "Text 0.", is the statement above true or false? Please answer True or False.
 Answer: True
@@ -20,86 +19,48 @@ Answer: False
 
 Statement: "It {0} "said" [X].", is the statement above true or false? Please answer True or False.
 Answer:"""
+OPTIONS = ("Fever", "Itch", "Rash\n", "Cough")
 
 
-def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = ("pretexeval",)) -> pl.DataFrame:
-    base = make_base(r=make_facts(30, 8), s=make_facts(20, 6))
-    edition = make_edition(root, base, seed=seed, methods=methods)
-    return pl.concat(build_frames(edition, name)["samples"] for name in base.relations)
-
-
-def test_prompt_is_demonstrations_then_question() -> None:
-    prompt = PromptForm().render(SHOTS[:2], QUESTION.format('It {0} "said" [X].'))
-    assert prompt == Prompt("completion", COMPLETION)
+def test_completion_is_the_demonstrations_and_the_question() -> None:
+    assert PromptForm().render(SHOTS[:2], QUESTION) == Prompt("completion", COMPLETION)
 
 
 def test_chat_prompt_is_one_user_turn() -> None:
-    text = QUESTION.format('It {0} "said" [X].')
-    plain = PromptForm("chat").render(SHOTS[:2], text)
+    user = {"role": "user", "content": COMPLETION}
+    plain = PromptForm("chat").render(SHOTS[:2], QUESTION)
     assert plain.style == "chat"
-    assert json.loads(plain.text) == [{"role": "user", "content": COMPLETION}]
-    with_system = PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text)
-    assert json.loads(with_system.text) == [
-        {"role": "system", "content": "You are a clinician; β."},
-        {"role": "user", "content": COMPLETION},
-    ]
-    assert with_system.text == PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text).text
+    assert json.loads(plain.text) == [user]
+    with_system = PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], QUESTION)
+    assert json.loads(with_system.text) == [{"role": "system", "content": "You are a clinician; β."}, user]
 
 
-def test_every_group_has_five_demonstrations_of_which_two_or_three_are_true(tmp_path: Path) -> None:
-    samples = make_samples(tmp_path)
-    groups = draw_demonstrations(samples)
-    assert set(groups) == {(relation, name) for relation in "rs" for name in NAMES}
-    pair_of = {
-        text: (pair, label) for text, pair, label in samples.select("text", "pair_id", "label").iter_rows()
-    }
-    for (relation, transformation), shots in groups.items():
-        assert len(shots) == 5
-        assert sum(shot.label for shot in shots) in (2, 3)
-        assert len({pair_of[shot.text][0] for shot in shots}) == 5
-        assert all(pair_of[shot.text][1] is shot.label for shot in shots)
-        assert all(shot.text.startswith(f"{relation} {transformation} ") for shot in shots)
-    assert {sum(shot.label for shot in shots) for shots in groups.values()} == {2, 3}
+def test_statement_about_a_case_follows_the_case() -> None:
+    shown = AskedQuestion("TFQ", join_case("He sweats.", "It is gout.")).render()
+    assert shown.startswith('He sweats.\nStatement: "It is gout.", is the statement above true or false?')
 
 
-def test_demonstrations_are_the_same_in_every_edition_and_in_any_order(tmp_path: Path) -> None:
-    samples = make_samples(tmp_path)
-    drawn = draw_demonstrations(samples)
-    assert drawn == draw_demonstrations(make_samples(tmp_path, seed=2))
-    assert drawn == draw_demonstrations(samples.sample(fraction=1, shuffle=True, seed=1))
-    held_out = samples.filter(pl.col("split") == "demonstration")
-    assert drawn == draw_demonstrations(held_out)
-
-
-def test_no_demonstration_is_tested(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        samples = make_samples(tmp_path, seed)
-        tested = set(samples.filter(pl.col("split") == "test")["text"])
-        shots = draw_demonstrations(samples).values()
-        assert not tested & {shot.text for group in shots for shot in group}
-
-
-def test_the_demonstrations_of_a_method_do_not_depend_on_the_others(tmp_path: Path) -> None:
-    alone = draw_demonstrations(make_samples(tmp_path))
-    methods = ("pretexeval", "prototype", "direct")
-    drawn = draw_demonstrations_of_methods(make_samples(tmp_path, methods=methods))
-    assert list(drawn) == list(methods)
-    assert drawn["pretexeval"] == alone
-    assert drawn["direct"] == {k: v for k, v in drawn["prototype"].items() if k[1] == "none"}
-    assert drawn["prototype"]["r", "inv"] != alone["r", "inv"]
-
-
-def test_samples_without_a_transformation_share_one_group() -> None:
-    rows = [(f"p{i}", label, f"{i} {label}") for i in range(5) for label in (True, False)]
-    samples = pl.DataFrame(rows, schema=["pair_id", "label", "text"], orient="row").with_columns(
-        pl.lit("llmeval").alias("method"),
-        pl.lit("r").alias("relation"),
-        pl.lit("demonstration").alias("split"),
-        pl.lit(None, pl.String).alias("transformation"),
+def test_choice_shows_its_options_on_lines_of_their_own() -> None:
+    assert AskedQuestion("MCQ", "Which is a sign of [X]?", OPTIONS).render() == (
+        "Question: Which is a sign of [X]?\nA: Fever\nB: Itch\nC: Rash\nD: Cough\n"
+        "Please answer with the letter of the correct option.\nAnswer:"
     )
-    (group,) = draw_demonstrations(samples).items()
-    assert group[0] == ("r", None)
-    assert sorted(int(shot.text[0]) for shot in group[1]) == [0, 1, 2, 3, 4]
+    assert "\nD: Cough\nProposed answer: C\n" in AskedQuestion("RQ", "Which?", OPTIONS, "C").render()
+
+
+@pytest.mark.parametrize(
+    ("type_", "answer"), [("MCQ", "B"), ("MAQ", "A,D"), ("TFQ", "F"), ("RQ", "T|C"), ("RQ", "F|A")]
+)
+def test_answers_of_demonstrations_are_read_as_they_are_meant(type_: str, answer: str) -> None:
+    """A model that imitates the demonstrations must be understood."""
+    options = () if type_ == "TFQ" else OPTIONS
+    asked = AskedQuestion(type_, "Which?", options, "C" if type_ == "RQ" else None)
+    reasoned = asked.render_answered(answer, "Fever is one. Itch is not.")
+    thought = " Fever is one. Itch is not. Therefore, the answer is: " + render_answer(type_, answer)
+    assert reasoned == asked.render(is_reasoned=True) + thought
+    for shown in (asked.render_answered(answer), reasoned):
+        response = shown.removeprefix(asked.render(is_reasoned=shown is reasoned))
+        assert read_answer(type_, response, options, asked.offered).answer == answer
 
 
 def count_words(text: str) -> int:
@@ -108,25 +69,22 @@ def count_words(text: str) -> int:
 
 @pytest.mark.parametrize(
     ("n_tokens_left", "n_dropped"),
-    [(None, 0), (9999, 0), (101, 0), (100, 1), (84, 1), (83, 2), (33, 4), (32, 5), (16, 5), (1, 5)],
+    [(None, 0), (101, 0), (100, 1), (84, 1), (83, 2), (33, 4), (32, 5), (1, 5)],
 )
 def test_long_prompt_drops_demonstrations_from_the_front(n_tokens_left: int | None, n_dropped: int) -> None:
     """A demonstration has 17 words and the question 16; the question alone may still be too long."""
-    form, text = PromptForm(), QUESTION.format("Some text.")
-    prompt, dropped = fit_prompt(form, SHOTS, text, n_tokens_left, count_words)
+    question = AskedQuestion("TFQ", "Some text.").render()
+    prompt, dropped = fit_prompt(PromptForm(), SHOTS, question, n_tokens_left, count_words)
     assert dropped == n_dropped
-    assert prompt == form.render(SHOTS[n_dropped:], text)
+    assert prompt == PromptForm().render(SHOTS[n_dropped:], question)
 
 
 def test_prompt_that_fits_by_its_bytes_is_not_tokenised() -> None:
     def refuse(text: str) -> int:
         raise AssertionError(text)
 
-    n_bytes = len(PromptForm().render(SHOTS, QUESTION.format("é")).text.encode())
-    assert fit_prompt(PromptForm(), SHOTS, QUESTION.format("é"), n_bytes + 1, refuse)[1] == 0
+    question = AskedQuestion("TFQ", "é").render()
+    n_bytes = len(PromptForm().render(SHOTS, question).text.encode())
+    assert fit_prompt(PromptForm(), SHOTS, question, n_bytes + 1, refuse)[1] == 0
     with pytest.raises(AssertionError):
-        fit_prompt(PromptForm(), SHOTS, QUESTION.format("é"), n_bytes, refuse)
-
-
-def test_prompt_without_demonstrations_drops_none() -> None:
-    assert fit_prompt(PromptForm(), (), "x", 1, count_words)[1] == 0
+        fit_prompt(PromptForm(), SHOTS, question, n_bytes, refuse)

@@ -6,7 +6,7 @@ from pretexeval.config.tables import LlmevalConfig
 from schemas.stages import SAMPLES
 from tasks.asking.writers import Reply, Writer
 from tasks.edition.rephraser import Llmeval, build_llmeval_samples, list_statements
-from tasks.evaluation.requests import draw_demonstrations
+from tasks.evaluation.items import SAMPLE_ITEMS
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
@@ -63,6 +63,6 @@ def test_demonstrations_are_drawn_from_pairs_with_samples_of_one_label() -> None
     prompts = LLMEVAL.build_prompts(triplets)
     replies = {prompt.key: Reply(EIGHT if n % 2 else "-") for n, prompt in enumerate(prompts)}
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
-    (shots,) = draw_demonstrations(samples).values()
-    assert {shot.label for shot in shots} == {False}
-    assert draw_demonstrations(samples.clear()) == {}
+    shown = SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples))
+    assert shown.select("form", "answer").rows() == [(None, "F")] * 2
+    assert SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples.clear())).is_empty()

@@ -23,10 +23,10 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.import_run import ImportedRun, import_responses, match_rows
+from tasks.evaluation.items import select_items
 from tasks.evaluation.missing_answers import ask_missing
 from tasks.evaluation.recorded_rows import NO_RESPONSE, RecordedRow, read_recorded_file
 from tasks.evaluation.request_files import write_requests
-from tasks.evaluation.requests import select_samples
 from tasks.evaluation.run_record import read_run
 from tasks.evaluation.scoring import score_again
 from tests.support.command import write_base
@@ -162,7 +162,7 @@ def test_responses_within_a_budget_are_imported(folder: Folder, tmp_path: Path) 
     """The pairs that were not asked are not missing, and the asked ones stand for all of their relation."""
     samples = folder.read_tested("samples")
     n_pairs, n_asked = samples["pair_id"].n_unique(), 5
-    kept = select_samples(samples, n_asked)
+    kept = select_items(samples, n_asked, "pair_id")
     path = folder.write([{"sample_id": i, "response": "True"} for i in kept["sample_id"]])
     arguments = ["import-responses", str(path), "--edition", folder.edition_id, "--root", str(folder.root)]
     budget = str(n_asked * samples.height // n_pairs)
@@ -188,7 +188,7 @@ def test_repeats_vote(folder: Folder) -> None:
     folder.run(folder.write(rows), "chain_of_thought")
     assert folder.query("select distinct is_correct from question_predictions") == [(True,)]
     assert folder.query("select distinct n_agreeing from question_predictions order by 1") == [(2,), (3,)]
-    assert folder.query("select setting, n_repeats from question_runs") == [("chain_of_thought", 3)]
+    assert folder.query("select setting, n_repeats from runs") == [("chain_of_thought", 3)]
 
 
 def test_unknown_repeated_and_missing_ids_are_reported_and_never_guessed(folder: Folder) -> None:
@@ -320,9 +320,9 @@ def test_an_interrupted_import_is_completed_by_the_next(
         patch.setattr("tasks.evaluation.import_run.complete_run", crash)
         with pytest.raises(KeyboardInterrupt):
             folder.run(path)
-    assert folder.query("select count(*) from question_runs") == [(0,)]
+    assert folder.query("select count(*) from runs") == [(0,)]
     assert folder.run(path).n_stored == 0
-    assert folder.query("select count(*) from question_runs") == [(1,)]
+    assert folder.query("select count(*) from runs") == [(1,)]
 
 
 def test_imported_responses_are_scored_again_and_never_asked(folder: Folder) -> None:

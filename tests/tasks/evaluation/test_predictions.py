@@ -1,131 +1,199 @@
+"""What is read in responses to samples and questions, and how the answers are graded."""
+
 from collections.abc import Sequence
 
 import polars as pl
 import pytest
 
-from schemas.stages import PREDICTIONS, REQUESTS
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking.reasoning import read_answers
 from tasks.asking.thoughts import THINK_MARKS
-from tasks.evaluation.predictions import Scoring, score_responses
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind
+from tasks.evaluation.predictions import NEVER_ASKED, read_responses, score_readings
+
+FAILED = "HTTP 400: no"
+RIGHT = {"TFQ": "T", "MCQ": "B", "MAQ": "A,C", "RQ": "F|B"}
+Answer = str | None
 
 
-def make_requests(*keys: str, labels: Sequence[bool] = ()) -> pl.DataFrame:
-    """Return one request per prompt key, of the samples s0, s1, …; labels are true by default."""
-    rows = [
-        (f"s{i}", "m", key, 0, "r", 0, "completion", "{}", label)
-        for i, (key, label) in enumerate(zip(keys, labels or [True] * len(keys), strict=True))
-    ]
-    return pl.DataFrame(rows, schema=REQUESTS.names, orient="row").with_columns(
-        pl.col("repeat").cast(pl.Int16)
+def make_items(*types: str) -> pl.DataFrame:
+    """Return the items i0, i1, … of these types, with the right answers `RIGHT`."""
+    items = pl.DataFrame({"type": types}, {"type": pl.String}).with_row_index("n")
+    options = pl.when(pl.col("type") != "TFQ").then(["Fever", "Itch", "Rash", "Cough"]).otherwise([])
+    return items.select(
+        "type",
+        item_id=pl.format("i{}", "n"),
+        relation=pl.lit("r"),
+        text=pl.lit("Which is a sign?"),
+        options=options,
+        offered=pl.when(type="RQ").then(pl.lit("A")),
+        answer=pl.col("type").replace_strict(RIGHT, return_dtype=pl.String),
     )
 
 
-def make_responses(**responses: str | None) -> pl.DataFrame:
-    """Return the answers of responses under these prompt keys; without a response, the prompt has failed."""
+def make_requests(*keys: str) -> pl.DataFrame:
+    """Return the request of the items i0, i1, … with these prompt keys."""
+    rows = [(f"i{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
+    schema = pl.DataFrame(REQUESTS.schema.empty_table()).schema
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def read(
+    requests: pl.DataFrame,
+    kind: ItemKind = SAMPLE_ITEMS,
+    type_: str = "TFQ",
+    *,
+    repeat: int = 0,
+    is_reasoned: bool = False,
+    **responses: Answer,
+) -> pl.DataFrame:
+    """Return what is read in the responses under these prompt keys; None: the prompt failed."""
     columns = dict.fromkeys(("prompt_key", "response", "error", "finish_reason"), pl.String)
-    rows = [(key, text, "HTTP 400: no" if text is None else None, "stop") for key, text in responses.items()]
-    frame = pl.DataFrame(rows, columns, orient="row").with_columns(pl.lit(0, pl.Int16).alias("repeat"))
-    return read_answers(frame, THINK_MARKS, is_chat=False)
-
-
-def score(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple[object, ...]]:
-    frame = score_responses(make_requests(*keys, labels=labels), responses)
-    assert frame.columns == PREDICTIONS.names
-    assert set(frame["scoring_policy"]) == {"strict"}
-    return frame.select("sample_id", "prediction", "is_correct").rows()
+    rows = [(key, text, FAILED if text is None else None, "stop") for key, text in responses.items()]
+    stored = pl.DataFrame(rows, columns, orient="row").with_columns(repeat=pl.lit(repeat, pl.Int16))
+    answers = read_answers(stored, THINK_MARKS, is_chat=False)
+    items = make_items(*[type_] * requests.height)
+    return read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
 
 
 @pytest.mark.parametrize(
-    ("response", "label", "prediction", "is_correct"),
+    ("kind", "type_", "response", "answer"),
     [
-        (" True", True, True, True),
-        (" True", False, True, False),
-        (" False", False, False, True),
-        (" False", True, False, False),
-        ("not true", False, False, True),
-        ("perhaps", True, None, False),
-        ("perhaps", False, None, False),
-        ("", True, None, False),
-        (None, False, None, None),
-        ("<think>Not false. </think>\nTrue", True, True, True),
+        (SAMPLE_ITEMS, "TFQ", " True", "T"),
+        (SAMPLE_ITEMS, "TFQ", "not true", "F"),
+        (SAMPLE_ITEMS, "TFQ", "perhaps", None),
+        (SAMPLE_ITEMS, "TFQ", "", None),
+        (SAMPLE_ITEMS, "TFQ", "<think>Not false. </think>\nTrue", "T"),
+        (QUESTION_ITEMS, "TFQ", " True", "T"),
+        (QUESTION_ITEMS, "MCQ", " B: Itch", "B"),
+        (QUESTION_ITEMS, "MAQ", "C, A", "A,C"),
+        (QUESTION_ITEMS, "RQ", "False. The answer is B.", "F|B"),
+        (QUESTION_ITEMS, "RQ", "False.", None),
     ],
 )
-def test_prediction_and_score_under_the_strict_policy(
-    response: str | None, label: bool, prediction: bool | None, is_correct: bool | None
-) -> None:
-    rows = score(make_responses(k=response), "k", labels=[label])
-    assert rows == [("s0", prediction, is_correct)]
+def test_answer_is_read_as_its_type(kind: ItemKind, type_: str, response: str, answer: Answer) -> None:
+    readings = read(make_requests("k"), kind, type_, k=response)
+    assert readings.columns == READINGS.names
+    assert readings["answer"].to_list() == [answer]
+    assert answer is None or readings["rule"][0] is not None
+    assert readings["error"].to_list() == [None]
 
 
-def score_under(*policies: str, n: int = 400) -> pl.DataFrame:
-    """Score n samples without an answer and one right answer under several policies; all labels are true."""
-    keys = ["silence"] * n + ["answer"]
-    responses = make_responses(silence="Hm.", answer="True")
-    return score_responses(make_requests(*keys), responses, Scoring(policies))
+def test_requests_keep_their_order_and_share_the_answer_to_their_prompt() -> None:
+    readings = read(make_requests("a", "b", "a"), b="False", unused="True", a="True")
+    assert readings.select("item_id", "answer").rows() == [("i0", "T"), ("i1", "F"), ("i2", "T")]
 
 
-def test_excluded_policy_does_not_grade_no_answer() -> None:
-    frame = score_under("excluded", n=2)
-    assert frame["is_correct"].to_list() == [None, None, True]
-    assert frame["prediction"].to_list() == [None, None, True]
+def test_prompts_without_a_response_have_an_error() -> None:
+    readings = read(make_requests("failed", "silent", "unasked"), failed=None, silent="Hm.")
+    assert readings["answer"].null_count() == 3
+    assert readings["error"].to_list() == [FAILED, None, NEVER_ASKED]
+    of_another_repeat = read(make_requests("a"), repeat=1, a="True")
+    assert of_another_repeat.select("answer", "error").rows() == [(None, NEVER_ASKED)]
 
 
-def test_coin_flip_policy_grades_no_answer_by_a_seeded_coin_but_keeps_the_prediction_null() -> None:
-    frame = score_under("coin-flip")
-    assert frame.equals(score_under("coin-flip"))
-    silent = frame.filter(pl.col("prediction").is_null())
-    assert silent.height == 400
-    assert 150 < silent["is_correct"].sum() < 250
-    assert frame["is_correct"].to_list()[-1] is True
-
-
-def test_every_policy_has_rows_of_its_own() -> None:
-    frame = score_under("strict", "excluded", n=1)
-    assert frame.select("scoring_policy", "sample_id", "is_correct").rows() == [
-        ("strict", "s0", False),
-        ("strict", "s1", True),
-        ("excluded", "s0", None),
-        ("excluded", "s1", True),
-    ]
-
-
-def test_requests_keep_their_order_and_share_answers_of_the_same_prompt() -> None:
-    responses = make_responses(b="False", unused="True", a="True")
-    assert score(responses, "a", "b", "a", labels=[True, True, False]) == [
-        ("s0", True, True),
-        ("s1", False, False),
-        ("s2", True, False),
-    ]
-
-
-def test_failed_prompt_is_graded_under_no_policy_and_keeps_its_error() -> None:
-    policies = ("strict", "coin-flip", "excluded")
-    responses = make_responses(failed=None, silence="Hm.")
-    frame = score_responses(make_requests("failed", "silence", "unasked"), responses, Scoring(policies))
-    failed, silent, unasked = (
-        frame.filter(pl.col("sample_id") == sample_id) for sample_id in ("s0", "s1", "s2")
-    )
-    assert failed.select("prediction", "is_correct", "error").rows() == [(None, None, "HTTP 400: no")] * 3
-    assert silent["is_correct"].null_count() == 1
-    assert silent["error"].null_count() == 3
-    assert unasked["is_correct"].null_count() == unasked.height - unasked["error"].null_count() == 3
-
-
-def test_response_of_another_repeat_does_not_count() -> None:
-    responses = make_responses(a="True").with_columns(pl.lit(1, pl.Int16).alias("repeat"))
-    assert score(responses, "a", labels=[True]) == [("s0", None, None)]
-
-
-def test_completion_is_read_up_to_its_first_line_and_chat_reply_entirely() -> None:
-    responses = make_responses(k="\n\nHard to say.\nTrue")
-    requests = make_requests("k")
+def test_completion_is_read_up_to_its_first_line_unless_the_model_reasons() -> None:
+    text, requests = "\n\nHard to say.\nTrue", make_requests("k")
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
-    assert score_responses(requests, responses)["prediction"].to_list() == [None]
-    assert score_responses(chat, responses)["prediction"].to_list() == [True]
+    cut, reply, reasoned = (
+        read(requests, k=text),
+        read(chat, k=text),
+        read(requests, is_reasoned=True, k=text),
+    )
+    assert [frame["answer"][0] for frame in (cut, reply, reasoned)] == [None, "T", "T"]
 
 
 def test_unfinished_thought_is_no_answer_of_its_own_kind() -> None:
-    answers = make_responses(a="<think>It is false", b="Hm.")
-    frame = score_responses(make_requests("a", "b", "missing"), answers, Scoring(("strict", "excluded")))
-    assert frame["prediction"].null_count() == 6
-    assert frame["is_unfinished_reasoning"].to_list() == [True, None, None] * 2
+    readings = read(make_requests("a", "b", "missing"), a="<think>It is false", b="Hm.")
+    assert readings["answer"].null_count() == 3
+    assert readings["is_unfinished_reasoning"].to_list() == [True, None, None]
+
+
+def make_readings(*answers: Sequence[Answer], model_id: str = "m") -> pl.DataFrame:
+    """Return the readings of the items i0, i1, …, each with its answers in order; "!" is a failed prompt."""
+    rows = [
+        {
+            "item_id": f"i{i}",
+            "model_id": model_id,
+            "prompt_key": "k",
+            "repeat": repeat,
+            "relation": "r",
+            "answer": None if answer == "!" else answer,
+            "error": FAILED if answer == "!" else None,
+        }
+        for i, of_item in enumerate(answers)
+        for repeat, answer in enumerate(of_item)
+    ]
+    return pl.DataFrame(rows, pl.DataFrame(READINGS.schema.empty_table()).schema)
+
+
+def grade(
+    kind: ItemKind, readings: pl.DataFrame, *policies: str, type_: str = "TFQ"
+) -> list[tuple[object, ...]]:
+    """Return policy, prediction, is_correct, n_answers, n_agreeing and error of every prediction."""
+    items = make_items(*[type_] * readings["item_id"].n_unique())
+    predictions = score_readings(kind, readings, items, policies or ("strict",))
+    assert predictions.columns == PREDICTIONS.names
+    return predictions.drop("item_id", "model_id", "repeat", "relation").rows()
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["A", "B", "B"], ("B", True, 3, 2, None)),
+        (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
+        ([None, "!", "B", "!"], ("B", True, 1, 1, None)),
+        ([None, "!"], (None, False, 0, 0, None)),
+        (["!", "!"], (None, None, 0, 0, FAILED)),
+    ],
+    ids=["majority", "earliest in a tie", "failed repeats have no vote", "no answer", "all failed"],
+)
+def test_repeats_of_a_question_vote(answers: list[Answer], expected: tuple[object, ...]) -> None:
+    assert grade(QUESTION_ITEMS, make_readings(answers), type_="MCQ") == [("strict", *expected)]
+
+
+def test_repeats_of_a_sample_are_graded_alone() -> None:
+    predictions = score_readings(
+        SAMPLE_ITEMS, make_readings(["F", "T", "T"], ["T"]), make_items("TFQ", "TFQ")
+    )
+    assert predictions.select("item_id", "repeat", "is_correct", "n_answers").rows() == [
+        ("i0", 0, False, 1),
+        ("i0", 1, True, 1),
+        ("i0", 2, True, 1),
+        ("i1", 0, True, 1),
+    ]
+
+
+def test_policies_differ_in_what_no_answer_is_worth() -> None:
+    """No policy grades an item whose prompts all failed."""
+    rows = grade(SAMPLE_ITEMS, make_readings(["T"], ["F"], [None], ["!"]), "strict", "excluded", "coin-flip")
+    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy, *_ in rows}
+    assert graded["strict"] == [True, False, False, None]
+    assert graded["excluded"] == [True, False, None, None]
+    *answered, guessed, failed = graded["coin-flip"]
+    assert (answered, failed) == ([True, False], None)
+    assert guessed in (True, False)
+    assert [row[1] for row in rows] == ["T", "F", None, None] * 3
+    assert [row[-1] for row in rows] == [None, None, None, FAILED] * 3
+
+
+@pytest.mark.parametrize(("type_", "chance"), [("TFQ", 1 / 2), ("MCQ", 1 / 4), ("RQ", 1 / 8), ("MAQ", 0)])
+def test_coin_flip_guesses_with_the_chance_of_the_type(type_: str, chance: float) -> None:
+    rows = grade(QUESTION_ITEMS, make_readings(*[[None]] * 2000), "coin-flip", type_=type_)
+    assert {prediction for _, prediction, *_ in rows} == {None}
+    assert sum(row[2] is True for row in rows) == pytest.approx(2000 * chance, rel=0.15)
+    assert sum(row[2] is None for row in rows) == 0
+
+
+def test_a_guess_depends_on_item_model_and_repeat_alone() -> None:
+    def guess(readings: pl.DataFrame) -> list[tuple[object, ...]]:
+        items = make_items(*["TFQ"] * 60)
+        predictions = score_readings(SAMPLE_ITEMS, readings, items, ("coin-flip",))
+        return predictions.sort("item_id", "repeat").select("is_correct").rows()
+
+    silent = make_readings(*[[None, None]] * 60)
+    guesses = guess(silent)
+    assert guesses == guess(silent.sample(fraction=1, shuffle=True, seed=1))
+    assert guesses != guess(make_readings(*[[None, None]] * 60, model_id="other"))
+    assert guesses[::2] != guesses[1::2]
+    assert len(set(guesses[::2])) == 2

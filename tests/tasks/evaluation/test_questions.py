@@ -1,4 +1,4 @@
-"""Questions put to a model: requests, repeats, chains of thought, and how answers are counted."""
+"""Questions put to a model: from the edition to predictions, with repeats and chains of thought."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tasks.evaluation.question_requests import build_question, select_demonstrations
 
 from pretexeval.config.file import Config
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.store import Store
+from schemas.columns import Stage
 from schemas.exchange import Completion, Prompt, Sampling
-from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
-from tasks.asking.prompts import render_answer
+from schemas.stages import PREDICTIONS, READINGS
+from tasks.asking.prompts import AskedQuestion, render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
@@ -95,10 +95,9 @@ def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
     return report
 
 
-def read(evaluation: Evaluation, stage: str) -> pl.DataFrame:
-    declared = {s.name: s for s in (QUESTION_READINGS, QUESTION_PREDICTIONS)}[stage]
-    folder = evaluation.root / evaluation.folder / stage
-    return pl.concat(read_stage_file(path, declared) for path in sorted(folder.glob("*.parquet")))
+def read(evaluation: Evaluation, stage: Stage) -> pl.DataFrame:
+    folder = evaluation.root / evaluation.folder / stage.name
+    return pl.concat(read_stage_file(path, stage) for path in sorted(folder.glob("*.parquet")))
 
 
 def read_questions(evaluation: Evaluation) -> pl.DataFrame:
@@ -108,8 +107,10 @@ def read_questions(evaluation: Evaluation) -> pl.DataFrame:
 def find_answers(evaluation: Evaluation) -> dict[str, str]:
     """Return the part of a prompt that identifies its question -> the right answer in words."""
     return {
-        build_question(row).render(): render_answer(row["type"], row["answer"])
-        for row in read_questions(evaluation).iter_rows(named=True)
+        AskedQuestion(type_, *asked).render(): render_answer(type_, answer)
+        for answer, type_, *asked in read_questions(evaluation)
+        .select("answer", "type", "text", "options", "offered")
+        .iter_rows()
     }
 
 
@@ -123,10 +124,10 @@ def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) 
 
     engine = Scripted(know)
     report = evaluate(evaluation, engine)
-    predictions = read(evaluation, "question_predictions")
+    predictions = read(evaluation, PREDICTIONS)
     questions = read_questions(evaluation).filter(split="test")
     assert predictions["is_correct"].all()
-    assert set(predictions["question_id"]) == set(questions["question_id"])
+    assert set(predictions["item_id"]) == set(questions["question_id"])
     assert set(questions["type"]) == {"MCQ", "RQ", "MAQ", "TFQ"}
     assert report.n_samples == questions.height
     assert len(engine.asked) == len({prompt for prompt, _ in engine.asked})
@@ -145,15 +146,6 @@ def test_demonstrations_precede_the_question_and_are_held_out(tmp_path: Path) ->
         assert all(any(head in shot for head in held_out) for shot in shots)
 
 
-def test_revisions_and_statements_are_shown_true_and_false(tmp_path: Path) -> None:
-    evaluation = plan(configure(tmp_path, "answer_only"), "answer_only")
-    shown = select_demonstrations(read_questions(evaluation))
-    for kind in ("RQ", "TFQ"):
-        of_kind = shown.filter(pl.col("type") == kind, ~pl.col("is_negated"))
-        n_true = of_kind["answer"].str.starts_with("T").sum()
-        assert 1 <= n_true < of_kind.height
-
-
 def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path) -> None:
     evaluation = plan(configure(tmp_path, "chain_of_thought", repeats=5), "chain_of_thought")
 
@@ -163,13 +155,12 @@ def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path)
 
     engine = Scripted(vary)
     evaluate(evaluation, engine)
-    readings = read(evaluation, "question_readings")
-    types = read_questions(evaluation).select("question_id", "type")
-    predictions = read(evaluation, "question_predictions").join(types, on="question_id")
-    assert readings.group_by("question_id").len()["len"].unique().to_list() == [5]
-    statements = predictions.filter(type="TFQ")
-    assert statements["prediction"].unique().to_list() == ["T"]
-    assert statements["n_agreeing"].unique().to_list() == [3]
+    readings = read(evaluation, READINGS)
+    assert set(readings.group_by("item_id").len()["len"]) == {5}
+    statements = read_questions(evaluation).filter(type="TFQ")["question_id"]
+    predictions = read(evaluation, PREDICTIONS).filter(pl.col("item_id").is_in(statements.to_list()))
+    assert set(predictions["prediction"]) == {"T"}
+    assert set(predictions["n_agreeing"]) == {3}
     assert {sampling.seed_of_repeat for _, sampling in engine.asked} == {0, 1, 2, 3, 4}
     assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
 
@@ -230,27 +221,6 @@ def test_settings_do_not_share_files_and_failures_count_apart(tmp_path: Path) ->
     one, two = plan(config, "answer_only"), plan(other, "chain_of_thought")
     assert one.edition_id == two.edition_id
     assert one.folder != two.folder
-
-
-def test_unanswered_questions_follow_the_policy(tmp_path: Path) -> None:
-    config = configure(tmp_path, "answer_only")
-    table = config.scoring.model_copy(update={"policies": ("strict", "coin-flip", "excluded")})
-    evaluation = plan(config.model_copy(update={"scoring": table}), "answer_only")
-    evaluate(evaluation, Scripted(lambda prompt, sampling: " I cannot say."))
-    predictions = read(evaluation, "question_predictions")
-    types = read_questions(evaluation).select("question_id", "type")
-    by_policy = {
-        policy: frame.join(types, on="question_id")
-        for (policy,), frame in predictions.partition_by("scoring_policy", as_dict=True).items()
-    }
-    assert predictions["prediction"].is_null().all()
-    assert not by_policy["strict"]["is_correct"].any()
-    assert by_policy["excluded"]["is_correct"].is_null().all()
-    guessed = by_policy["coin-flip"].group_by("type").agg(pl.col("is_correct").mean()).sort("type")
-    shares = dict(guessed.iter_rows())
-    assert shares["MAQ"] == 0
-    assert 0.3 < shares["TFQ"] < 0.7
-    assert 0.05 < shares["MCQ"] < 0.5
 
 
 def test_chain_of_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:

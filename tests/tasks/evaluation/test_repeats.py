@@ -12,7 +12,7 @@ from pretexeval.config.engines import ModelConfig
 from pretexeval.primitives.hashing import hash_text
 from report.page import write_report
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.subject import OF_SAMPLES
+from tasks.evaluation.subject import Subject
 from tests.support.evaluations import ask_model, finish, list_prompts
 from tests.support.parsed_page import parse
 from warehouse.publishing import build_warehouse
@@ -38,7 +38,7 @@ def repeat(evaluation: Evaluation, name: str, n_answered: int = N_REPEATS) -> Ev
     model = ModelConfig.model_validate(
         {"name": name, "engine": "recorded", "model": str(recording), **SAMPLED}
     )
-    return replace(evaluation, model=model, subject=replace(OF_SAMPLES, n_repeats=N_REPEATS))
+    return replace(evaluation, model=model, subject=Subject(n_repeats=N_REPEATS))
 
 
 def test_means_and_spread_of_repeats(evaluation: Evaluation) -> None:
@@ -88,7 +88,7 @@ def count_same(root: Path, name: str) -> float:
 
 def test_more_repeats_ask_only_the_further_ones(evaluation: Evaluation) -> None:
     repeated = repeat(evaluation, "erratic")
-    once = replace(repeated, subject=OF_SAMPLES)
+    once = replace(repeated, subject=Subject())
     first, further = ask_model(once), ask_model(repeated)
     assert (first.n_asked, further.n_asked) == (first.n_samples, (N_REPEATS - 1) * first.n_samples)
 

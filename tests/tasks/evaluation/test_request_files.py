@@ -52,12 +52,16 @@ def test_complete_evaluation_is_scored_again_without_rendering(
     finish(evaluation, ask_model(evaluation))
     assert is_complete(evaluation)
     folder = evaluation.root / evaluation.folder
-    assert sorted(path.name for path in folder.iterdir()) == ["predictions", "requests", "run.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "predictions",
+        "readings",
+        "requests",
+        "run.json",
+    ]
     forbid_rendering()
     # Every answer is read as a thought that does not end.
     unfinished = Scoring(policies=("excluded",), marks=ReasoningMarks("", "</think>"))
-    again = Evaluation(evaluation.storage, evaluation.edition_id, evaluation.model, unfinished)
-    score_again(again)
+    score_again(replace(evaluation, scoring=unfinished))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}

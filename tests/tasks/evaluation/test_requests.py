@@ -9,21 +9,16 @@ from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
-from tasks.evaluation.requests import (
-    Requests,
-    RequestSettings,
-    build_requests,
-    draw_demonstrations_of_methods,
-    select_samples,
-)
+from tasks.evaluation.items import SAMPLE_ITEMS, select_items
+from tasks.evaluation.requests import Requests, RequestSettings, build_requests, show_demonstrations
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 
 @pytest.fixture
 def samples(tmp_path: Path) -> pl.DataFrame:
-    """Return samples of two methods: 15 test pairs of one relation."""
+    """Return the items of two methods: 15 test pairs of one relation."""
     edition = make_edition(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
-    return build_frames(edition, "r")["samples"]
+    return SAMPLE_ITEMS.read_items(build_frames(edition, "r")["samples"])
 
 
 def build(
@@ -31,30 +26,35 @@ def build(
     model_id: str = "m-1",
     limit: int | None = None,
     n_demonstrations: int = 5,
+    n_repeats: int = 1,
     **options: int,
 ) -> Requests:
-    sampling = Sampling(**options)  # type: ignore[arg-type]
     settings = RequestSettings(
         model_id,
         PromptForm(),
-        sampling,
+        Sampling(**options),  # type: ignore[arg-type]
         limit,
         lambda text: len(text.split()),
         n_demonstrations=n_demonstrations,
+        n_repeats=n_repeats,
     )
-    return build_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), settings)
+    return build_requests(select_items(samples, None), show_demonstrations(SAMPLE_ITEMS, samples), settings)
 
 
-def test_every_test_sample_has_one_request(samples: pl.DataFrame) -> None:
+def test_every_test_sample_is_asked_after_demonstrations_of_its_method(samples: pl.DataFrame) -> None:
     requests = build(samples)
-    tested = samples.filter(pl.col("split") == "test")
+    tested = samples.filter(split="test")
     assert requests.frame.columns == REQUESTS.names
-    assert sorted(requests.frame["sample_id"]) == sorted(tested["sample_id"])
+    assert sorted(requests.frame["item_id"]) == sorted(tested["item_id"])
     assert tested.height == 15 * 2 * 9
-    text_of = dict(tested.select("sample_id", "text").iter_rows())
-    for sample_id, prompt in zip(requests.frame["sample_id"], requests.prompts, strict=True):
-        assert prompt.text.count("Statement: ") == 6
-        assert prompt.text.rpartition("Statement: ")[2].startswith(f'"{text_of[sample_id]}", is the')
+    asked = {item_id: rest for item_id, *rest in tested.select("item_id", "text", "group").iter_rows()}
+    for item_id, prompt in zip(requests.frame["item_id"], requests.prompts, strict=True):
+        text, method = asked[item_id]
+        *shots, question = prompt.text.split("Statement: ")[1:]
+        assert len(shots) == 5
+        assert question.startswith(f'"{text}", is the')
+        # A wording of the pool has its number: 0 is the prototype.
+        assert all(shot.split()[2].startswith("0:" if method == "direct" else ("1:", "2:")) for shot in shots)
 
 
 def test_prompts_with_the_same_demonstrations_follow_each_other(samples: pl.DataFrame) -> None:
@@ -63,15 +63,6 @@ def test_prompts_with_the_same_demonstrations_follow_each_other(samples: pl.Data
     runs = [(prefix, len(list(group))) for prefix, group in groupby(prefixes)]
     assert len(runs) == len(set(prefixes)) == len(NAMES) + 1
     assert {n for _, n in runs} == {30}
-
-
-def test_demonstrations_are_of_the_same_method(samples: pl.DataFrame) -> None:
-    requests = build(samples)
-    method_of = dict(samples.select("sample_id", "method").iter_rows())
-    for sample_id, prompt in zip(requests.frame["sample_id"], requests.prompts, strict=True):
-        number = "0:" if method_of[sample_id] == "direct" else ("1:", "2:")
-        for part in prompt.text.split("Statement: ")[1:]:
-            assert part.split()[2].startswith(number)
 
 
 def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None:
@@ -85,21 +76,25 @@ def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None
     assert set(shuffled.frame["prompt_key"]) == set(requests.frame["prompt_key"])
     for other in (build(samples, max_tokens=5), build(samples, "m-2", max_tokens=4)):
         assert not set(other.frame["prompt_key"]) & set(requests.frame["prompt_key"])
+    assert len({hash_prompt("m", Prompt(style, "[]"), sampling) for style in ("completion", "chat")}) == 2
+
+
+def test_repeats_have_the_same_prompts(samples: pl.DataFrame) -> None:
+    once, twice = build(samples), build(samples, n_repeats=2)
+    first, second = twice.frame.partition_by("repeat")
+    assert first.equals(once.frame)
+    assert second.drop("repeat").equals(once.frame.drop("repeat"))
+    assert second["repeat"].unique().to_list() == [1]
+    assert twice.prompts == once.prompts * 2
 
 
 def test_fewer_demonstrations_are_the_first_of_the_five(samples: pl.DataFrame) -> None:
     five, *fewer = (build(samples, n_demonstrations=n) for n in (5, 2, 0))
-    assert five.frame.equals(build(samples).frame)
     for n, requests in zip((2, 0), fewer, strict=True):
         assert requests.frame["n_demonstrations_dropped"].to_list() == [0] * len(requests.prompts)
         for prompt, whole in zip(requests.prompts, five.prompts, strict=True):
             parts = whole.text.split("Statement: ")
             assert prompt.text == "Statement: ".join([*parts[: n + 1], parts[-1]])
-
-
-def test_prompts_of_different_styles_have_different_keys() -> None:
-    keys = {hash_prompt("m", Prompt(style, "[]"), Sampling()) for style in ("completion", "chat")}
-    assert len(keys) == 2
 
 
 def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
@@ -111,12 +106,11 @@ def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
         assert len(prompt.text.split()) <= 92
 
 
-@pytest.mark.parametrize("n_pairs", [1, 4, 15, 99])
-def test_pairs_are_selected_entirely_and_independently_of_order(samples: pl.DataFrame, n_pairs: int) -> None:
-    chosen = select_samples(samples, n_pairs)
-    assert set(chosen["split"]) == {"test"}
-    assert chosen["pair_id"].n_unique() == min(n_pairs, 15)
-    assert chosen.height == min(n_pairs, 15) * 2 * 9
-    shuffled = samples.sample(fraction=1, shuffle=True, seed=2)
-    assert set(select_samples(shuffled, n_pairs)["sample_id"]) == set(chosen["sample_id"])
-    assert set(chosen["pair_id"]) <= set(select_samples(samples, n_pairs + 1)["pair_id"])
+def test_only_demonstrations_with_a_chain_are_shown_to_a_model_that_reasons(samples: pl.DataFrame) -> None:
+    drawn = SAMPLE_ITEMS.draw_demonstrations(samples).filter(group="direct")
+    item_id, text = drawn.select("item_id", "text").row(3)
+    shots = show_demonstrations(SAMPLE_ITEMS, samples, {item_id: "It fits.", "another": "No."})
+    ((group, (shot,)),) = shots.items()
+    assert group == ("r", "direct", "none")
+    assert text in shot
+    assert "\nLet's think step by step. It fits. Therefore, the answer is: " in shot
