@@ -135,7 +135,6 @@ class Covered:
 
     covers: float
     fixed_base_covers: float
-    width: float
     n_effective: float
 
 
@@ -145,19 +144,14 @@ def count_covered(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, tru
     found = connection.execute(
         "select avg(($truth between ci_low and ci_high)::integer), "
         "avg(($truth between fixed_base_ci_low and fixed_base_ci_high)::integer), "
-        "avg(ci_high - ci_low), any_value(n_effective) from estimate_shares('observations')",
+        "any_value(n_effective) from estimate_shares('observations')",
         {"truth": truth},
     ).fetchall()
     return Covered(*found[0])
 
 
 def measure_coverage(
-    connection: duckdb.DuckDBPyConnection,
-    pairs: pl.DataFrame,
-    way: Answering,
-    n_editions: int,
-    seed: int,
-    measures: Sequence[str] = MEASURES,
+    connection: duckdb.DuckDBPyConnection, pairs: pl.DataFrame, way: Answering, n_editions: int, seed: int
 ) -> dict[str, tuple[Covered, Covered]]:
     """Return measure -> coverage of the score, and of the difference of two equally good models (0)."""
     one, other = simulate(pairs, way, n_editions, np.random.default_rng(seed), 2)
@@ -167,7 +161,7 @@ def measure_coverage(
             count_covered(connection, observe(pairs, measure, one), float(truths[measure][0])),
             count_covered(connection, observe(pairs, measure, one, other), 0),
         )
-        for measure in measures
+        for measure in MEASURES
     }
 
 

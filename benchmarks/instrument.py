@@ -14,14 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.designed_models import (
-    MODELS,
-    DesignedModel,
-    Oracle,
-    expect_kinds,
-    expect_scores,
-    read_oracle,
-)
+from benchmarks.designed_models import MODELS, DesignedModel, Oracle, expect_kinds, expect_scores, read_oracle
 from benchmarks.measuring import add_config, build_parser, run_command, serve_rule, write_config
 from pretexeval.engines.identity import CARD
 from pretexeval.storage.layout import MANIFEST, edition_folder
@@ -114,21 +107,20 @@ class Proof:
     checks: list[Check]
 
 
-def prove_instrument(tables: Mapping[str, Any], root: Path, label: str = "designed") -> Proof:
+def prove_instrument(tables: Mapping[str, Any], root: Path) -> Proof:
     """Build the edition of a configuration, let the designed models answer it, and check the views.
 
     Args:
         tables: the tables of a TOML file; `models` and `storage` are replaced.
         root: folder for the data, the configuration and the recordings.
-        label: middle part of the edition's name.
     """
-    edition = dict(tables.get("edition", {})) | {"label": label}
+    edition = dict(tables.get("edition", {})) | {"label": "designed"}
     kept = {name: table for name, table in tables.items() if name not in ("models", "storage", "edition")}
     base, config = kept | {"edition": edition}, root / "config.toml"
     served = {"name": SERVED.name, "engine": "openai", "model": SERVED.name}
     unreachable = served | {"base_url": "http://127.0.0.1:9/v1"}
     run_command(root, "build", write_config(config, root, **base, models=[unreachable]))
-    (folder,) = (root / edition_folder("")).glob(f"*-{label}-*")
+    (folder,) = (root / edition_folder("")).glob("*-designed-*")
     oracle = read_oracle(folder)
     with serve_rule(lambda prompt: oracle.reply(SERVED, prompt)) as base_url:
         served |= {"base_url": base_url}
