@@ -11,13 +11,7 @@ from pretexeval.config.file import load_config
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.flows.test_rephrase import list_prompts, read_stage
-from tests.support.command import (
-    make_rows,
-    read_stamps,
-    run_command,
-    write_base,
-    write_config,
-)
+from tests.support.command import make_rows, read_stamps, run_command, write_base, write_config
 from tests.support.tiny_entailment import LABELS, write_tiny_model
 
 
@@ -60,7 +54,7 @@ def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(
     assert edition.rephraser is not None
     assert edition.rephraser.judge is not None
     model_id = edition.rephraser.judge.writer.model_id
-    (file,) = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
+    file, *_ = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
     assert set(json.loads(pl.read_parquet(file)["response"][0])) == set(LABELS)
     asked = read_stamps(tmp_path / "data", "responses/**/*.parquet")
     for lost in ("editions", "cache"):

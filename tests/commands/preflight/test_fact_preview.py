@@ -68,7 +68,6 @@ REWORDED = {"rephraser": {"kind": "model", "writer": "w"}, "writers": [WRITER], 
     ("methods", "tables", "shown", "unwritten"),
     [
         (["pretexeval", "prototype", "direct"], {}, {"pretexeval": 16, "prototype": 16, "direct": 2}, []),
-        (["pretexeval", "direct"], REWORDED, {"pretexeval": 16, "direct": 2}, ["pretexeval"]),
         (["pretexeval", "prototype"], REWORDED, {"prototype": 16}, ["pretexeval"]),
         (["llmeval"], REWORDED, {}, ["llmeval"]),
     ],
