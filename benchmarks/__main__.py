@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import coverage, instrument, other_tools, real_model, replay, speed
-from benchmarks.measuring import build_edition, read_tables, run_command
+from benchmarks.measuring import add_config, build_edition, build_parser, run_command
 from pretexeval.gate import check_rewordings
 from report.console import align
 from warehouse.query import run_query
@@ -47,10 +47,12 @@ def score_guessers(arguments: Sequence[str]) -> None:
     They are those of the views `shortcut_baselines` (triplets) and `option_baselines` (questions): the mean
     of the relations, and the relation in which a guesser does best. No model is asked.
     """
-    tables = read_tables("guessers", score_guessers.__doc__, arguments)
+    parser = build_parser("guessers", score_guessers.__doc__)
+    add_config(parser)
+    tables = parser.parse_args(arguments).tables
     with tempfile.TemporaryDirectory(prefix="pretexeval-guessers-") as name:
         folder = Path(name)
-        build_edition(folder, **tables, questions={"settings": ["answer_only"]})
+        build_edition(folder, tables, questions={"settings": ["answer_only"]})
         run_command(folder, "publish", folder / "config.toml")
         for query, columns in COLUMNS.items():
             _, rows = run_query(folder / "data", query)

@@ -10,7 +10,6 @@ effects), so that answers are correlated within heads, tails and pairs, and the 
 exactly.
 """
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +22,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from benchmarks.measuring import build_edition
-from pretexeval.primitives.toml_files import parse_toml
+from benchmarks.measuring import add_config, build_edition, build_parser
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
 from tasks.evaluation.evaluation import RelationSize, divide_budget
@@ -137,7 +135,6 @@ class Covered:
 
     covers: float
     fixed_base_covers: float
-    width: float
     n_effective: float
 
 
@@ -147,19 +144,14 @@ def count_covered(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, tru
     found = connection.execute(
         "select avg(($truth between ci_low and ci_high)::integer), "
         "avg(($truth between fixed_base_ci_low and fixed_base_ci_high)::integer), "
-        "avg(ci_high - ci_low), any_value(n_effective) from estimate_shares('observations')",
+        "any_value(n_effective) from estimate_shares('observations')",
         {"truth": truth},
     ).fetchall()
     return Covered(*found[0])
 
 
 def measure_coverage(
-    connection: duckdb.DuckDBPyConnection,
-    pairs: pl.DataFrame,
-    way: Answering,
-    n_editions: int,
-    seed: int,
-    measures: Sequence[str] = MEASURES,
+    connection: duckdb.DuckDBPyConnection, pairs: pl.DataFrame, way: Answering, n_editions: int, seed: int
 ) -> dict[str, tuple[Covered, Covered]]:
     """Return measure -> coverage of the score, and of the difference of two equally good models (0)."""
     one, other = simulate(pairs, way, n_editions, np.random.default_rng(seed), 2)
@@ -169,7 +161,7 @@ def measure_coverage(
             count_covered(connection, observe(pairs, measure, one), float(truths[measure][0])),
             count_covered(connection, observe(pairs, measure, one, other), 0),
         )
-        for measure in measures
+        for measure in MEASURES
     }
 
 
@@ -280,17 +272,13 @@ def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the tables of the three simulations."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only coverage", description=__doc__)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    """Print the tables of both simulations."""
+    parser = build_parser("coverage", __doc__)
+    add_config(parser)
     parser.add_argument("--editions", type=int, default=500, help="simulated editions of each kind of model")
     options = parser.parse_args(arguments)
-    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
     with tempfile.TemporaryDirectory(prefix="pretexeval-coverage-") as name:
-        edition = build_edition(
-            Path(name), **{key: tables[key] for key in ("knowledge", "edition") if key in tables}
-        )
-        pairs = read_pairs(edition)
+        pairs = read_pairs(build_edition(Path(name), options.tables))
     print(
         f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, options.editions), sep="\n\n", flush=True
     )

@@ -119,9 +119,7 @@ def _find_known(pairs: Pairs) -> tuple[PairKind, ...]:
 MODELS = (
     # It knows every fact and reads every form.
     DesignedModel(
-        "knows-all",
-        _believe(lambda statement, _: statement.is_positive),
-        lambda _: (PairKind(1, ALL, ALL),),
+        "knows-all", _believe(lambda statement, _: statement.is_positive), lambda _: (PairKind(1, ALL, ALL),)
     ),
     # It tosses one coin for each triplet, and answers all eight forms accordingly.
     DesignedModel(
@@ -132,18 +130,10 @@ MODELS = (
     ),
     # It believes a triplet if its head and its tail share a word.
     DesignedModel(
-        "name-overlap",
-        _believe(lambda s, _: shares_word(s.head, s.tail)),
-        lambda pairs: pairs.overlap,
+        "name-overlap", _believe(lambda s, _: shares_word(s.head, s.tail)), lambda pairs: pairs.overlap
     ),
     # It knows every second head, and tosses a coin for each other statement.
-    DesignedModel(
-        "knows-half",
-        _read_half,
-        _find_known,
-        is_exact=False,
-        taught_with=("pool", "nothing"),
-    ),
+    DesignedModel("knows-half", _read_half, _find_known, is_exact=False, taught_with=("pool", "nothing")),
     # It knows every fact, and does not notice that a statement denies it.
     DesignedModel(
         "blind-to-negation",
@@ -157,11 +147,7 @@ MODELS = (
         lambda _: (PairKind(1, FORWARD, ALL),),
     ),
     # It says True to everything.
-    DesignedModel(
-        "always-true",
-        lambda *_: True,
-        lambda _: (PairKind(1, AFFIRMED, NEGATED),),
-    ),
+    DesignedModel("always-true", lambda *_: True, lambda _: (PairKind(1, AFFIRMED, NEGATED),)),
     # It tosses a coin for each statement.
     DesignedModel(
         "random",
@@ -170,12 +156,7 @@ MODELS = (
         is_exact=False,
     ),
     # It gives no answer.
-    DesignedModel(
-        "silent",
-        lambda *_: None,
-        lambda _: (PairKind(1, NEVER, NEVER),),
-        no_answer_rate=1.0,
-    ),
+    DesignedModel("silent", lambda *_: None, lambda _: (PairKind(1, NEVER, NEVER),), no_answer_rate=1.0),
 )
 
 

@@ -5,7 +5,6 @@ views with the one that the model's rule implies. One model answers from an HTTP
 recordings. The results stay under --root; report/index.html there shows all of these models.
 """
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,17 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.designed_models import (
-    MODELS,
-    DesignedModel,
-    Oracle,
-    expect_kinds,
-    expect_scores,
-    read_oracle,
-)
-from benchmarks.measuring import run_command, serve_rule, write_config
+from benchmarks.designed_models import MODELS, DesignedModel, Oracle, expect_kinds, expect_scores, read_oracle
+from benchmarks.measuring import add_config, build_parser, run_command, serve_rule, write_config
 from pretexeval.engines.identity import CARD
-from pretexeval.primitives.toml_files import parse_toml
 from pretexeval.storage.layout import MANIFEST, edition_folder
 from report.console import align
 from warehouse.query import run_query
@@ -115,21 +106,20 @@ class Proof:
     checks: list[Check]
 
 
-def prove_instrument(tables: Mapping[str, Any], root: Path, label: str = "designed") -> Proof:
+def prove_instrument(tables: Mapping[str, Any], root: Path) -> Proof:
     """Build the edition of a configuration, let the designed models answer it, and check the views.
 
     Args:
         tables: the tables of a TOML file; `models` and `storage` are replaced.
         root: folder for the data, the configuration and the recordings.
-        label: middle part of the edition's name.
     """
-    edition = dict(tables.get("edition", {})) | {"label": label}
+    edition = dict(tables.get("edition", {})) | {"label": "designed"}
     kept = {name: table for name, table in tables.items() if name not in ("models", "storage", "edition")}
     base, config = kept | {"edition": edition}, root / "config.toml"
     served = {"name": SERVED.name, "engine": "openai", "model": SERVED.name}
     unreachable = served | {"base_url": "http://127.0.0.1:9/v1"}
     run_command(root, "build", write_config(config, root, **base, models=[unreachable]))
-    (folder,) = (root / edition_folder("")).glob(f"*-{label}-*")
+    (folder,) = (root / edition_folder("")).glob("*-designed-*")
     oracle = read_oracle(folder)
     with serve_rule(lambda prompt: oracle.reply(SERVED, prompt)) as base_url:
         served |= {"base_url": base_url}
@@ -221,12 +211,11 @@ def render_proof(proof: Proof) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Prove the instrument on the edition of a configuration, and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only instrument", description=__doc__)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    parser = build_parser("instrument", __doc__)
+    add_config(parser)
     parser.add_argument("--root", type=Path, default=Path("data/designed"), help="folder for the results")
     options = parser.parse_args(arguments)
-    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
-    proof = prove_instrument(tables, options.root.resolve())
+    proof = prove_instrument(options.tables, options.root.resolve())
     print(render_proof(proof))
     if any(not check.agrees for check in proof.checks):
         raise SystemExit(1)

@@ -1,22 +1,20 @@
 """Shared parts of the benchmarks: measured processes, built editions, and an endpoint with a rule."""
 
 import argparse
-import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from pretexeval.primitives.toml_files import parse_toml, write_toml
 from pretexeval.storage.layout import edition_folder
 from report.console import align
+from tests.support.endpoint import build_reply, serve_endpoint
 
 REPOSITORY = Path(__file__).parents[1]
 REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
@@ -76,22 +74,29 @@ def write_config(path: Path, root: Path, **tables: Any) -> Path:  # noqa: ANN401
     return path
 
 
-def read_tables(name: str, description: str | None, arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the base and the edition of the configuration that the arguments name, or else the bundled base.
-
-    Args:
-        name: the name of the measurement, for its help.
-    """
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks --only {name}", description=description)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
-    options = parser.parse_args(arguments)
-    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
-    return {key: tables[key] for key in ("knowledge", "edition") if key in tables}
+def build_parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """Return the parser of the options of a measurement."""
+    return argparse.ArgumentParser(prog=f"python -m benchmarks --only {name}", description=description)
 
 
-def build_edition(folder: Path, **tables: Any) -> Path:  # noqa: ANN401
-    """Build the edition of these tables in a data folder of its own, and return its folder."""
-    config = write_config(folder / "config.toml", folder / "data", **tables)
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Add the argument CONFIG; `options.tables` are the tables of the file, or those of the bundled base."""
+    text = "a TOML file; by default the bundled base"
+    default: dict[str, Any] = {"edition": {"seed": 1}}
+    parser.add_argument(
+        "tables",
+        metavar="CONFIG",
+        type=lambda name: parse_toml(Path(name)),
+        nargs="?",
+        default=default,
+        help=text,
+    )
+
+
+def build_edition(folder: Path, tables: Mapping[str, Any], **more: Any) -> Path:  # noqa: ANN401
+    """Build the edition of these tables, without their models, in a data folder; return its folder."""
+    kept = {key: tables[key] for key in ("knowledge", "edition") if key in tables}
+    config = write_config(folder / "config.toml", folder / "data", **kept, **more)
     run_command(folder, "build", config)
     (edition,) = (folder / "data" / edition_folder("")).iterdir()
     return edition
@@ -121,30 +126,5 @@ def serve_rule(reply: Callable[[str], str]) -> Iterator[str]:
     Args:
         reply: prompt -> the text of the completion. Threads call it concurrently.
     """
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["prompt"]
-            choice = {"index": 0, "text": reply(prompt), "finish_reason": "stop"}
-            body = {"id": "x", "object": "text_completion", "model": "rule", "choices": [choice]}
-            content = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing for each request."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serve_endpoint(lambda body, _: build_reply(reply(body["prompt"]))) as endpoint:
+        yield endpoint.base_url

@@ -7,7 +7,6 @@
   `pretexeval export` has written, if `make test-interop` has installed them.
 """
 
-import argparse
 import os
 import shutil
 import statistics
@@ -23,6 +22,7 @@ from benchmarks.measuring import (
     FIGURES,
     REPOSITORY,
     FinishedProcess,
+    build_parser,
     run_command,
     run_program,
     serve_rule,
@@ -188,7 +188,7 @@ def _run_rounds(jobs: Mapping[str, Callable[[int], FinishedProcess]], n_rounds: 
 
 def measure(name: str, arguments: Sequence[str]) -> None:
     """Compare with the bare engine or with other tools, and print the table."""
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks --only {name}", description=__doc__)
+    parser = build_parser(name, __doc__)
     parser.add_argument("--model", type=Path, default=Path("models/reference-large"), help="a model folder")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each, of which the median counts")
     options = parser.parse_args(arguments)

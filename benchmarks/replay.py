@@ -12,7 +12,6 @@ Three tables:
 `configs/medqa.toml`.
 """
 
-import argparse
 import re
 import tempfile
 from collections import Counter, defaultdict
@@ -22,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.measuring import find_reference
+from benchmarks.measuring import build_parser, find_reference
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.knowledge.medqa import fold_option, read_medqa
@@ -278,8 +277,7 @@ def list_mastered(root: Path, folder: Path) -> Iterator[tuple[str, str, bool, li
 
 def main(arguments: Sequence[str]) -> None:
     """Print the three comparisons, and the ids that did not fit."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks --only replay", description=__doc__)
-    parser.add_argument("--model", action="append", default=[], help="only this model (repeat for several)")
+    parser = build_parser("replay", __doc__)
     parser.add_argument("--synonyms", type=Path, help="write the table of synonyms as CSV, and end")
     options, folder = parser.parse_args(arguments), find_reference()
     if options.synonyms:
@@ -300,7 +298,7 @@ def main(arguments: Sequence[str]) -> None:
         rows.append([*group, str(n_same + n_other), f"{n_same / (n_same + n_other):.2%}"])
     print(align(["setting", "type", "models", "found", "agree"], rows), end="\n\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="pretexeval-replay-") as name:
-        reports = replay(folder, Path(name), options.model)
+        reports = replay(folder, Path(name))
         scores, mastered = list(list_scores(Path(name), folder)), list(list_mastered(Path(name), folder))
     cells = [[f"{x:.4f}" if isinstance(x, float) else str(x) for x in row.values()] for row in scores]
     print(align(list(scores[0]), cells), end="\n\n")

@@ -7,9 +7,7 @@
   `--root` keeps the answers for the next measurement.
 """
 
-import argparse
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +20,7 @@ from benchmarks.measuring import (
     FIGURES,
     MEDLAMA,
     REFERENCE,
+    build_parser,
     find_reference,
     run_command,
     tabulate,
@@ -30,33 +29,27 @@ from benchmarks.measuring import (
 from pretexeval.primitives.mixing import Numbers, combine
 from pretexeval.primitives.toml_files import parse_toml
 from pretexeval.storage.layout import MODEL, RESPONSES_FOLDER, WAREHOUSE
-from report.console import align
 
 RELATIONS = ("has_target", "may_prevent", "may_treat", "occurs_after")
 FACTS_PER_HEAD = 2
 WORDS = ("acute", "renal", "cell", "tumor", "lung", "chronic", "pain", "disorder", "type", "syndrome")
-# The log line of a finished stage.
-STAGE = re.compile(r"(\w+): \d+ of \d+ relations made in ([\d.]+) s, validated in ([\d.]+) s")
 
 
-def measure_builds(folder: Path, *, has_large: bool) -> Iterator[str]:
-    """Yield the table of MedLAMA's stages, and the table of whole builds."""
+def measure_builds(folder: Path, *, has_large: bool) -> str:
+    """Return the table of whole builds."""
     rows = {}
     if os.environ.get(REFERENCE):
         tables = {"knowledge": MEDLAMA, "edition": {"heads_per_relation": 1000}}
         questions = {"settings": ["answer_only"]}
         config = write_config(folder / "medlama.toml", folder / "medlama", **tables, questions=questions)
-        finished = run_command(folder, "build", config)
-        rows["MedLAMA, with questions"] = finished.render()
-        found = STAGE.findall(finished.stderr)
-        yield align(["stage of MedLAMA", "building (s)", "validation (s)"], [list(row) for row in found])
+        rows["MedLAMA, with questions"] = run_command(folder, "build", config).render()
     for n_heads in (20_000, 200_000, *((2_000_000,) if has_large else ())):
         base = folder / f"{n_heads}.parquet"
         pl.concat(_draw_relations(n_heads)).write_parquet(base)
         knowledge = {"name": "own", "format": "table", "path": str(base)}
         config = write_config(folder / f"{n_heads}.toml", folder / str(n_heads), knowledge=knowledge)
         rows[f"{n_heads * FACTS_PER_HEAD:,} rows"] = run_command(folder, "build", config).render()
-    yield tabulate(FIGURES, rows)
+    return tabulate(FIGURES, rows)
 
 
 def _draw_relations(n_heads: int) -> Iterator[pl.DataFrame]:
@@ -98,14 +91,13 @@ def measure_publication(root: Path) -> str:
 
 def measure(name: str, arguments: Sequence[str]) -> None:
     """Measure builds or publications, and print the tables."""
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks --only {name}", description=__doc__)
+    parser = build_parser(name, __doc__)
     parser.add_argument("--large", action="store_true", help="build the base of 4 million rows as well")
     parser.add_argument("--root", type=Path, help="folder that keeps the answers for publications")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as temporary:
         folder = Path(temporary)
         if name == "builds":
-            for table in measure_builds(folder, has_large=options.large):
-                print(table, end="\n\n", flush=True)
+            print(measure_builds(folder, has_large=options.large), end="\n\n", flush=True)
         else:
             print(measure_publication((options.root or folder / "models").resolve()), end="\n\n", flush=True)

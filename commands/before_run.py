@@ -119,6 +119,6 @@ def preview(options: argparse.Namespace) -> int:
     if options.html is None:
         write_output(render_preview(previewed))
     else:
-        write_bytes(options.html, render_page(previewed, config.report.title).encode())
+        write_bytes(options.html, render_page(previewed).encode())
         write_output(options.html)
     return 0

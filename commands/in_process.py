@@ -52,7 +52,7 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
         and is_measured(root, edition_id)
         and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
         and is_warehouse_current(root)
-        and are_pages_current(root, [edition_id], title=config.report.title)
+        and are_pages_current(root, [edition_id])
     )
     return [root / WAREHOUSE, root / page_file(edition_id)] if is_current else None
 

@@ -61,7 +61,7 @@ def publish(
             # An edition that is left out has no page, and neither have anchors.
             listed = read_rows(root, "select edition_id from editions where not is_anchors")
             edition_ids = [row["edition_id"] for row in listed]
-        pages = write_report_pages(root, edition_ids, config.report.title)
+        pages = write_report_pages(root, edition_ids)
     link_results(config, edition_id)
     if edition_id is not None:
         show_leaderboard(root, edition_id)
@@ -119,6 +119,6 @@ def load_warehouse(root: Path) -> PartsLeftOut | None:
 
 
 @task(name="write-pages", **RETRIES)
-def write_report_pages(root: Path, edition_ids: list[str], title: str) -> list[Path]:
+def write_report_pages(root: Path, edition_ids: list[str]) -> list[Path]:
     """Write the pages of these editions, and the index of all pages."""
-    return write_pages(root, edition_ids, title=title)
+    return write_pages(root, edition_ids)

@@ -31,7 +31,7 @@ NO_RULE = "no rule is sure to deny its partner; write it yourself"
 # Names of relations in a knowledge base.
 NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 COMMENT = """\
-# Drafts: a run refuses them unless allow_drafts = true in [edition]. Read every text. A denial that failed a
+# Drafts, which a run refuses until `status` is deleted. Read every text. A denial that failed a
 # check is a comment, so the relation is not complete before you write this cell. Then name the two predicates
 # in `instance`, and delete the line `status`.
 """

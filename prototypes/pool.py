@@ -216,7 +216,7 @@ def check_drafts(pool: Pool, relations: Iterable[str]) -> list[str]:
     """Return one message per relation whose prototypes are a draft."""
     return [
         f"pool {pool.name!r}: the prototypes of relation {relation!r} are a draft that nobody has reviewed: "
-        f"review them and delete `status` in [{relation}], or write allow_drafts = true into [edition]"
+        f"review them and delete `status` in [{relation}]"
         for relation in relations
         if relation in pool.relations and pool.relations[relation].is_draft
     ]

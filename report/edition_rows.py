@@ -91,7 +91,6 @@ def read_edition(reader: EditionReader) -> Row | None:
         **dates[0],
         "rephraser": name_rephraser(found[0]["rephraser"], configuration),
         "is_gate_off": configuration.get("rephraser", {}).get("gate") == "off",
-        "drafts": configuration.get("drafts", []),
     }
 
 

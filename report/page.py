@@ -101,10 +101,7 @@ def _hash_code() -> str:
     return hash_text(*texts, *map(version, LIBRARIES))
 
 
-TITLE = "PretexEval"
-
-
-def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Sequence[str] = ()) -> Path:
+def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> Path:
     """Write the edition's page, `report/<edition_id>/index.html` under the root, and return its path.
 
     The sample browser, to which the page links, is written before.
@@ -119,14 +116,14 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Seq
     """
     contents = read_contents(root, edition_id)
     with _explain_failure(root / samples_folder(edition_id)):
-        write_browser(root, contents, title)
+        write_browser(root, contents)
     compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
     with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
-    text = render_page(contents, title, with_page)
+    text = render_page(contents, with_page)
     return _write_page(root / page_file(edition_id), text)
 
 
-def write_index(root: Path, *, title: str = TITLE) -> Path:
+def write_index(root: Path) -> Path:
     """Write `report/index.html`, the list of editions with links to their pages, and return its path."""
     # Importing Altair takes a third of a second, which the command line should not pay at its start.
     from report.curves import draw_trends
@@ -134,31 +131,31 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
     editions, places = read_editions(root)
     for row in editions:
         row["has_page"] = (root / page_file(row["edition_id"])).is_file()
-    text = render_template("index.html", title=title, editions=editions, trends=draw_trends(editions, places))
+    text = render_template("index.html", editions=editions, trends=draw_trends(editions, places))
     return _write_page(root / page_file(), text)
 
 
-def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
+def write_pages(root: Path, edition_ids: Sequence[str]) -> list[Path]:
     """Write the pages of the editions, then the index, which links them; return the paths of the pages.
 
     A page is kept as it is if the warehouse, the code and the files of the page are those of the last time.
     """
     with_page = _list_with_page(root, edition_ids)
     for edition_id in edition_ids:
-        with _keep_unchanged(root, edition_id, [title, edition_id, with_page]) as is_kept:
+        with _keep_unchanged(root, edition_id, [edition_id, with_page]) as is_kept:
             if not is_kept:
-                write_report(root, edition_id, title=title, others=edition_ids)
-    with _keep_unchanged(root, None, [title, with_page]) as is_kept:
+                write_report(root, edition_id, others=edition_ids)
+    with _keep_unchanged(root, None, [with_page]) as is_kept:
         if not is_kept:
-            write_index(root, title=title)
+            write_index(root)
     return [root / page_file(edition_id) for edition_id in edition_ids]
 
 
-def are_pages_current(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> bool:
+def are_pages_current(root: Path, edition_ids: Sequence[str]) -> bool:
     """Return whether `write_pages` would keep every page and the index as they are."""
     with_page = _list_with_page(root, edition_ids)
-    return _is_current(root, None, [title, with_page]) and all(
-        _is_current(root, edition_id, [title, edition_id, with_page]) for edition_id in edition_ids
+    return _is_current(root, None, [with_page]) and all(
+        _is_current(root, edition_id, [edition_id, with_page]) for edition_id in edition_ids
     )
 
 
@@ -194,7 +191,7 @@ def _keep_unchanged(root: Path, edition_id: str | None, arguments: list[object])
             write_record(record, inputs, "**/*" if edition_id else "index.html")
 
 
-def render_page(contents: Contents, title: str = TITLE, with_page: Container[str] = ()) -> str:
+def render_page(contents: Contents, with_page: Container[str] = ()) -> str:
     """Return the page of an edition as HTML.
 
     Args:
@@ -207,7 +204,6 @@ def render_page(contents: Contents, title: str = TITLE, with_page: Container[str
     asked = contents.questions.scores if contents.questions else ()
     return render_template(
         "page.html",
-        title=title,
         contents=contents,
         figures=draw_figures(contents),
         by_id=by_id,

@@ -236,8 +236,7 @@ def list_writer_parts(edition: Edition) -> Iterator[WriterPart]:
     if rephraser is not None:
         yield _plan_rephraser(edition, rephraser)
         if rephraser.judge is not None:
-            n_rewordings = rephraser.max_attempts if rephraser.judge.is_binding else 1
-            yield _plan_judge(edition, rephraser.judge, n_rewordings)
+            yield _plan_judge(edition, rephraser.judge, rephraser.max_attempts)
     if llmeval is not None:
         yield WriterPart(
             _start_writer(edition, llmeval.writer, "llmeval"),
@@ -279,7 +278,7 @@ def _plan_judge(edition: Edition, judge: Judge, n_rewordings: int) -> WriterPart
     """
 
     def build(statements: pl.DataFrame, _: int) -> list[WriterPrompt]:
-        return [judge.build_prompts(text, text, ("",), ("",))[0] for (text,) in statements.iter_rows()]
+        return [judge.build_prompts(text, text)[0] for (text,) in statements.iter_rows()]
 
     is_writer = judge.config.model is None
     return WriterPart(

@@ -135,6 +135,6 @@ def render_preview(preview: EditionPreview) -> str:
     return "\n".join([*map(escape_line, lines), *([f"\n{preview.warnings}"] if preview.warnings else [])])
 
 
-def render_page(preview: EditionPreview, title: str) -> str:
+def render_page(preview: EditionPreview) -> str:
     """Return the same as a page that needs no script and no other file."""
-    return render_template("preview.html", title=title, preview=preview)
+    return render_template("preview.html", preview=preview)

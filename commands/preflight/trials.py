@@ -35,7 +35,7 @@ MAX_SHOWN = 80
 UNFINISHED = "the thought did not end: raise max_tokens, or correct reasoning_marks of the model"
 UNREAD = (
     "see how the model is asked (prompt_style, system_prompt, max_tokens) and how answers are read "
-    "(true_words and false_words in [scoring], reasoning_marks)"
+    "(reasoning_marks)"
 )
 REJECTED = (
     "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
@@ -111,8 +111,8 @@ def _read_answer(
     stored = request.select("prompt_key", "repeat", *columns)
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(stored, evaluation.scoring.marks, is_chat=is_chat)
-    subject, words = evaluation.subject, evaluation.scoring.words
-    reading = read_responses(subject.kind, request, item, answers, words, is_reasoned=subject.is_reasoned)
+    subject = evaluation.subject
+    reading = read_responses(subject.kind, request, item, answers, is_reasoned=subject.is_reasoned)
     answer, type_ = reading["answer"][0], item["type"][0]
     right = f"(right: {render_answer(type_, item['answer'][0])})"
     if answers["is_unfinished_reasoning"][0]:
@@ -130,8 +130,8 @@ def _list_writer_trials(edition: Edition, statement: pl.DataFrame) -> Iterator[T
             "rewording", alone.writer, prompt, partial(_read_rewording, alone, statement, prompt)
         )
         if (judge := rephraser.judge) is not None:
-            text, head, tail = statement.select("statement", "head", "tail").row(0)
-            prompt, _ = judge.build_prompts(text, text, (head,), (tail,))
+            text = statement["statement"][0]
+            prompt, _ = judge.build_prompts(text, text)
             yield _try_writer("verdict", judge.writer, prompt, partial(_read_verdict, judge))
     if (llmeval := edition.llmeval) is not None:
         (prompt,) = llmeval.build_prompts(statement)

@@ -105,7 +105,7 @@ def link_edition(config: Config, edition_id: str | None) -> None:
 
     Anchors have no page.
     """
-    if config.edition.anchor_pairs is None:
+    if config.n_anchor_pairs is None:
         link_page(config, edition_id)
     folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
     _link_folder(

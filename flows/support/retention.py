@@ -35,7 +35,6 @@ CHANGING = (
     "prototypes",
     "questions",
     "as_written",
-    "drafts",
     "releases",
 )
 

@@ -9,7 +9,7 @@ from pydantic import field_validator, model_validator
 from pretexeval.config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from pretexeval.config.installation_names import DEFAULT_POOL
 from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
-from pretexeval.config.schedule import AnchorsConfig, ScheduleConfig
+from pretexeval.config.schedule import ANCHORS_LABEL, AnchorsConfig, ScheduleConfig
 from pretexeval.config.tables import (
     EditionConfig,
     JudgeConfig,
@@ -150,6 +150,12 @@ class Config(ConfigTable):
         samples = () if self.knowledge.format == "medqa" else (None,)
         settings = (*samples, *self.questions.settings)
         return [(model.name, setting) for model in self.models for setting in settings]
+
+    @property
+    def n_anchor_pairs(self) -> int | None:
+        """The number of pairs of the edition of anchors; None if this is the configuration of another one."""
+        is_of_anchors = self.anchors is not None and self.edition.label == ANCHORS_LABEL
+        return self.anchors.n_pairs if self.anchors is not None and is_of_anchors else None
 
     def _list_used_writers(self) -> list[WriterConfig]:
         names = dict.fromkeys(table.writer for table in (self.rephraser, self.llmeval, self.judge))

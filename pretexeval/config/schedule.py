@@ -10,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 
 from pretexeval.config.engines import ConfigTable
 
+ANCHORS_LABEL = "anchors"
+"""The label of the edition of anchors."""
+
 
 class AnchorsConfig(ConfigTable):
     """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md)."""

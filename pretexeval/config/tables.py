@@ -80,7 +80,8 @@ class EditionConfig(ConfigTable):
     """Seed with which positives, negatives and wordings are drawn. The demonstrations do not depend on
     it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
-    """Middle part of the edition's name; `seed<N>` by default."""
+    """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
+    stands for the edition of anchors (docs/anchors.md)."""
     negatives: Literal["balanced", "uniform"] = "balanced"
     """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
@@ -92,13 +93,9 @@ class EditionConfig(ConfigTable):
     schedule sets it from `seed`."""
     number: Annotated[int, Field(ge=0)] | None = None
     """Number of the edition in its series."""
-    anchor_pairs: Annotated[int, Field(ge=1)] | None = None
-    """A schedule sets it for the edition that `[anchors]` describes; do not set it yourself."""
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the authors' CSV or
     Parquet file."""
-    allow_drafts: bool = False
-    """Whether prototypes that `pretexeval draft` wrote may be used before a person has reviewed them."""
     methods: tuple[Method, ...] = ("pretexeval",)
     """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
     authors' CSV, or with another pool the name of the relation between the two names."""
@@ -181,8 +178,6 @@ class JudgeConfig(ConfigTable):
     model of transformers that has one label for entailment. It runs in this process, on GPU or CPU."""
     revision: str | None = None
     """Only with `model`: revision on the hub."""
-    mask_names: bool = False
-    """Only with `model`: whether the judge sees X and Y in place of the two names."""
     logprobs: bool = False
     """Only with `writer`: whether the score of an answer is p(Yes) / (p(Yes) + p(No)) of the first token,
     instead of 1 or 0."""
@@ -197,8 +192,6 @@ class JudgeConfig(ConfigTable):
     texts."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
     """Only with `writer`: maximum number of tokens in a verdict, including what the judge thinks."""
-    is_binding: bool = True
-    """Whether a rewording is rejected unless the judge says yes in both directions."""
 
     @property
     def is_set(self) -> bool:
@@ -215,7 +208,7 @@ class JudgeConfig(ConfigTable):
     def _check_kind(self) -> Self:
         if self.writer is not None and self.model is not None:
             raise ValueError("writer and model are both given; a judge is one of the two")
-        for needed, key in (("model", "revision"), ("model", "mask_names"), ("writer", "logprobs")):
+        for needed, key in (("model", "revision"), ("writer", "logprobs")):
             if getattr(self, needed) is None and getattr(self, key) not in (None, False):
                 raise ValueError(f"{key} is not allowed without {needed}")
         return self
@@ -238,25 +231,13 @@ def _require_slot(key: str, text: str, slot: str) -> None:
 class ScoringConfig(ConfigTable):
     """How predictions become scores."""
 
-    policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
+    policies: Annotated[tuple[Literal["strict", "coin-flip", "excluded"], ...], Field(min_length=1)] = (
+        "strict",
+    )
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
     """Share of failed prompts above which a model counts as not evaluated (docs/statistics.md)."""
-    true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
-    """Words that mean true, matched as whole words in any case."""
-    false_words: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
-    """Words that mean false."""
-
-    @model_validator(mode="after")
-    def _check_lists(self) -> Self:
-        for key in ("policies", "true_words", "false_words"):
-            if not getattr(self, key):
-                raise ValueError(f"{key} is empty; give at least one")
-        words = [word.strip().casefold() for word in (*self.true_words, *self.false_words)]
-        if unfit := sorted({word for word in words if not word or words.count(word) > 1}):
-            raise ValueError(f"the word {unfit[0]!r} is empty or appears twice")
-        return self
 
 
 class StorageConfig(ConfigTable):
@@ -275,8 +256,6 @@ class StorageConfig(ConfigTable):
 class ReportConfig(ConfigTable):
     """The report pages."""
 
-    title: str = "PretexEval"
-    """Title of the pages."""
     min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
     """The least share of an edition's texts that no earlier edition of its base may have used, or else a
     scheduled run ends as failed (docs/editions.md)."""

@@ -118,7 +118,7 @@ N_CHARACTERS = 30_000
 """The characters of a response or of a reasoning that the page shows."""
 
 
-def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
+def write_browser(root: Path, contents: Contents) -> Path | None:
     """Write the sample browser of the edition and return its page; None if no model has answered.
 
     The page replaces the old one only when all its pieces are there. The pieces of the old page stay until
@@ -159,7 +159,7 @@ def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
     name = pieces.write(json.dumps(catalogue, ensure_ascii=False))
     page = folder / "index.html"
     before = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _write_files(folder, name, downloads, title=title, edition_id=edition_id, collections=collections)
+    _write_files(folder, name, downloads, edition_id=edition_id, collections=collections)
     pieces.remove_others(earlier.names)
     remove_others(folder, downloads, before)
     return folder / "index.html"

@@ -51,11 +51,11 @@ def _list_words(words: Iterable[str]) -> str:
 PAPERS_WORDS = AnswerWords()
 
 
-def extract_answer(response: str | None, words: AnswerWords = PAPERS_WORDS) -> bool | None:
+def extract_answer(response: str | None) -> bool | None:
     """Return what the first answer word means, taking its negation into account; None if there is none."""
     if response is None:
         return None
-    found = words.pattern.search(response)
+    found = PAPERS_WORDS.pattern.search(response)
     if found is None:
         return None
     return (found["true"] is not None) != (found["negated"] is not None)

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import QuestionsConfig
+from pretexeval.config.schedule import ANCHORS_LABEL
 from pretexeval.primitives.hashing import hash_text
-
-LABEL = "anchors"
 
 
 def plan_anchors(config: Config) -> Config | None:
@@ -23,11 +22,10 @@ def plan_anchors(config: Config) -> Config | None:
         return None
     edition = config.edition.model_copy(
         update={
-            "label": LABEL,
-            "seed": int(hash_text(LABEL, str(config.edition.seed), digits=8), 16) % 2**31,
+            "label": ANCHORS_LABEL,
+            "seed": int(hash_text(ANCHORS_LABEL, str(config.edition.seed), digits=8), 16) % 2**31,
             "series": None,
             "number": None,
-            "anchor_pairs": config.anchors.n_pairs,
         }
     )
     return config.model_copy(update={"edition": edition, "questions": QuestionsConfig()})

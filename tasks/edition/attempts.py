@@ -25,37 +25,21 @@ Aliases = Mapping[str, Sequence[str]]
 """Name of a head or a tail -> its other names."""
 
 
-def build_judge_prompts(
-    row: Mapping[str, Any], judge: Judge, aliases: Aliases
-) -> tuple[WriterPrompt, WriterPrompt]:
-    """Return both prompts about an attempt.
-
-    Args:
-        row: the text of the attempt, its statement, and the head and the tail of its triplet.
-    """
-    return judge.build_prompts(
-        row["statement"],
-        row["text"],
-        (row["head"], *select_aliases(aliases, row["head"], row["tail"])),
-        (row["tail"], *select_aliases(aliases, row["tail"], row["head"])),
-    )
-
-
 def select_aliases(aliases: Aliases, name: str, other: str) -> list[str]:
     """Return the aliases of a name, without those that the other name of the triplet has too."""
     others = {fold_text(spelling) for spelling in (other, *aliases.get(other, ()))}
     return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
 
 
-def list_judge_prompts(attempts: pl.DataFrame, judge: Judge, aliases: Aliases) -> Iterator[WriterPrompt]:
+def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
     """Yield the prompts that the judge was asked about attempts of an edition.
 
     Args:
-        attempts: the stage attempts, with the columns statement, head and tail.
+        attempts: the stage attempts, with the column statement.
     """
     for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
         if judge.is_asked(row["overruled"] or [reason for reason in row["reasons"] if reason != JUDGE]):
-            yield from build_judge_prompts(row, judge, aliases)
+            yield from judge.build_prompts(row["statement"], row["text"])
 
 
 COLLISION = "collision"
@@ -127,7 +111,7 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
         else:
             _leave_unchecked(rows)
         if rephraser.judge is not None:
-            yield from _apply_judge(rows, rephraser.judge, rephraser.aliases, text_labels)
+            yield from _apply_judge(rows, rephraser.judge, text_labels)
         for row in rows:
             row["is_accepted"] = not row["reasons"]
         attempts += rows
@@ -198,14 +182,13 @@ def _label_texts(rows: Iterable[dict[str, Any]]) -> dict[str, bool]:
 def _apply_judge(
     rows: Sequence[dict[str, Any]],
     judge: Judge,
-    aliases: Mapping[str, Sequence[str]],
     text_labels: dict[str, bool],
 ) -> Generator[PromptsByWriter, dict[str, Replies], None]:
     """Ask the judge, for each rewording that it may decide, whether either text follows from the other."""
     asked = [row for row in rows if row["text"] is not None and judge.is_asked(row["reasons"])]
     if not asked:
         return
-    prompts = [build_judge_prompts(row, judge, aliases) for row in asked]
+    prompts = [judge.build_prompts(row["statement"], row["text"]) for row in asked]
     replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
     for row, both in zip(asked, prompts, strict=True):
         scores = [judge.read_score(replies[prompt.key]) for prompt in both]
@@ -215,7 +198,7 @@ def _apply_judge(
             row["judge_score_implied"], row["judge_score_implying"] = scores
         if row["reasons"] and judge.thresholds.is_lifted(combine_scores(*scores)):
             row["overruled"], row["reasons"] = list(row["reasons"]), ()
-        elif not row["reasons"] and judge.is_binding and not (implied and implying):
+        elif not row["reasons"] and not (implied and implying):
             row["reasons"] = (JUDGE,)
     lifted = [row for row in asked if row.get("overruled")]
     _refuse_collisions(lifted, text_labels | _label_texts(row for row in rows if not row["reasons"]))

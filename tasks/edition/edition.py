@@ -71,11 +71,11 @@ class Edition:
     def n_anchors(self) -> dict[str, int]:
         """Relation -> number of its anchors; empty for an edition that is not one of anchors."""
         table = self.config.edition
-        if table.anchor_pairs is None:
+        if self.config.n_anchor_pairs is None:
             return {}
         cap = table.heads_per_relation
         sizes = {r: max(min(n, cap or n) - N_DEMONSTRATIONS, 0) for r, n in self.n_heads.items()}
-        return share_pairs(table.anchor_pairs, sizes)
+        return share_pairs(self.config.n_anchor_pairs, sizes)
 
     @cached_property
     def n_heads(self) -> dict[str, int]:
@@ -123,7 +123,7 @@ class Edition:
     @property
     def has_anchors(self) -> bool:
         """Whether this is the edition of anchors."""
-        return self.config.edition.anchor_pairs is not None
+        return self.config.n_anchor_pairs is not None
 
     @property
     def label(self) -> str:
@@ -185,12 +185,6 @@ class Edition:
         return [relation for relation in relations if not self.pool.is_reviewed(relation)]
 
     @property
-    def drafts(self) -> list[str]:
-        """The relations whose prototypes are drafts that nobody has reviewed."""
-        relations = self.base.relations if self.has_triplets else []
-        return [relation for relation in relations if self.pool.relations[relation].is_draft]
-
-    @property
     def writers(self) -> tuple[Writer, ...]:
         """The language models that write or judge texts of the edition."""
         judge = self.rephraser and self.rephraser.judge
@@ -222,7 +216,7 @@ class Edition:
             "heads_per_relation": table.heads_per_relation,
             **self.describe_series(),
             **self.describe_releases(),
-            **({"anchor_pairs": table.anchor_pairs} if self.has_anchors else {}),
+            **({"anchor_pairs": self.config.n_anchor_pairs} if self.has_anchors else {}),
             "methods": list(table.methods),
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),
@@ -230,7 +224,6 @@ class Edition:
             **origin,
             **questions,
             **as_written,
-            **({"drafts": self.drafts} if self.drafts else {}),
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }

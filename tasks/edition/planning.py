@@ -30,7 +30,7 @@ def plan_edition(config: Config) -> Edition:
 
     Raises:
         InputError: the knowledge base or the pool cannot be used, the pool lacks a relation, or its
-            prototypes of a relation are a draft that the configuration does not allow.
+            prototypes of a relation are a draft.
     """
     return _plan_edition(config, _list_stamps(config))
 
@@ -53,8 +53,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     if isinstance(base, QuestionBank):
         return Edition(config, base, pool)
     problems = check_pool(pool, base.relations)
-    if not config.edition.allow_drafts:
-        problems += check_drafts(pool, base.relations)
+    problems += check_drafts(pool, base.relations)
     wording = None
     if config.questions.settings:
         path = config.questions.wording

@@ -20,7 +20,6 @@ from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.attempts import list_judge_prompts
 from tasks.edition.edition import Edition
-from tasks.edition.statements import join_entities
 
 COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 
@@ -50,11 +49,9 @@ def record_writer_tokens(edition: Edition, store: Store) -> None:
 def _list_judge_prompts(edition: Edition) -> Iterable[WriterPrompt]:
     assert edition.rephraser is not None
     assert edition.rephraser.judge is not None
-    named = join_entities(_read_stage(edition, STATEMENTS), _read_stage(edition, TRIPLETS))
-    attempts = _read_stage(edition, ATTEMPTS).join(
-        named.select("variant_id", "statement", "head", "tail"), on="variant_id"
-    )
-    return list_judge_prompts(attempts, edition.rephraser.judge, edition.rephraser.aliases)
+    statements = _read_stage(edition, STATEMENTS).select("variant_id", "statement")
+    attempts = _read_stage(edition, ATTEMPTS).join(statements, on="variant_id")
+    return list_judge_prompts(attempts, edition.rephraser.judge)
 
 
 def _list_llmeval_prompts(edition: Edition) -> Sequence[WriterPrompt]:

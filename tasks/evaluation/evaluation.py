@@ -21,7 +21,6 @@ from pretexeval.storage.locks import hold_file_lock
 from pretexeval.storage.records import read_manifest_files, require_intact
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import MAX_ERROR_RATE
-from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
@@ -213,8 +212,7 @@ def plan_evaluation(
         InputError: the configuration has no such model, or the file of its imported responses is missing.
     """
     table, model = config.scoring, find_model(config, model_name)
-    words = AnswerWords(table.true_words, table.false_words)
-    scoring = Scoring(table.policies, words, find_marks(model))
+    scoring = Scoring(table.policies, find_marks(model))
     subject = select_subject(config, model, setting)
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)

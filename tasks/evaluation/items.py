@@ -21,7 +21,7 @@ from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, SAMPLES
 from tasks.answers.reading import NOTHING, Reading, read_answer
-from tasks.asking.answer_extraction import AnswerWords, extract_answer
+from tasks.asking.answer_extraction import extract_answer
 
 GROUP = ("relation", "group", "form")
 """Items with the same values share their demonstrations."""
@@ -38,7 +38,7 @@ class ItemKind:
     """Returns the items of rows of the stage."""
     draw_group: Callable[[pl.DataFrame, Group], list[str]]
     """Returns the ids of the demonstrations of a group, in their order, from its held-out items."""
-    read_texts: Callable[[pl.DataFrame, AnswerWords], list[Reading]]
+    read_texts: Callable[[pl.DataFrame], list[Reading]]
     """Returns what each item answers. The column ``said`` holds the text with the answer, or null."""
     has_votes: bool
     """Whether the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
@@ -134,16 +134,16 @@ def _draw_group_of_questions(rows: pl.DataFrame, group: Group) -> list[str]:
     return chosen
 
 
-def _read_truths(asked: pl.DataFrame, words: AnswerWords) -> list[Reading]:
+def _read_truths(asked: pl.DataFrame) -> list[Reading]:
     """Return whether each text says true or false (method, section 3)."""
     found: dict[str | None, Reading] = {}
     for text in asked["said"].unique():
-        is_true = extract_answer(text, words)
+        is_true = extract_answer(text)
         found[text] = NOTHING if is_true is None else Reading("T" if is_true else "F", "word")
     return [found[text] for text in asked["said"]]
 
 
-def _read_answers(asked: pl.DataFrame, _: AnswerWords) -> list[Reading]:
+def _read_answers(asked: pl.DataFrame) -> list[Reading]:
     """Return the answer that each text gives to its question."""
     rows = asked.select("type", "said", "options", "offered", "text")
     return [read_answer(*row) for row in rows.iter_rows()]

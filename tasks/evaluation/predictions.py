@@ -7,7 +7,7 @@ import polars as pl
 from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
-from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion
+from tasks.asking.answer_extraction import cut_completion
 from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks
 from tasks.evaluation.items import ItemKind
 
@@ -21,7 +21,6 @@ class Scoring:
     """How responses are read, and how no answer is scored."""
 
     policies: tuple[str, ...] = ("strict",)
-    words: AnswerWords = PAPERS_WORDS
     marks: ReasoningMarks = THINK_MARKS
 
 
@@ -33,7 +32,6 @@ def read_responses(
     requests: pl.DataFrame,
     items: pl.DataFrame,
     answers: pl.DataFrame,
-    words: AnswerWords,
     *,
     is_reasoned: bool = False,
 ) -> pl.DataFrame:
@@ -59,7 +57,7 @@ def read_responses(
             said, error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True)
         )
     )
-    readings = kind.read_texts(asked, words)
+    readings = kind.read_texts(asked)
     return asked.with_columns(
         answer=pl.Series([reading.answer for reading in readings], dtype=pl.String),
         rule=pl.Series([reading.rule for reading in readings], dtype=pl.String),

@@ -39,7 +39,6 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
     return hash_json(
         {
             "requests": requests_key,
-            "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
             "marks": vars(evaluation.scoring.marks),
             "version": PREDICTIONS_VERSION,
         },

@@ -134,7 +134,7 @@ def score_relations(
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
         items = kind.read_items(read_stage_files(evaluation.root, row_files[name], subject.rows))
-        readings = read_responses(kind, frame, items, answers, scoring.words, is_reasoned=is_reasoned)
+        readings = read_responses(kind, frame, items, answers, is_reasoned=is_reasoned)
         yield name, (readings, score_readings(kind, readings, items, scoring.policies))
 
 

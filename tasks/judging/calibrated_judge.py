@@ -18,7 +18,7 @@ from tasks.asking.model_session import ShowProgress
 from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.judging.calibration import Calibration, JudgedRewording, Limits, calibrate
 from tasks.judging.judge import LIFTABLE, Judge, Thresholds, combine_scores
-from tasks.judging.measurement import list_names, read_labelled
+from tasks.judging.measurement import read_labelled
 
 CALIBRATE = "pretexeval gate FILE --judge CONFIG --calibrate"
 
@@ -101,7 +101,7 @@ def judge_rewordings(
     reasons = check_rewordings(rows)
     are_asked = [LIFTABLE.issuperset(each) for each in reasons]
     prompts = [
-        judge.build_prompts(row["statement"], row["text"], *list_names(row))
+        judge.build_prompts(row["statement"], row["text"])
         for row in rows.filter(pl.Series(are_asked, dtype=pl.Boolean)).iter_rows(named=True)
     ]
     asked = [prompt for both in prompts for prompt in both]

@@ -2,10 +2,9 @@
 
 import json
 import math
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from pretexeval.config.tables import JudgeConfig
 from pretexeval.primitives.hashing import hash_json, render_canonical_json
@@ -13,37 +12,6 @@ from schemas.exchange import Prompt, Sampling, find_entailment, hash_prompt
 from tasks.asking.answer_extraction import extract_answer
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 
-PLACEHOLDERS = ("X", "Y")
-
-
-def mask_names(texts: Sequence[str], heads: Sequence[str], tails: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts with X for the head and Y for the tail, each only if every text has one of its names.
-
-    Case, hyphens, a possessive and a plural may differ. The longer name is replaced first, because it may
-    contain the other one.
-
-    Args:
-        heads, tails: the name in the statement, and its aliases.
-    """
-    masked = tuple(texts)
-    sides = sorted(zip((heads, tails), PLACEHOLDERS, strict=True), key=lambda side: -len(side[0][0]))
-    for names, placeholder in sides:
-        pattern = _compile_names(tuple(names))
-        if names[0] and all(pattern.search(text) for text in masked):
-            masked = tuple(pattern.sub(placeholder, text) for text in masked)
-    return masked
-
-
-@lru_cache(4096)
-def _compile_names(names: tuple[str, ...]) -> re.Pattern[str]:
-    spelled = (
-        r"[\s-]+".join(re.escape(word) for word in re.split(r"[\s-]+", name.strip()) if word)
-        for name in sorted(names, key=len, reverse=True)
-    )
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spelled)})(?:['’]s|e?s)?(?!\w)", re.IGNORECASE)
-
-
-JUDGE_TOKENS = 8
 DEFAULT_THRESHOLD = 0.5
 ANSWERS = ("Yes", "No")
 # The reasons of the rules that a calibrated judge may overrule. The others are facts about the text alone, or
@@ -79,31 +47,17 @@ class Judge:
     calibration: str | None = None
     """Checksum of the calibration that the thresholds come from."""
 
-    @property
-    def is_binding(self) -> bool:
-        """Whether a rewording that the judge denies is rejected, and not only recorded."""
-        return self.config.is_binding
-
     def is_asked(self, reasons: Collection[str]) -> bool:
         """Return whether it is asked about a rewording that the rules reject for these reasons."""
-        may_lift = self.is_binding and self.thresholds.lift is not None
-        return not reasons or (may_lift and LIFTABLE.issuperset(reasons))
+        return not reasons or (self.thresholds.lift is not None and LIFTABLE.issuperset(reasons))
 
     @property
     def has_scores(self) -> bool:
         """Whether its scores are more than a yes or a no, so that they are stored."""
         return self.config.model is not None or self.config.logprobs
 
-    def build_prompts(
-        self, statement: str, text: str, heads: Sequence[str], tails: Sequence[str]
-    ) -> tuple[WriterPrompt, WriterPrompt]:
-        """Return the prompts that ask whether the text follows from the statement, and the reverse.
-
-        Args:
-            heads, tails: the name in the statement, and its aliases.
-        """
-        if self.config.mask_names:
-            statement, text = mask_names((statement, text), heads, tails)
+    def build_prompts(self, statement: str, text: str) -> tuple[WriterPrompt, WriterPrompt]:
+        """Return the prompts that ask whether the text follows from the statement, and the reverse."""
         return self._build_prompt(statement, text), self._build_prompt(text, statement)
 
     def _build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
@@ -134,17 +88,20 @@ class Judge:
         accept = self.thresholds.accept
         threshold = {} if accept == DEFAULT_THRESHOLD else {"threshold": accept}
         calibration = {} if self.calibration is None else {"calibration": self.calibration}
-        return {**self.describe_asking(), "is_binding": self.is_binding, **threshold, **calibration}
+        return {**self.describe_asking(), **threshold, **calibration}
 
     def describe_asking(self) -> dict[str, object]:
         """Return, as JSON, what its scores depend on."""
         config = self.config
         if config.model is not None:
-            return {"model_id": self.writer.model_id, "mask_names": config.mask_names}
-        # Verdicts had a fixed number of tokens once. Editions with this number keep their names.
-        max_tokens = {} if config.max_tokens == JUDGE_TOKENS else {"max_tokens": config.max_tokens}
+            return {"model_id": self.writer.model_id}
         logprobs = {"logprobs": True} if config.logprobs else {}
-        return {**self.writer.describe(), "instruction": config.instruction, **max_tokens, **logprobs}
+        return {
+            **self.writer.describe(),
+            "instruction": config.instruction,
+            "max_tokens": config.max_tokens,
+            **logprobs,
+        }
 
     @cached_property
     def judge_id(self) -> str:

@@ -5,10 +5,8 @@ leaving that relation out. However, the authors of the word lists knew the nine 
 labelled set.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -84,12 +82,6 @@ def read_labelled(path: Path) -> pl.DataFrame:
         pl.when(is_positive).then("tail").otherwise("negative_tail").alias("tail"),
         *(name for name in ALIASES if name in rows.columns),
     )
-
-
-def list_names(row: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names of the head and of the tail; the first is the one in the statement."""
-    heads, tails = ((row[side], *(row.get(f"{side}_aliases") or ())) for side in ("head", "tail"))
-    return heads, tails
 
 
 def _find_bad_row(rows: pl.DataFrame) -> str | None:

@@ -102,11 +102,7 @@ def test_a_loss_within_the_margin_is_no_regression(root: Path, capsys: pytest.Ca
     ],
 )
 def test_what_cannot_be_compared_is_refused(
-    root: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    message: str,
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     path = tmp_path / "out.json"
     rest = ("--fail-on-regression", "--format", "json", "--output", str(path))

@@ -68,12 +68,7 @@ def interrupt(
 
 @pytest.mark.parametrize(
     ("program", "number"),
-    [
-        (STUCK, signal.SIGTERM),
-        (TURNED, signal.SIGINT),
-        (TURNED, signal.SIGTERM),
-        (TURNED, signal.SIGHUP),
-    ],
+    [(STUCK, signal.SIGTERM), (TURNED, signal.SIGINT), (TURNED, signal.SIGTERM), (TURNED, signal.SIGHUP)],
 )
 def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, number: int) -> None:
     process = subprocess.Popen(

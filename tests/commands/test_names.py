@@ -17,12 +17,7 @@ MODEL = STARTER + '[[models]]\nname = "{name}"\nmodel = "{model}"\n'
     ("config", "words"),
     [
         (MODEL.format(name=LONG, model="m"), "models[0].name"),
-        (
-            MODEL.format(name="a", model="$ODD"),
-            "the value of the variable is not text in UTF-8",
-        ),
-        (f'[knowledge]\nname = "{LONG}"\n', "knowledge.name"),
-        (f'{STARTER}[edition]\npool = "{LONG}{LONG}.toml"\n', "File name too long"),
+        (MODEL.format(name="a", model="$ODD"), "the value of the variable is not text in UTF-8"),
         (TABLE.format(path="long.tsv"), "the name of relation 'rrrr"),
         (TABLE.format(path="greek.tsv"), "cannot name a file"),
         (TABLE.format(path="half.jsonl"), "a text holds half of a surrogate pair"),

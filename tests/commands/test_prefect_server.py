@@ -86,10 +86,9 @@ def test_a_damaged_history_is_named_in_one_sentence(tmp_path: Path, damage: str)
         connection.executemany("insert into runs values (?)", [(f"run {k}",) for k in range(5000)])
     connection.close()
     content = path.read_bytes()
-    changed = {
-        "text": b"no database" * 100,
-        "page": content[:8192] + b"\xff" * 4096 + content[12288:],
-    }[damage]
+    changed = {"text": b"no database" * 100, "page": content[:8192] + b"\xff" * 4096 + content[12288:]}[
+        damage
+    ]
     path.write_bytes(changed)
     with pytest.raises(InputError, match=r"^\S+prefect\.db is damaged \(.*\): delete it and run again"):
         prefect_server.start_server(tmp_path)

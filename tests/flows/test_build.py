@@ -1,7 +1,6 @@
 """`pretexeval build`: editions are deterministic, work is reused, and no file is incomplete."""
 
 import json
-import random
 import resource
 import tomllib
 from collections.abc import Callable, Iterable
@@ -106,20 +105,6 @@ def first(bench: Bench) -> Path:
     return bench.build(bench.configure("first"))
 
 
-@pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Bench:
-    return Bench(tmp_path_factory.mktemp("elsewhere"), prefect_server)
-
-
-@pytest.fixture(scope="module")
-def shuffled(elsewhere: Bench) -> Path:
-    rows = random.Random(3).sample(ROWS, len(ROWS))
-    config = elsewhere.configure("shuffled", rows)
-    environment = elsewhere.server | {"POLARS_MAX_THREADS": "1"}
-    outcome = run_process_command("build", config, folder=elsewhere.folder, environment=environment).require()
-    return Path(outcome.out.strip())
-
-
 def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
     assert first.parent == bench.root / "editions"
     files = [f"{stage}/{relation}.parquet" for stage in STAGES for relation in RELATIONS]
@@ -133,23 +118,6 @@ def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) ->
     assert counts == dict.fromkeys(RELATIONS, 9)
     assert manifest["n_pairs"] == 14 * len(RELATIONS)
     assert list_half_written(bench.root) == []
-
-
-def test_rows_in_another_order_and_one_thread_give_the_same_bytes(first: Path, shuffled: Path) -> None:
-    assert shuffled.name == first.name
-    assert shuffled.parent != first.parent
-    assert read_bytes(shuffled) == read_bytes(first)
-
-
-def test_another_prototype_changes_files_of_its_relation_only(bench: Bench, first: Path) -> None:
-    before = read_stamps(first)
-    pool = copy_pool(bench.folder / "pool.toml", "may_treat", "[X]", "tablet [X]")
-    changed = bench.build(bench.configure("changed", pool=str(pool)))
-    assert changed.name != first.name
-    old, new = read_bytes(first, "*/*"), read_bytes(changed, "*/*")
-    differing = {name for name in old if old[name] != new[name]}
-    assert differing == {"statements/may_treat.parquet", "samples/may_treat.parquet"}
-    assert read_stamps(first) == before
 
 
 def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intact(
@@ -182,10 +150,10 @@ def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intac
     assert read_bytes(again, "statements/*") == read_bytes(linked, "statements/*")
 
 
-def test_truncated_changed_or_missing_files_are_built_again(elsewhere: Bench, shuffled: Path) -> None:
-    before, stamps = read_bytes(shuffled), read_stamps(shuffled)
+def test_truncated_changed_or_missing_files_are_built_again(bench: Bench, first: Path) -> None:
+    before, stamps = read_bytes(first), read_stamps(first)
     cut, changed, gone = (
-        shuffled / stage / f"{relation}.parquet"
+        first / stage / f"{relation}.parquet"
         for stage, relation in (
             ("samples", "may_treat"),
             ("triplets", "may_treat"),
@@ -197,11 +165,11 @@ def test_truncated_changed_or_missing_files_are_built_again(elsewhere: Bench, sh
     content[len(content) // 2] ^= 0xFF
     changed.write_bytes(content)
     gone.unlink()
-    assert elsewhere.build(elsewhere.folder / "shuffled.toml") == shuffled
-    assert read_bytes(shuffled) == before
-    after = read_stamps(shuffled)
+    assert bench.build(bench.folder / "first.toml") == first
+    assert read_bytes(first) == before
+    after = read_stamps(first)
     made = {name for name in after if after[name] != stamps[name]}
-    assert made == {str(path.relative_to(shuffled)) for path in (cut, changed, gone)}
+    assert made == {str(path.relative_to(first)) for path in (cut, changed, gone)}
 
 
 def test_failed_expectation_stops_before_the_edition_is_complete(

@@ -1,6 +1,7 @@
 """A real build whose rewordings are judged by an entailment model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -10,32 +11,22 @@ from pretexeval.config.file import load_config
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.flows.test_rephrase import list_prompts, read_stage
-from tests.support.command import (
-    make_rows,
-    read_stamps,
-    run_command,
-    write_base,
-    write_config,
-)
+from tests.support.command import make_rows, read_stamps, run_command, write_base, write_config
 from tests.support.tiny_entailment import LABELS, write_tiny_model
 
 
-def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
+def write_judged(folder: Path) -> tuple[Path, Edition]:
     """Write a configuration whose recorded writer says that every statement is correct."""
     base = write_base(folder / "base.tsv", make_rows("may_treat"))
-    recording, name = folder / "played.parquet", f"binding-{is_binding}".lower()
+    recording = folder / "played.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     config = write_config(
-        folder / f"{name}.toml",
+        folder / "judged.toml",
         folder / "data",
         knowledge={"name": "own", "format": "table", "path": str(base)},
         rephraser={"kind": "model", "writer": "player", "max_attempts": 1},
         writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
-        judge={
-            "model": str(write_tiny_model(folder / "judge", max_tokens=128)),
-            "mask_names": True,
-            "is_binding": is_binding,
-        },
+        judge={"model": str(write_tiny_model(folder / "judge", max_tokens=128))},
     )
     edition = plan_edition(load_config(config))
     rows = [
@@ -49,7 +40,7 @@ def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
 def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    config, edition = write_judged(tmp_path, is_binding=True)
+    config, edition = write_judged(tmp_path)
     run_command("build", config, folder=tmp_path, environment=prefect_server).require()
     attempts = read_stage(tmp_path / "data", "attempts")
     judged = attempts.filter(pl.col("judge_score_implied").is_not_null())
@@ -63,11 +54,11 @@ def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(
     assert edition.rephraser is not None
     assert edition.rephraser.judge is not None
     model_id = edition.rephraser.judge.writer.model_id
-    (file,) = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
+    file, *_ = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
     assert set(json.loads(pl.read_parquet(file)["response"][0])) == set(LABELS)
     asked = read_stamps(tmp_path / "data", "responses/**/*.parquet")
-    # An edition that the judge does not bind is another one, and its pairs are asked already.
-    other, recorded = write_judged(tmp_path, is_binding=False)
-    assert recorded.edition_id != edition.edition_id
-    run_command("build", other, folder=tmp_path, environment=prefect_server).require()
+    for lost in ("editions", "cache"):
+        shutil.rmtree(tmp_path / "data" / lost, ignore_errors=True)
+    run_command("build", config, folder=tmp_path, environment=prefect_server).require()
+    assert read_stage(tmp_path / "data", "attempts").equals(attempts)
     assert read_stamps(tmp_path / "data", "responses/**/*.parquet") == asked

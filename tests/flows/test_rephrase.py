@@ -1,7 +1,6 @@
 """Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,19 +165,6 @@ def list_prompts(edition: Edition) -> list[tuple[str, str]]:
     assert rephraser is not None
     columns = rows.select("statement", "split").iter_rows()
     return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
-
-
-def test_recorded_replies_build_an_edition_without_a_model(
-    tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    config = write_recorded(tmp_path, "played")
-    run_command("build", config, folder=tmp_path, environment=prefect_server).require()
-    attempts, samples = (read_stage(tmp_path / "played", stage) for stage in ("attempts", "samples"))
-    assert attempts["is_accepted"].all()
-    assert set(samples["status"]) == {"accepted"}
-    manifest = json.loads(next(tmp_path.glob("played/editions/*/manifest.json")).read_text())
-    assert manifest["rephraser"].startswith("player-")
-    assert any(path.startswith("attempts/") for path in manifest["files"])
 
 
 def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(

@@ -158,6 +158,7 @@ def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run)
     assert second.stamps == first.stamps
     assert second.record == first.record
     assert list_half_written(second.root) == []
+    assert wait_for_servers_to_end(second.root)
 
 
 def change_nothing(_: Run, config: Config) -> Config:
@@ -220,16 +221,11 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
     assert (find_published(changed, edition_id) is not None) == is_published
 
 
-def test_no_server_remains(second: Run) -> None:
-    assert wait_for_servers_to_end(second.root)
-
-
-def test_killed_run_leaves_stored_answers_and_no_complete_evaluation(killed: Killed) -> None:
+def test_killed_run_leaves_stored_answers_and_neither_a_complete_evaluation_nor_a_server(
+    killed: Killed,
+) -> None:
     assert 0 < killed.n_rows < N_SAMPLES
     assert killed.left == []
-
-
-def test_server_of_a_killed_run_ends(killed: Killed) -> None:
     assert killed.servers_ended
 
 
@@ -255,20 +251,3 @@ def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run
         margin = (answers["logprob_true"] - answers["logprob_false"]).abs()
         assert (margin < NEAR_TIE).all(), answers
     assert differs.sum() < N_SAMPLES / 100
-
-
-def test_server_that_does_not_start_prints_one_message(tmp_path: Path, model: Path) -> None:
-    config = configure(tmp_path, model)
-    # This is a server that never answers: it imports this package instead of the real one.
-    slow = tmp_path / "slow" / "uvicorn"
-    slow.mkdir(parents=True)
-    (slow / "__init__.py").write_text("import time\ntime.sleep(600)\n")
-    patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
-    outcome = run_process_command(
-        "build", config, folder=tmp_path, environment=patience, blocked=slow.parent
-    ).require(2)
-    assert outcome.err.startswith("pretexeval: Prefect's server did not start")
-    assert "PREFECT_API_URL" in outcome.err
-    assert "Traceback" not in outcome.err
-    assert wait_for_servers_to_end(tmp_path / "data")
-    assert not (tmp_path / "data" / "editions").exists()

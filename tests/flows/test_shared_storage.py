@@ -17,7 +17,7 @@ from pretexeval.storage.layout import lease_object
 from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
 from tests.flows.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
-from tests.support.command import build_environment, read_bytes, run_command, run_process_command
+from tests.support.command import build_environment, read_bytes, run_process_command
 from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
 from tests.support.fault_models import answer_by_checksum, wait_until
@@ -95,17 +95,12 @@ def test_hosts_share_editions_shards_and_results(
     assert find_in_files(tmp_path, SECRETS) == []
 
 
-def save_keys_in_blocks(moto: ObjectStorage, prefect_server: dict[str, str]) -> dict[str, str]:
-    """Save the keys as Secret blocks; return an environment that names both servers and holds no key."""
-    save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
-    return prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
-
-
 def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    environment = save_keys_in_blocks(moto, prefect_server)
+    save = [sys.executable, "-c", SAVE_BLOCKS]
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
+    environment = prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
     config = configure_host(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
     outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
@@ -116,18 +111,3 @@ def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     assert find_in_files(tmp_path, SECRETS) == []
     texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
-
-
-def test_plan_opens_the_storage_with_keys_of_secret_blocks(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
-    with_keys = prefect_server | moto.environment
-    for command, host, environment in (("build", "builder", with_keys), ("plan", "newcomer", without_keys)):
-        config = configure_host(tmp_path / host, address)
-        outcome = run_command(command, config, folder=tmp_path, environment=environment).require()
-    assert "complete: nothing to build" in outcome.out
-    assert read_bytes(tmp_path / "builder", "data/editions/**/*.*") == read_bytes(
-        tmp_path / "newcomer", "data/editions/**/*.*"
-    )
-    assert find_in_files(tmp_path, SECRETS) == []

@@ -1,6 +1,4 @@
-"""Drafts: a denial is the contradictory or none, nothing bad passes without a mark, and no run uses a draft
-unless it may.
-"""
+"""Drafts: a denial is the contradictory or none, nothing bad passes without a mark, and no run uses one."""
 
 import tomllib
 from pathlib import Path
@@ -32,7 +30,7 @@ def list_options(sentences: dict[str, str]) -> list[str]:
     return [part for name, text in sentences.items() for part in (f"--{name.replace('_', '-')}", text)]
 
 
-def test_the_denials_are_written_and_a_run_needs_leave(
+def test_the_denials_are_written_and_no_run_uses_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pool = tmp_path / "pool.toml"
@@ -42,10 +40,9 @@ def test_the_denials_are_written_and_a_run_needs_leave(
     assert {name: cells[name].prototype for name in NAMES} == GIVEN | DENIALS
     base = write_base(tmp_path / "own.tsv", make_rows("causes"))
     knowledge = {"name": "own", "format": "table", "path": str(base)}
-    for is_allowed in (False, True):
-        edition = {"pool": str(pool), "allow_drafts": is_allowed, "methods": ["prototype"]}
-        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)
-        assert main(["validate", str(config)]) == (0 if is_allowed else 2)
+    edition = {"pool": str(pool), "methods": ["prototype"]}
+    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)
+    assert main(["validate", str(config)]) == 2
     assert "are a draft that nobody has reviewed" in capsys.readouterr().err
     before = pool.read_bytes()
     assert main(["draft", "causes", str(pool), *list_options(GIVEN)]) == 2

@@ -89,8 +89,8 @@ class SmallRoot:
 
     def plan_anchors(self) -> Edition:
         """Return the edition of anchors, which the model `a` is asked in one period."""
-        tables = {"models": [self._describe_model("a")]}
-        return make_edition(self.root, BASE, seed=3, label="anchors", anchor_pairs=2, tables=tables)
+        tables = {"models": [self._describe_model("a")], "anchors": {"n_pairs": 2}}
+        return make_edition(self.root, BASE, seed=3, label="anchors", tables=tables)
 
     def _describe_model(self, name: str) -> dict[str, str]:
         return {"name": name, "engine": "recorded", "model": str(self.recordings / f"{name}.parquet")}
@@ -145,7 +145,7 @@ class SmallRoot:
         sheet = export_filled(self.root, first.edition_id)
         import_review(self.root, sheet, "a")
         sheet.unlink()
-        write_pages(self.root, [self.plan(2).edition_id], title="small")
+        write_pages(self.root, [self.plan(2).edition_id])
         self.publish(2)
 
 

@@ -114,9 +114,7 @@ def test_kubernetes_runs_get_claims_a_gpu_and_keys_from_a_secret(registry: Regis
     assert limits == {"publish": {}, "evaluate-model": {"nvidia.com/gpu": 1}}
 
 
-def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
-    registry: Registry,
-) -> None:
+def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry: Registry) -> None:
     (registry.folder / CONFIG).write_text(LARGE_MODEL)
     registry.deploy("--gpus", "1", "--gpus", "gpu-4x80=9").require()
     deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")

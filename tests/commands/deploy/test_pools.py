@@ -24,20 +24,18 @@ def write_pools(path: Path, env: str = "", variables: str = 'image = "ours:1"') 
     return path
 
 
-@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
-@pytest.mark.parametrize("served", [None, "/app/data", "/somewhere/else"])
+@pytest.mark.parametrize(
+    ("served", "address"),
+    [("/app/data", "https://reports.example.org"), ("/somewhere/else", "http://127.0.0.1:8080")],
+)
 def test_runs_in_containers_link_to_the_web_server_of_their_folder(
-    pool_type: str, served: str | None, monkeypatch: pytest.MonkeyPatch
+    served: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(BASE_URL_VARIABLE, "https://reports.example.org/")
-    monkeypatch.delenv(SERVED_ROOT_VARIABLE, raising=False)
-    if served is not None:
-        monkeypatch.setenv(SERVED_ROOT_VARIABLE, served)
-    of_compose = "http://127.0.0.1:8080" if pool_type == "docker" else None
-    for table in plan_pools(pool_type, POOLS, ["gpu-4x80"]).tables.values():
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, served)
+    for table in plan_pools("docker", POOLS, ["gpu-4x80"]).tables.values():
         env = table["variables"]["env"]
-        here = "https://reports.example.org" if served != "/somewhere/else" else of_compose
-        assert env.get(BASE_URL_VARIABLE) == here
+        assert env.get(BASE_URL_VARIABLE) == address
         assert env[SERVED_ROOT_VARIABLE] == "/app/data"
 
 

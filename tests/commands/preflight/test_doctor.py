@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commands.preflight.doctor import collect_findings, render_findings
-from commands.preflight.machine import Finding
+from commands.preflight.doctor import collect_findings
 from commands.preflight.reading import list_asked_models
 from pretexeval.config.file import Config
 from tests.support.command import (
-    block_packages,
     build_environment,
     make_rows,
     run_command,
@@ -35,30 +33,6 @@ def write_small(folder: Path, **settings: object) -> Path:
     return write_config(
         folder / "c.toml", folder / "results", models=[settings or model], knowledge=knowledge
     )
-
-
-def test_findings_are_rendered_with_their_remedies_and_a_count() -> None:
-    findings = [Finding("a", "ok", "fine"), Finding("longer", "failing", "c.toml:\n  first", "do this")]
-    lines = render_findings(findings).splitlines()
-    assert lines[1:4] == [
-        "failing  longer  c.toml:",
-        "                 first",
-        "                 -> do this",
-    ]
-    assert lines[-1] == "1 ok, 0 warning, 1 failing"
-
-
-def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: Path) -> None:
-    blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
-    config = write_small(tmp_path)
-    done = run_process_command("doctor", config, folder=tmp_path, blocked=blocked).require()
-    assert done.cpu_s < 3
-    assert done.err == ""
-    assert ": 2 relations" in done.out
-    assert "\nok       model told     recorded responses" in done.out
-    assert "0 failing" in done.out
-    assert not (tmp_path / "results").exists()
-    assert run_process_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:

@@ -45,10 +45,7 @@ def test_gpus_are_those_that_the_driver_lists(tmp_path: Path, monkeypatch: pytes
     write_driver(
         tmp_path, monkeypatch, "echo NVIDIA H200, 143771, 143167; echo 'NVIDIA GB10, [N/A], [N/A]'; echo $3"
     )
-    assert find_gpus() == (
-        Gpu("NVIDIA H200", 143771 * MIB, 143167 * MIB),
-        Gpu("NVIDIA GB10", 0, 0),
-    )
+    assert find_gpus() == (Gpu("NVIDIA H200", 143771 * MIB, 143167 * MIB), Gpu("NVIDIA GB10", 0, 0))
     # The driver chooses the visible ones by number or by name.
     write_driver(tmp_path, monkeypatch, '[ "$3" = "--id=1,GPU-8932" ] && echo "NVIDIA A100, 81920, 1000"')
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-8932")

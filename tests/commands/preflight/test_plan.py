@@ -21,15 +21,7 @@ from tasks.edition.anchors import plan_anchors
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
-from tests.support.command import (
-    REPOSITORY,
-    block_packages,
-    make_rows,
-    run_command,
-    run_process_command,
-    write_base,
-    write_config,
-)
+from tests.support.command import REPOSITORY, make_rows, run_command, write_base, write_config
 from tests.support.evaluations import ask_model, list_prompts
 from tests.support.small_bases import write_files
 
@@ -41,10 +33,7 @@ class Parrot:
     """An engine that answers " True", in two tokens."""
 
     def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Callable[[int], None] | None = None
     ) -> list[Completion]:
         """Return one answer per prompt."""
         return [Completion(" True", n_prompt_tokens=10, n_completion_tokens=2) for _ in prompts]
@@ -140,10 +129,10 @@ def test_a_plan_shows_what_a_budget_asks(base: Path) -> None:
         plan_here(configure(base, {"budget": 67}))
 
 
-@pytest.mark.parametrize("limit", [{}, {"pairs_per_relation": 7}, {"budget": 9 * 34}])
 def test_a_plan_does_not_depend_on_the_size_of_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    limit = {"budget": 9 * 34}
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
     config = configure(base, limit)
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
@@ -157,15 +146,14 @@ def test_a_plan_does_not_depend_on_the_size_of_pieces(
     assert whole.n_prompts.low > 0
 
 
-@pytest.mark.parametrize("limit", [{}, {"pairs_per_relation": 7}])
 def test_questions_of_a_cut_relation_are_counted_as_a_run_asks_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Demonstrations are in the first piece of a relation, and a limit is one of the whole relation."""
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
-    config = configure(base, limit)
+    config = configure(base, {"pairs_per_relation": 7})
     config = config.model_copy(update={"questions": QuestionsConfig(settings=("answer_only",))})
     plan = plan_here(config)
     (estimate,) = (each for each in plan.estimates if each.part == "answer_only")
@@ -195,20 +183,6 @@ def test_anchors_are_counted(base: Path) -> None:
     evaluation = plan_evaluation(planned, build(planned), "far", period="2026-W47")
     assert plan.n_anchor_prompts == ask_model(evaluation, lambda _: Parrot()).n_asked == 3 * 16
     assert "also asks every model up to 48 prompts" in render_plan(plan)
-
-
-def test_a_model_with_imported_responses_is_asked_nothing(base: Path) -> None:
-    estimate = only(plan_here(configure(base, {"engine": "imported", "base_url": None, "revision": "1"})))
-    assert estimate.n_prompts == estimate.n_to_ask == Span.of(0)
-
-
-def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_built(base: Path) -> None:
-    build(configure(base, methods=["prototype"]))
-    n_before = ask(configure(base, methods=["prototype"]))
-    plan = plan_here(configure(base, methods=["prototype", "direct"]))
-    assert not plan.is_there
-    assert only(plan).n_answered == n_before
-    assert only(plan).n_to_ask == Span.of(0)
 
 
 @pytest.mark.parametrize("is_local", [False, True])
@@ -257,19 +231,6 @@ def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
     assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
     shown = f"{paid.cost.low:,.2f} to {paid.cost.high:,.2f} EUR"
     assert shown.replace(" to 0.00", "") in render_plan(plan).split("all ")[1]
-
-
-def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -> None:
-    blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
-    models = [{"name": "near", "model": REFERENCE}]
-    knowledge = {"name": "own", "format": "table", "path": str(base)}
-    config = write_config(tmp_path / "c.toml", tmp_path / "data", models=models, knowledge=knowledge)
-    done = run_process_command("plan", config, folder=tmp_path, blocked=blocked).require()
-    assert done.err == ""
-    assert done.cpu_s < 3
-    assert "not built yet" in done.out
-    assert "prompt tokens counted by the model's tokenizer" in done.out
-    assert not (tmp_path / "data").exists()
 
 
 def test_the_command_names_each_model_that_cannot_be_used_and_plans_the_others(

@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Answer, str, str, str]] = {
         lambda *_: reply_to_chat({"content": "I cannot say."}),
         "warning",
         "read as no answer",
-        "true_words",
+        "reasoning_marks",
     ),
     "unfinished": (
         lambda *_: reply_to_chat({"content": "<think>false"}, **CUT),

@@ -64,7 +64,7 @@ def test_runs_of_one_flow_about_different_editions_have_different_keys(
 
 
 class Server:
-    """A server whose workers take one run per poll, and whose runs end one poll later."""
+    """A server whose workers take a run after two polls, and whose runs end one poll later."""
 
     def __init__(self, *ends: StateType) -> None:
         self.ends = list(ends)
@@ -75,7 +75,7 @@ class Server:
     def create(self, *arguments: object) -> UUID:
         run_id = uuid4()
         self.pools.append(arguments[-1])
-        self.states[run_id] = [StateType.SCHEDULED, StateType.RUNNING, self.ends.pop(0)]
+        self.states[run_id] = [*[StateType.SCHEDULED] * 2, StateType.RUNNING, self.ends.pop(0)]
         scheduled = [states for states in self.states.values() if states[0] == StateType.SCHEDULED]
         self.most_scheduled = max(self.most_scheduled, len(scheduled))
         return run_id

@@ -93,29 +93,6 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     assert list_editions(root) == sorted(weeks)
 
 
-def test_the_command_lists_and_removes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
-    weeks = [build(configure(tmp_path), week) for week in range(3)]
-    knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
-    file = write_config(
-        tmp_path / "c.toml",
-        tmp_path / "data",
-        models=[MODEL],
-        knowledge=knowledge,
-        storage={"keep_editions": 2},
-    )
-    assert main(["publish", str(file), "--prune", "list"]) == 0
-    assert re.search(rf"^{weeks[0]}  +0\.\d MB  would be removed$", capsys.readouterr().out, re.MULTILINE)
-    assert list_editions(tmp_path / "data") == sorted(weeks)
-    assert main(["publish", str(file), "--prune", "editions"]) == 0
-    capsys.readouterr()
-    assert list_editions(tmp_path / "data") == sorted(weeks[1:])
-    assert main(["publish", str(file), "--prune", "editions"]) == 0
-    assert "no scheduled edition" in capsys.readouterr().out
-
-
 def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
     """Store answers in one file, which these evaluations of `far-1234` use."""
     for folder in evaluations:

@@ -169,7 +169,7 @@ def test_an_unset_variable_is_a_problem_beside_others(
 def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
     assert "nowhere.toml cannot be read" in read_error(tmp_path / "nowhere.toml")
     path = tmp_path / "latin.toml"
-    path.write_bytes(b'[report]\ntitle = "caf\xe9"')
+    path.write_bytes(b'[knowledge]\nname = "caf\xe9"')
     assert f"{path} is not valid TOML" in read_error(path)
 
 
@@ -179,7 +179,7 @@ def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
         ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
         ("x = " + "[" * 100_000, "is not valid TOML"),
         ("[edition]\npool = 'a\\u0000b'".replace("'", '"'), "edition.pool: contains the character NUL"),
-        ('[scoring]\ntrue_words = ["yes", "\\u0000"]', "scoring.true_words: contains the character NUL"),
+        ('[knowledge]\nrelations = ["a", "\\u0000"]', "knowledge.relations: contains the character NUL"),
         (ENDPOINT + "seed = -9223372036854775809", r"models\[0\].seed: is a number beyond 64 bits"),
         (ENDPOINT + "timeout_s = inf", r"models\[0\].timeout_s: must be a finite number"),
         (

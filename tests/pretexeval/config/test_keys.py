@@ -34,7 +34,7 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             f'{ENDPOINT}base_url = "http://a/v1"\nextra_body = {{ metadata = {{ api_key = "{BARE_KEY}" }} }}',
             "models[0].extra_body: api_key is not allowed",
         ),
-        (f'[report]\ntitle = "hf_{BARE_KEY}"', "report.title holds what looks like a key"),
+        (f'[edition]\npool = "hf_{BARE_KEY}"', "edition.pool holds what looks like a key"),
         (f'[[models]]\nname = "a"\nmodel = "m"\nmax_tokens = "{BARE_KEY}"', "max_tokens = '***': should be"),
         (
             f'[[models]]\nname = "a"\nmodel = "m"\napi_key = "{BARE_KEY}"',
@@ -61,13 +61,13 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(
 def test_file_with_the_value_of_a_key_variable_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "MY_KEY"\n[report]\ntitle = "a swordfish"'
+    text = f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "MY_KEY"\n[edition]\npool = "a swordfish"'
     path = write_config(tmp_path, text)
     monkeypatch.setenv("MY_KEY", "sword")
     assert load_config(path).models[0].api_key_env == "MY_KEY"
     monkeypatch.setenv("MY_KEY", "swordfish")
     message = read_error(path)
-    assert "report.title holds what looks like a key" in message
+    assert "edition.pool holds what looks like a key" in message
     assert "swordfish" not in message
 
 

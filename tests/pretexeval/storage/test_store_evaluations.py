@@ -16,8 +16,8 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.publication import sync_everything
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt
-from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.model_session import ModelSession
+from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
@@ -42,6 +42,10 @@ class SlowEngine:
 
     def close(self) -> None:
         """Close nothing."""
+
+
+# Every answer is read as a thought that does not end.
+UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
 
 
 def forbid(_: EngineConfig) -> Engine:
@@ -133,8 +137,7 @@ def test_damaged_answers_in_the_bucket_are_not_used(evaluations: list[Evaluation
 
 def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluation]) -> None:
     evaluate(evaluations[0], SlowEngine())
-    words = Scoring(words=AnswerWords(true=("yes",), false=("no",)))
-    first, second = (replace(evaluation, scoring=words) for evaluation in evaluations)
+    first, second = (replace(evaluation, scoring=UNFINISHED) for evaluation in evaluations)
     evaluate(evaluations[1], SlowEngine())
     evaluate(second, SlowEngine())
     assert not is_complete(first)
@@ -147,8 +150,7 @@ def test_an_evaluation_has_no_record_while_its_files_are_replaced(
     evaluations: list[Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate(evaluations[0], SlowEngine())
-    words = Scoring(words=AnswerWords(true=("yes",), false=("no",)))
-    changed = replace(evaluations[0], scoring=words)
+    changed = replace(evaluations[0], scoring=UNFINISHED)
     finish(changed, ask_model(changed, forbid))
     store = Store(changed.storage)
     assert store.bucket is not None

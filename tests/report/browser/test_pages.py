@@ -30,7 +30,7 @@ def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     preview = preview_edition(config, 1)
-    (folder / "preview.html").write_text(render_page(preview, "Own"), encoding="utf-8")
+    (folder / "preview.html").write_text(render_page(preview), encoding="utf-8")
     return folder
 
 

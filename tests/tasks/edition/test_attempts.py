@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import polars as pl
-import pytest
 
 from pretexeval.config.engines import WriterConfig
 from pretexeval.config.tables import JudgeConfig, RephraserConfig
@@ -21,7 +20,7 @@ WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 TABLE = RephraserConfig(kind="model", writer="w")
 REPHRASER = Rephraser(WRITER, TABLE.instruction, 0.7, 64, 3, seed=1)
-JUDGE = Judge(OTHER, JudgeConfig(writer="j", is_binding=False))
+JUDGE = Judge(OTHER, JudgeConfig(writer="j"))
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
@@ -148,10 +147,7 @@ def test_greedy_rephraser_samples_after_its_first_rejection() -> None:
     assert second.seed is not None
 
 
-@pytest.mark.parametrize(("is_binding", "is_accepted"), [(False, True), (True, False)])
-def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
-    is_binding: bool, is_accepted: bool
-) -> None:
+def test_judge_is_asked_in_both_directions_and_rejects() -> None:
     """The judge answers that the rewording follows from the statement, but not the reverse."""
     asked: list[str] = []
 
@@ -159,16 +155,14 @@ def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
         asked.append(prompt.prompt.text)
         return "Yes." if len(asked) % 2 else "No, it does not."
 
-    rephraser = replace(
-        REPHRASER, max_attempts=1, judge=Judge(OTHER, JudgeConfig(writer="j", is_binding=is_binding))
-    )
+    rephraser = replace(REPHRASER, max_attempts=1, judge=JUDGE)
     frame = run(
         make_rows(ASTHMA),
         rephraser,
         {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": say},
     )
     verdicts = frame.select("is_judged_implied", "is_judged_implying", "is_accepted", "reasons").rows()
-    assert verdicts == [(True, False, is_accepted, [] if is_accepted else ["judge"])]
+    assert verdicts == [(True, False, False, ["judge"])]
     assert frame["judge_score_implied"].null_count() == 1
     assert asked[0].index("may treat asthma") < asked[0].index("be treated by")
     assert asked[1].index("be treated by") < asked[1].index("may treat asthma")

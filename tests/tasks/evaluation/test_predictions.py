@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS
-from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords
 from tasks.asking.reasoning import read_answers
 from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind
@@ -43,7 +42,6 @@ def read(
     requests: pl.DataFrame,
     kind: ItemKind = SAMPLE_ITEMS,
     type_: str = "TFQ",
-    words: AnswerWords = PAPERS_WORDS,
     *,
     repeat: int = 0,
     is_reasoned: bool = False,
@@ -55,7 +53,7 @@ def read(
     stored = pl.DataFrame(rows, columns, orient="row").with_columns(repeat=pl.lit(repeat, pl.Int16))
     answers = read_answers(stored, THINK_MARKS, is_chat=False)
     items = make_items(*[type_] * requests.height)
-    return read_responses(kind, requests, items, answers, words, is_reasoned=is_reasoned)
+    return read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +77,6 @@ def test_answer_is_read_as_its_type(kind: ItemKind, type_: str, response: str, a
     assert readings["answer"].to_list() == [answer]
     assert answer is None or readings["rule"][0] is not None
     assert readings["error"].to_list() == [None]
-
-
-def test_answer_words_of_samples_can_be_configured() -> None:
-    words = AnswerWords(("wahr", "ja doch"), ("falsch",))
-    readings = read(make_requests("a", "b"), words=words, a="Ja  doch, nicht falsch", b="True")
-    assert readings["answer"].to_list() == ["T", None]
 
 
 def test_requests_keep_their_order_and_share_the_answer_to_their_prompt() -> None:

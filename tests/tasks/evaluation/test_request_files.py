@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas.stages import REQUESTS
-from tasks.asking.answer_extraction import AnswerWords
+from tasks.asking.thoughts import ReasoningMarks
 from tasks.evaluation import requests
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
@@ -59,8 +59,9 @@ def test_complete_evaluation_is_scored_again_without_rendering(
         "run.json",
     ]
     forbid_rendering()
-    words = Scoring(policies=("excluded",), words=AnswerWords(("yes",), ("no",)))
-    score_again(replace(evaluation, scoring=words))
+    # Every answer is read as a thought that does not end.
+    unfinished = Scoring(policies=("excluded",), marks=ReasoningMarks("", "</think>"))
+    score_again(replace(evaluation, scoring=unfinished))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
