@@ -1,6 +1,8 @@
 """`pretexeval deploy` to pools of containers, on a real server: what it passes to their workers."""
 
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -49,18 +51,20 @@ class Registry:
         job: Row = apply_values(template["job_configuration"], values)
         return job
 
-    def clear(self) -> None:
-        """Delete everything, because other tests use the same server.
+    def delete(self, path: str) -> None:
+        """Delete something. The server answers 503 or closes the connection while its database is locked."""
+        for _ in range(20):
+            with suppress(httpx.TransportError):
+                if self.client.delete(path).status_code in (204, 404):
+                    return
+            time.sleep(0.5)
+        raise AssertionError(f"{path} cannot be deleted")
 
-        A busy server refuses a deletion with 503, so what is still there is deleted again.
-        """
+    def clear(self) -> None:
+        """Delete everything, because other tests use the same server."""
         for kind, key in (("work_pools", "name"), ("deployments", "id"), ("automations", "id")):
-            for _ in range(10):
-                if not (there := self.client.post(f"/{kind}/filter", json={}).json()):
-                    break
-                for each in there:
-                    self.client.delete(f"/{kind}/{each[key]}")
-            assert not there
+            for each in self.client.post(f"/{kind}/filter", json={}).raise_for_status().json():
+                self.delete(f"/{kind}/{each[key]}")
 
 
 @pytest.fixture
@@ -159,6 +163,6 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
     refused = registry.deploy("--pool-type", "docker").require(2)
     assert "not in /app" in refused.err
     for each in there:
-        registry.client.delete(f"/deployments/{each['id']}").raise_for_status()
+        registry.delete(f"/deployments/{each['id']}")
     refused = registry.deploy("--pool-type", "docker").require(2)
     assert "of type process" in refused.err
