@@ -153,7 +153,7 @@ def show_demonstrations(subject: Subject, relation: str, *, is_reasoned: bool) -
         marks = [letter in right for letter in LETTERS[:n_options]] or [row["answer"] == "T"]
         is_negated = row["form"] == "negated"
         truths = [mark != is_negated for mark in marks]
-        question = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+        question = AskedQuestion.from_row(row)
         turn = build_turn(question, row["answer"], truths, is_reasoned=is_reasoned)
         shown.setdefault((row["type"], is_negated), []).append(turn.show())
     return shown

@@ -3,8 +3,9 @@
 A sample is asked as a true/false question. Questions have three more types (MultifacetEval, section 4.1).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 from pretexeval.primitives.hashing import render_canonical_json
 from schemas.exchange import Prompt
@@ -54,6 +55,11 @@ class AskedQuestion:
     text: str
     options: Sequence[str] = ()
     offered: str | None = None
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """Return the question of a row with the columns type, text, options and offered."""
+        return cls(row["type"], row["text"], row["options"], row["offered"])
 
     def render(self, *, is_reasoned: bool = False) -> str:
         """Return the question without an answer.

@@ -72,7 +72,7 @@ def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
         items = kind.read_items(read_stage_files(evaluation.root, refs, kind.stage))
         shown = kind.draw_demonstrations(items).group_by(*GROUP, maintain_order=True)
         for row in shown.head(settings.n_demonstrations).iter_rows(named=True):
-            question = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+            question = AskedQuestion.from_row(row)
             prompt, _ = settings.fit((), question.render(is_reasoned=True))
             key = hash_prompt(settings.model_id, prompt, settings.sampling)
             requests.append(ChainRequest(row, key, prompt))

@@ -149,7 +149,7 @@ class Evaluation:
             InputError: the edition is not complete, or a file is missing or was changed.
         """
         require_intact(self.root, self.edition_id)
-        return read_manifest_files(self.root, self.edition_id, self.subject.rows.name)
+        return read_manifest_files(self.root, self.edition_id, self.subject.kind.stage.name)
 
     def relation_files(self) -> dict[str, list[FileRef]]:
         """Return the name of a file of requests -> the files of the relation that it asks about.

@@ -270,7 +270,7 @@ def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
     """Return id -> prompt of every tested question or sample."""
     prompts: dict[str, Prompt] = {}
     for refs in evaluation.relation_files().values():
-        rows = read_stage_files(evaluation.root, refs, evaluation.subject.rows)
+        rows = read_stage_files(evaluation.root, refs, evaluation.subject.kind.stage)
         built = evaluation.subject.show_imported(rows, evaluation.request_settings)
         prompts.update(zip(built.frame["item_id"], built.prompts, strict=True))
     return prompts

@@ -43,20 +43,17 @@ def read_responses(
             `read_answers`; failed prompts have a null response.
         is_reasoned: whether the model reasons before it answers: then all lines of a completion are read.
     """
-    said = pl.col("said")
-    if not is_reasoned and (requests["prompt_style"] == "completion").any():
-        cut = {text: cut_completion(text) for text in answers["answer"].drop_nulls().unique()}
-        said = said.replace_strict(cut, default=None, return_dtype=pl.String)
     error = pl.when(pl.col("response").is_null()).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
     asked = (
         requests.join(
             answers.rename({"answer": "said"}), on=["prompt_key", "repeat"], how="left", maintain_order="left"
         )
         .join(items.drop("relation"), on="item_id", how="left", maintain_order="left")
-        .with_columns(
-            said, error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True)
-        )
+        .with_columns(error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True))
     )
+    if not is_reasoned and (requests["prompt_style"] == "completion").any():
+        cut = {text: cut_completion(text) for text in asked["said"].unique()}
+        asked = asked.with_columns(pl.col("said").replace_strict(cut, return_dtype=pl.String))
     readings = kind.read_texts(asked)
     return asked.with_columns(
         answer=pl.Series([reading.answer for reading in readings], dtype=pl.String),
@@ -114,8 +111,8 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
         is_correct = is_correct.fill_null(False)
     elif policy == "coin-flip":
         open_items = graded.filter(pl.col("prediction").is_null())
-        columns = ("item_id", "model_id", "repeat", "type", "options", "right")
-        guesses = [_guess(*row) == row[-1] for row in open_items.select(columns).iter_rows()]
+        columns = ("right", "item_id", "model_id", "repeat", "type", "options")
+        guesses = [_guess(*item) == right for right, *item in open_items.select(columns).iter_rows()]
         guessed = open_items.select("item_id", "repeat").with_columns(
             is_guess_right=pl.Series(guesses, dtype=pl.Boolean)
         )
@@ -126,7 +123,7 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
     ).select(PREDICTIONS.names)
 
 
-def _guess(item_id: str, model_id: str, repeat: int, type_: str, options: list[str], _: str) -> str | None:
+def _guess(item_id: str, model_id: str, repeat: int, type_: str, options: list[str]) -> str | None:
     """Return an answer seeded by item, model and repeat, as the authors fill in at random; none to an MAQ."""
     if type_ == "MAQ":
         return None

@@ -107,7 +107,7 @@ def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Reque
     subject = evaluation.subject
     settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
     for name, refs in evaluation.relation_files().items():
-        rows = read_stage_files(evaluation.root, refs, subject.rows)
+        rows = read_stage_files(evaluation.root, refs, subject.kind.stage)
         yield name, subject.build_requests(rows, settings, evaluation.limit_pairs(rows))
 
 

@@ -68,7 +68,7 @@ def show_demonstrations(
         chain = None if chains is None else chains.get(row["item_id"])
         if chains is None or chain is not None:
             group = (row["relation"], row["group"], row["form"])
-            shot = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+            shot = AskedQuestion.from_row(row)
             shots.setdefault(group, []).append(shot.render_answered(row["answer"], chain))
     return {group: tuple(texts) for group, texts in shots.items()}
 

@@ -133,7 +133,7 @@ def score_relations(
                 f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        items = kind.read_items(read_stage_files(evaluation.root, row_files[name], subject.rows))
+        items = kind.read_items(read_stage_files(evaluation.root, row_files[name], kind.stage))
         readings = read_responses(kind, frame, items, answers, is_reasoned=is_reasoned)
         yield name, (readings, score_readings(kind, readings, items, scoring.policies))
 

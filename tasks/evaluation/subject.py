@@ -10,7 +10,6 @@ from pretexeval.config.file import Config
 from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.responses import ResponseStore
-from schemas.columns import Stage
 from schemas.exchange import Sampling
 from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 from tasks.asking.sampling import build_sampling
@@ -48,11 +47,6 @@ class Subject:
     """The imported responses, of which the evaluation then consists. No model is asked."""
 
     @property
-    def rows(self) -> Stage:
-        """The stage of the edition that is put to the model."""
-        return self.kind.stage
-
-    @property
     def is_reasoned(self) -> bool:
         """Whether the model reasons before it answers, after demonstrations that do so too."""
         return self.setting == "chain_of_thought"
@@ -82,11 +76,11 @@ class Subject:
             rows: the rows of the relation, of both splits.
             limit: how many pairs or points the model is asked about; None: all of them.
         """
+        if self.imported is not None:
+            return select_imported(self.show_imported(rows, settings), self.setting, self.imported)
         items = self.kind.read_items(rows)
-        if self.imported is None:
-            shots = show_demonstrations(self.kind, items, settings.chains if self.is_reasoned else None)
-            return build_requests(select_items(items, limit), shots, settings)
-        return select_imported(self.show_imported(rows, settings), self.setting, self.imported)
+        shots = show_demonstrations(self.kind, items, settings.chains if self.is_reasoned else None)
+        return build_requests(select_items(items, limit), shots, settings)
 
     def show_imported(self, rows: pl.DataFrame, settings: RequestSettings) -> Requests:
         """Return one request per test item, without demonstrations, as an import stores it."""
