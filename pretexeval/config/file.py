@@ -28,6 +28,7 @@ PATH_KEYS = (
     ("knowledge", "path"),
     ("knowledge", "query"),
     ("knowledge", "aliases"),
+    ("knowledge", "hierarchy"),
     ("knowledge", "since"),
     ("edition", "pool"),
     ("questions", "wording"),

@@ -48,6 +48,9 @@ class KnowledgeConfig(ConfigTable):
     aliases: Path | None = None
     """Table of other names of heads and tails, with the columns alias and name, or alias and id
     (docs/knowledge-bases.md)."""
+    hierarchy: Path | None = None
+    """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
+    and parent, or a file with a query on `path` (docs/knowledge-bases.md)."""
     since: Path | None = None
     """An older release of the base in the same format. Only facts that it does not hold are tested
     (docs/knowledge-bases.md)."""

@@ -57,6 +57,8 @@ ROWS_AT_ONCE = 100_000
 """Rows whose cells are joined at once for a checksum."""
 FALSE_COLUMNS = {name: pl.String for name in COLUMNS if name != "also_true"}
 """The columns of triplets that the source asserts to be false."""
+HIERARCHY = {"child": pl.String, "parent": pl.String}
+"""The columns of a hierarchy: two keys, as `pretexeval.knowledge.names.list_keys` gives them."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,9 @@ class KnowledgeBase:
     releases: tuple[str, ...] = ()
     """The names of the releases that give every fact its age, the oldest first. If there are any,
     ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`."""
+    hierarchy: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HIERARCHY))
+    """Distinct edges from a concept to a more general one, sorted, without circles. All that are above the
+    tails are there."""
 
     @property
     def relations(self) -> list[str]:
@@ -129,6 +134,10 @@ class KnowledgeBase:
         """Return the hash of the age of every fact of the relation (32 hex digits)."""
         ages = self.select_relation(relation).select("head", "tail", "first_release").unique()
         return hash_joined(_join_cells(ages), digits=32)
+
+    def checksum_hierarchy(self) -> str:
+        """Return the hash of the hierarchy (32 hex digits); "" if the base has none."""
+        return "" if self.hierarchy.is_empty() else hash_joined(_join_cells(self.hierarchy), digits=32)
 
 
 def _join_cells(rows: pl.DataFrame) -> Iterator[str]:

@@ -39,6 +39,21 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
         relations: those whose rows are returned, with the rows that name no relation; all if it is empty.
 
     Raises:
+        InputError: see `select_columns`; or a column is missing.
+    """
+    rows = select_columns(query, path, REQUIRED, (*OPTIONAL, "since"), relations)
+    return Source(build_source_rows(query, rows.with_row_index("row", offset=1)))
+
+
+def select_columns(
+    query: Path, path: Path, required: Sequence[str], optional: Sequence[str], relations: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Return the named columns that the query selects, as text.
+
+    Args:
+        relations: if it is not empty, only their rows and those without a relation are returned.
+
+    Raises:
         InputError: the file is not one SELECT, DuckDB refuses it, or a column is missing or of a wrong type.
     """
     # DuckDB writes there what does not fit into memory. Its default is a folder in the current one.
@@ -48,24 +63,23 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
     ):
         _confine(connection, path)
         select = _read_select(query, connection)
+        parameters: dict[str, object] = {"path": str(path.resolve())}
         try:
-            found = connection.execute(f"describe {select}", {"path": str(path.resolve())}).fetchall()
+            found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
-            require_columns(query, columns, REQUIRED)
-            wanted = [name for name in (*REQUIRED, *OPTIONAL, "since") if name in columns]
-            selected = connection.sql(
-                f"select {', '.join(wanted)} from ({select}) where $all"
-                " or coalesce(trim(relation), '') in $relations",
-                params={"path": str(path.resolve()), "all": not relations, "relations": ["", *relations]},
-            )
+            require_columns(query, columns, required)
+            wanted = [name for name in (*required, *optional) if name in columns]
+            chosen = f"select {', '.join(wanted) or '*'} from ({select})"
+            if relations:
+                chosen += " where coalesce(trim(relation), '') in $relations"
+                parameters["relations"] = ["", *relations]
             # Batches need less memory than one table, and its copy as text.
-            batches = selected.to_arrow_reader(ROWS_AT_ONCE)
+            batches = connection.sql(chosen, params=parameters).to_arrow_reader(ROWS_AT_ONCE)
             parts = [store_as_text(query, pl.DataFrame(batches.schema.empty_table()))]
             parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
         except duckdb.Error as error:
             raise InputError(_explain(query, path, error)) from error
-    rows = pl.concat(parts)
-    return Source(build_source_rows(query, rows.with_row_index("row", offset=1)))
+    return pl.concat(parts)
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -1,6 +1,7 @@
 """Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.aliases import add_aliases, list_alias_cells, read_alias_table
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.disek import read_disek
+from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from pretexeval.knowledge.medqa import QuestionBank, read_medqa
 from pretexeval.knowledge.query import read_query
@@ -51,6 +53,9 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     base = base if aliases.is_empty() else add_aliases(base, aliases)
     if config.since is not None:
         base = keep_new_facts(base, _read_release(config, config.since, base))
+    if config.hierarchy is not None:
+        edges = read_hierarchy(config.hierarchy, config.path, base.triplets)
+        base = replace(base, hierarchy=edges)
     paths = {release.name: release.path for release in config.releases}
     if paths:
         return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
@@ -88,9 +93,10 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if config.relations or config.aliases:
-        key = "relations" if config.relations else "aliases"
-        raise InputError(f'{key} of [knowledge] is not allowed with format "medqa": MedQA has no relations')
+    if given := [key for key in ("relations", "aliases", "hierarchy") if getattr(config, key)]:
+        raise InputError(
+            f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
+        )
     source = read_medqa(_require_path(config))
     table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
     return QuestionBank(

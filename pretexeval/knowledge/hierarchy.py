@@ -1,0 +1,85 @@
+"""The hierarchy of a base: pairs of a concept and a more general one, such as "Focal seizure" and "Seizure".
+
+It is a table, or the result of a query, with the columns child_id and parent_id, or child and parent for
+names.
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from pretexeval.knowledge.base import HIERARCHY
+from pretexeval.knowledge.names import key_ids, key_names, list_keys
+from pretexeval.knowledge.query import select_columns
+from pretexeval.knowledge.rows import list_filled
+from pretexeval.knowledge.synonyms import read_name_table
+from pretexeval.primitives.errors import InputError
+
+_IDS = ("child_id", "parent_id")
+_NAMES = tuple(HIERARCHY)
+
+
+def read_hierarchy(file: Path, path: Path | None, triplets: pl.DataFrame) -> pl.DataFrame:
+    """Return the edges above the tails of the triplets: the distinct keys of child and parent, sorted.
+
+    Args:
+        file: a table, or a query if its extension is .sql.
+        path: what the query may read; a table does not need it.
+
+    Raises:
+        InputError: the file cannot be read, a row lacks an end, or concepts are above each other.
+    """
+    edges = _read_edges(file, path)
+    kept = [edges.clear()]
+    reached = list_keys(triplets, "tail").select(child="key").unique()
+    while not reached.is_empty():
+        kept.append(edges.join(reached, on="child", how="semi"))
+        edges = edges.join(reached, on="child", how="anti")
+        reached = kept[-1].select(child="parent").unique()
+    above = pl.concat(kept).sort(pl.all())
+    if members := _list_circular(above):
+        shown = ", ".join(key.partition(":")[2] for key in members)
+        raise InputError(
+            f"{file}: each of {shown} is above itself: delete the wrong pair of child and parent"
+        )
+    return above
+
+
+def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
+    """Return all distinct edges as keys, without those from a concept to itself."""
+    if file.suffix.lower() == ".sql":
+        if path is None:
+            raise InputError(f"{file} needs a path of [knowledge], from which the query reads")
+        rows = select_columns(file, path, (), (*_IDS, *_NAMES))
+    else:
+        rows = read_name_table(file, (), (*_IDS, *_NAMES))
+    filled = list_filled(rows)
+    ends = next((ends for ends in (_IDS, _NAMES) if all(name in filled for name in ends)), None)
+    if ends is None:
+        raise InputError(f"{file} has no pairs in child_id and parent_id, or in child and parent: add them")
+    edges = rows.select(ends).unique()
+    is_empty = pl.any_horizontal(pl.col(ends).fill_null("").str.strip_chars() == "")
+    if n_empty := edges.filter(is_empty).height:
+        raise InputError(
+            f"{file}: {n_empty} rows have no {' or no '.join(ends)}: fill them or delete the rows"
+        )
+    for end, name in zip(ends, _NAMES, strict=True):
+        values = edges[end].unique()
+        keys = (key_ids(values) if ends == _IDS else key_names(values)).select(pl.nth(0).alias(end), "key")
+        edges = edges.join(keys, on=end).rename({"key": f"{name}_key"})
+    keyed = edges.select(pl.col(f"{name}_key").alias(name) for name in _NAMES)
+    return keyed.filter(pl.col("child") != pl.col("parent")).unique()
+
+
+def _list_circular(edges: pl.DataFrame) -> list[str]:
+    """Return the keys, sorted, that are above themselves."""
+    # Their import takes 0.2 s, and most bases have no hierarchy.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    numbered = pl.concat([edges["child"], edges["parent"]]).unique().sort()
+    ends = [edges[name].replace_strict(numbered, range(len(numbered))).to_numpy() for name in _NAMES]
+    shape = (len(numbered), len(numbered))
+    graph = coo_array(([True] * edges.height, ends), shape=shape)
+    _, labels = connected_components(graph, directed=True, connection="strong")
+    return numbered.filter(pl.Series(labels).is_duplicated()).to_list()
