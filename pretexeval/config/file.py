@@ -29,6 +29,7 @@ PATH_KEYS = (
     ("knowledge", "query"),
     ("knowledge", "aliases"),
     ("knowledge", "hierarchy"),
+    ("knowledge", "verdicts"),
     ("knowledge", "since"),
     ("edition", "pool"),
     ("questions", "wording"),

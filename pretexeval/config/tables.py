@@ -51,6 +51,12 @@ class KnowledgeConfig(ConfigTable):
     hierarchy: Path | None = None
     """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
     and parent, or a file with a query on `path` (docs/knowledge-bases.md)."""
+    verdicts: Path | None = None
+    """Table of a person's verdicts on triplets, which outweigh the base: relation, head, tail and verdict
+    (docs/knowledge-bases.md)."""
+    conflicts: Literal["stop", "leave_out"] = "stop"
+    """What happens to facts and aliases that contradict each other, and to circles of the hierarchy. `stop`:
+    they are an error. `leave_out`: they are left out and listed; such a fact is neither true nor false."""
     since: Path | None = None
     """An older release of the base in the same format. Only facts that it does not hold are tested
     (docs/knowledge-bases.md)."""

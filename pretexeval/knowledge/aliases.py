@@ -5,45 +5,43 @@ head_aliases and tail_aliases of the base. A row gives its alias to every name t
 and to every name that has its id in the base.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.names import AliasTable, fold_name, fold_names
-from pretexeval.knowledge.rows import ALIAS_SEPARATOR, describe_problems
-from pretexeval.knowledge.same_triplets import PLACE, SIDES, add_true_triplets
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.names import AliasTable, fold_names
+from pretexeval.knowledge.rows import ALIAS_SEPARATOR, SHORT_PLACE, describe_problems
+from pretexeval.knowledge.same_triplets import SIDES
 from pretexeval.knowledge.synonyms import read_name_table
 from pretexeval.primitives.errors import InputError
 
+TAKEN = "alias that is the name of something else"
 _NAMES = ("name", "id")
 _ROW = ("place", *_NAMES, "alias")
 
 
-def add_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
-    """Return the base with the aliases of its names.
+def build_aliases(rows: pl.DataFrame, aliases: pl.DataFrame) -> tuple[AliasTable, tuple[LeftOut, ...]]:
+    """Return the aliases of the names in rows that are not also_false, and the aliases that are left out.
 
-    Names of one side of a relation mean the same if one is an alias of the other, or if they share an alias.
-    What is true of one of them then becomes a row with ``also_true`` for the other, so that it is never drawn
-    as a negative.
+    An alias is left out if it names something with another id, on the same side of a relation.
 
     Args:
-        rows: place, name, id and alias, as `read_alias_table` and `list_alias_cells` return them.
-
-    Raises:
-        InputError: an alias is the name of something that has another id, or the base says that a triplet is
-            false that is true under an alias; the message names the row.
+        rows: clean rows of the base.
+        aliases: place, name, id and alias, as `read_alias_table` and `list_alias_cells` return them.
     """
-    names = {side: _list_names(base.triplets, side) for side in SIDES}
+    names = {side: _list_names(rows, side) for side in SIDES}
     all_names = pl.concat(names.values())
-    rows = _select_named(_fold_rows(rows), all_names)
-    aliases = AliasTable(_find_aliases(rows, all_names))
-    _require_own_aliases(rows, names)
-    triplets = add_true_triplets(base.triplets, aliases)
-    _require_not_false(base, triplets)
-    return replace(base, triplets=triplets, aliases=aliases)
+    named = _select_named(_fold_rows(aliases), all_names).with_row_index("row")
+    taken = pl.concat([_find_taken(named, side, each.drop_nulls()) for side, each in names.items()])
+    what = pl.format(
+        "{}: '{}' is an alias of {}, and the name of the {} {}",
+        *("relation", "alias", pl.coalesce("name", "id"), "side", "other_id"),
+    )
+    listed = taken.select("place", what=what, reason=pl.lit(TAKEN)).unique().sort("what", "place")
+    own = named.join(taken, on="row", how="anti")
+    conflicts = tuple(LeftOut(*row) for row in listed.iter_rows())
+    return AliasTable(_find_aliases(own, all_names)), conflicts
 
 
 def read_alias_table(path: Path) -> pl.DataFrame:
@@ -63,7 +61,7 @@ def read_alias_table(path: Path) -> pl.DataFrame:
     if len(nameless):
         problem = "the row has neither a name nor an id: write one of them"
         raise InputError(describe_problems([f"{path}, {place}: {problem}" for place in nameless]))
-    return rows.with_columns(pl.format("{}, {}", pl.lit(str(path)), "place").alias("place")).select(_ROW)
+    return rows.with_columns(pl.format("{}, {}", pl.lit(path.name), "place").alias("place")).select(_ROW)
 
 
 def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
@@ -76,7 +74,7 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
         .select("file", "row", name=side, id=f"{side}_id", aliases=f"{side}_aliases")
         .filter(pl.col("aliases").is_not_null())
         .unique(["name", "id", "aliases"], keep="first", maintain_order=True)
-        .select(PLACE.alias("place"), "name", "id", alias=pl.col("aliases").str.split(ALIAS_SEPARATOR))
+        .select(SHORT_PLACE.alias("place"), "name", "id", alias=pl.col("aliases").str.split(ALIAS_SEPARATOR))
         .explode("alias")
         .collect()
         for side in SIDES
@@ -90,9 +88,10 @@ def _fold_rows(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(key=fold_names(rows["name"]), alias_key=fold_names(rows["alias"]))
 
 
-def _list_names(triplets: pl.DataFrame, side: str) -> pl.DataFrame:
+def _list_names(rows: pl.DataFrame, side: str) -> pl.DataFrame:
     """Return the distinct name and id of one side, with the relation and the folded name as `key`."""
-    names = triplets.select("relation", name=side, id=f"{side}_id").unique()
+    stated = rows.lazy().filter(~pl.col("also_false"))
+    names = stated.select("relation", name=side, id=f"{side}_id").unique().collect()
     return names.with_columns(key=fold_names(names["name"]))
 
 
@@ -114,28 +113,17 @@ def _find_aliases(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found).filter(pl.col("alias_key") != pl.col("key")).select("name", "alias")
 
 
-def _require_own_aliases(rows: pl.DataFrame, names: Mapping[str, pl.DataFrame]) -> None:
-    """Raise InputError if an alias names something with another id, on the same side of a relation."""
-    problems = []
-    for side, named in names.items():
-        for place, name, alias, relation, identifier in _find_taken(rows, named.drop_nulls()).iter_rows():
-            problems.append(
-                f"{place}: the alias {alias!r} of {name} is the name of another {side} of {relation}, with "
-                f"the id {identifier}: delete the alias"
-            )
-    if problems:
-        raise InputError(describe_problems(list(dict.fromkeys(problems))))
-
-
-def _find_taken(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return place, name or id, alias, relation and other id of the aliases that name something else.
+def _find_taken(aliases: pl.DataFrame, side: str, names: pl.DataFrame) -> pl.DataFrame:
+    """Return row, place, name, id, alias, side, relation and other_id of aliases that name something else.
 
     Args:
-        names: relation, name, id and key of one side.
+        aliases: row, place, name, id, alias and their folded forms.
+        side: head or tail.
+        names: relation, name, id and key of this side.
     """
     cells = ["row", "relation", "id"]
-    numbered = rows.with_row_index("row").with_columns(pl.col("key").fill_null(""))
-    suspects = numbered.filter(pl.col("alias_key").is_in(names["key"].unique().implode()))
+    keyed = aliases.with_columns(pl.col("key").fill_null(""))
+    suspects = keyed.filter(pl.col("alias_key").is_in(names["key"].unique().implode()))
     named = names.select("relation", "key", identifier="id").unique()
     other = suspects.join(named, left_on="alias_key", right_on="key").select(
         "row", "relation", id="identifier"
@@ -146,30 +134,5 @@ def _find_taken(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     shared = other.join(own, on=cells, how="semi")
     on = ["row", "relation"]
     taken = other.join(own, on=on, how="semi").join(shared, on=on, how="anti")
-    first = taken.group_by(on).agg(pl.col("id").min().alias("other_id")).sort(on)
-    return first.join(suspects, on="row", maintain_order="left").select(
-        "place", pl.coalesce("name", "id"), "alias", "relation", "other_id"
-    )
-
-
-def _require_not_false(base: KnowledgeBase, triplets: pl.DataFrame) -> None:
-    """Raise InputError if a triplet that is true under an alias is marked also_false."""
-    asserted = set(_list_keys(base.also_false))
-    if not asserted:
-        return
-    added = triplets.join(base.triplets, on=["relation", "head", "tail"], how="anti")
-    problems = [
-        f"{relation}: {head} → {tail} is marked also_false, but it is true because of an alias: delete the "
-        "row or the alias"
-        for (relation, head, tail), key in zip(
-            added.select("relation", "head", "tail").iter_rows(), _list_keys(added), strict=True
-        )
-        if key in asserted
-    ]
-    if problems:
-        raise InputError(describe_problems(problems))
-
-
-def _list_keys(triplets: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
-    for relation, head, tail in triplets.select("relation", "head", "tail").iter_rows():
-        yield relation, fold_name(head), fold_name(tail)
+    first = taken.group_by(on).agg(other_id=pl.col("id").min())
+    return first.join(suspects, on="row").with_columns(side=pl.lit(side))

@@ -8,26 +8,31 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.knowledge.base import HIERARCHY
+from pretexeval.knowledge.base import HIERARCHY, LeftOut
 from pretexeval.knowledge.names import key_ids, key_names, list_keys
 from pretexeval.knowledge.query import select_columns
 from pretexeval.knowledge.rows import list_filled
 from pretexeval.knowledge.synonyms import read_name_table
 from pretexeval.primitives.errors import InputError
 
+CIRCULAR = "each of these concepts is above all the others"
 _IDS = ("child_id", "parent_id")
 _NAMES = tuple(HIERARCHY)
 
 
-def read_hierarchy(file: Path, path: Path | None, triplets: pl.DataFrame) -> pl.DataFrame:
-    """Return the edges above the tails of the triplets: the distinct keys of child and parent, sorted.
+def read_hierarchy(
+    file: Path, path: Path | None, triplets: pl.DataFrame
+) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """Return the edges above the tails of the triplets, and the circles in them.
+
+    The edges are distinct pairs of the keys child and parent, sorted. Those within a circle are left out.
 
     Args:
         file: a table, or a query if its extension is .sql.
         path: what the query may read; a table does not need it.
 
     Raises:
-        InputError: the file cannot be read, a row lacks an end, or concepts are above each other.
+        InputError: the file cannot be read, or a row lacks an end.
     """
     edges = _read_edges(file, path)
     kept = [edges.clear()]
@@ -37,12 +42,13 @@ def read_hierarchy(file: Path, path: Path | None, triplets: pl.DataFrame) -> pl.
         edges = edges.join(reached, on="child", how="anti")
         reached = kept[-1].select(child="parent").unique()
     above = pl.concat(kept).sort(pl.all())
-    if members := _list_circular(above):
-        shown = ", ".join(key.partition(":")[2] for key in members)
-        raise InputError(
-            f"{file}: each of {shown} is above itself: delete the wrong pair of child and parent"
-        )
-    return above
+    circles = _list_circles(above)
+    members = pl.Series([key for circle in circles for key in circle], dtype=pl.String)
+    is_circular = pl.all_horizontal(pl.col(name).is_in(members.implode()) for name in _NAMES)
+    found = (
+        LeftOut(file.name, ", ".join(key.partition(":")[2] for key in circle), CIRCULAR) for circle in circles
+    )
+    return above.filter(~is_circular), tuple(found)
 
 
 def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
@@ -71,15 +77,15 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
     return keyed.filter(pl.col("child") != pl.col("parent")).unique()
 
 
-def _list_circular(edges: pl.DataFrame) -> list[str]:
-    """Return the keys, sorted, that are above themselves."""
+def _list_circles(edges: pl.DataFrame) -> list[list[str]]:
+    """Return the keys, sorted, of each group of concepts that are above each other."""
     # Their import takes 0.2 s, and most bases have no hierarchy.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     numbered = pl.concat([edges["child"], edges["parent"]]).unique().sort()
     ends = [edges[name].replace_strict(numbered, range(len(numbered))).to_numpy() for name in _NAMES]
-    shape = (len(numbered), len(numbered))
-    graph = coo_array(([True] * edges.height, ends), shape=shape)
+    graph = coo_array(([True] * edges.height, ends), shape=(len(numbered), len(numbered)))
     _, labels = connected_components(graph, directed=True, connection="strong")
-    return numbered.filter(pl.Series(labels).is_duplicated()).to_list()
+    members = pl.DataFrame({"key": numbered, "circle": labels}).filter(pl.col("circle").is_duplicated())
+    return members.group_by("circle").agg("key").sort("key")["key"].to_list()

@@ -42,7 +42,7 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
         InputError: see `select_columns`; or a column is missing.
     """
     rows = select_columns(query, path, REQUIRED, (*OPTIONAL, "since"), relations)
-    return Source(build_source_rows(query, rows.with_row_index("row", offset=1)))
+    return Source(build_source_rows(query, rows))
 
 
 def select_columns(

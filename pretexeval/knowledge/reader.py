@@ -7,15 +7,17 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.config.tables import KnowledgeConfig
-from pretexeval.knowledge.aliases import add_aliases, list_alias_cells, read_alias_table
-from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.aliases import build_aliases, list_alias_cells, read_alias_table
+from pretexeval.knowledge.base import KnowledgeBase, cap_left_out
+from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from pretexeval.knowledge.medqa import QuestionBank, read_medqa
 from pretexeval.knowledge.query import read_query
 from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
-from pretexeval.knowledge.rows import ALIASES, Source, build_base, clean_rows, select_relations
+from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
+from pretexeval.knowledge.same_triplets import add_true_triplets
 from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
 from pretexeval.knowledge.tables import read_tables
 from pretexeval.primitives.errors import InputError
@@ -40,26 +42,52 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     """
     if config.format == "medqa":
         return _read_question_bank(config, synonyms)
-    source = _read_chosen_rows(config)
-    aliases = list_alias_cells(source.rows)
-    dated = source.rows.filter(pl.col("since") != "")
-    # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
-    source = Source(source.rows.drop(ALIASES), source.left_out)
-    base = build_base(config.name, source)
-    _require_tested_rows(base, sorted(source.rows["relation"].unique()))
-    del source
-    if config.aliases is not None:
-        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
-    base = base if aliases.is_empty() else add_aliases(base, aliases)
+    base, dated = _settle_base(config, _read_chosen_rows(config))
     if config.since is not None:
         base = keep_new_facts(base, _read_release(config, config.since, base))
-    if config.hierarchy is not None:
-        edges = read_hierarchy(config.hierarchy, config.path, base.triplets)
-        base = replace(base, hierarchy=edges)
     paths = {release.name: release.path for release in config.releases}
     if paths:
         return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
     return add_written_ages(base, dated)
+
+
+def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase, pl.DataFrame]:
+    """Return the base of clean rows with its aliases and hierarchy, and the rows that have an age.
+
+    Raises:
+        InputError: the rows or the aliases contradict each other, and the configuration says that this stops
+            the run; or no row of a relation can be tested.
+    """
+    aliases = list_alias_cells(source.rows)
+    if config.aliases is not None:
+        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
+    verdicts = None if config.verdicts is None else read_verdicts(config.verdicts)
+    relations = sorted(source.rows["relation"].unique())
+    # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
+    rows, left_out = source.rows.drop(ALIASES), source.left_out
+    del source
+    table, conflicts = build_aliases(rows, aliases)
+    settled = settle_rows(rows, table, verdicts)
+    conflicts += settled.conflicts
+    dated = settled.rows.filter(pl.col("since") != "")
+    base = build_base(config.name, Source(settled.rows, left_out), settled.outweighed)
+    del rows, settled
+    if config.hierarchy is not None:
+        edges, circles = read_hierarchy(config.hierarchy, config.path, base.triplets)
+        base = replace(base, hierarchy=edges)
+        conflicts += circles
+    if conflicts and config.conflicts == "stop":
+        raise InputError(describe_conflicts(conflicts))
+    _require_tested_rows(base, relations)
+    listed, not_listed = cap_left_out(conflicts)
+    settled_base = replace(
+        base,
+        triplets=add_true_triplets(base.triplets, table) if table else base.triplets,
+        aliases=table,
+        left_out=(*base.left_out, *listed),
+        not_listed=base.not_listed | not_listed,
+    )
+    return settled_base, dated
 
 
 def _read_chosen_rows(config: KnowledgeConfig) -> Source:
@@ -93,7 +121,7 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if given := [key for key in ("relations", "aliases", "hierarchy") if getattr(config, key)]:
+    if given := [key for key in ("relations", "aliases", "hierarchy", "verdicts") if getattr(config, key)]:
         raise InputError(
             f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
         )
@@ -164,10 +192,10 @@ def _require_file_names(relations: list[str]) -> None:
 
 
 def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
-    """Raise InputError if all rows of a relation are marked also_true or also_false."""
+    """Raise InputError if no row of a relation can be tested."""
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
     if empty := sorted(set(relations) - set(tested)):
         raise InputError(
-            f"nothing to test in {', '.join(empty)}: every row is marked also_true or also_false; add rows "
-            "that are not, or leave the relation out of relations in [knowledge]"
+            f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, or contradicts "
+            "another one; add other rows, or leave the relation out of relations in [knowledge]"
         )

@@ -13,9 +13,29 @@ import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, MAX_LISTED, KnowledgeBase, LeftOut
 from pretexeval.knowledge.names import BLANK, INVISIBLE
-from pretexeval.knowledge.same_triplets import N_SHOWN, PLACE, require_no_contradiction
 from pretexeval.primitives.errors import InputError
 
+N_SHOWN = 5
+"""Wrong rows that a message names."""
+
+
+def _format_place(file: pl.Expr) -> pl.Expr:
+    # The rows of the result of a query have no number, because their order may differ each time.
+    return (
+        pl.when(pl.col("row").is_null())
+        .then(file)
+        .when(file.str.to_lowercase().str.ends_with(".parquet"))
+        .then(pl.format("{}, row index {}", file, "row"))
+        .otherwise(pl.format("{}, line {}", file, "row"))
+    )
+
+
+PLACE = _format_place(pl.col("file"))
+"""The place of a row in its source, for messages."""
+SHORT_PLACE = _format_place(pl.col("file").str.replace(r"^.*[/\\]", ""))
+"""The same, with the name of the file in place of its path."""
+LEFT_OUT_ROWS = ["relation", "head", "tail", "file", "row", "reason"]
+"""The columns of rows that are listed as left out."""
 _FACT = ("relation", "head", "tail")
 _CELLS = ("head", "tail", "head_id", "tail_id")
 
@@ -71,7 +91,7 @@ def _is_first(cells: list[str]) -> pl.Expr:
     return pl.any_horizontal(*is_other) | (pl.int_range(pl.len()) == 0)
 
 
-# row: the line number, from 1; in a Parquet file, the row index, from 0; in the result of a query, from 1.
+# row: the line number, from 1; in a Parquet file, the row index, from 0; null in the result of a query.
 # problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
     "relation": pl.String,
@@ -81,6 +101,7 @@ SOURCE_SCHEMA = {
     "tail_id": pl.String,
     "also_true": pl.String,
     "also_false": pl.String,
+    "undecided": pl.String,
     "head_aliases": pl.String,
     "tail_aliases": pl.String,
     "since": pl.String,
@@ -88,7 +109,7 @@ SOURCE_SCHEMA = {
     "row": pl.Int64,
     "problem": pl.String,
 }
-MARKS = ("also_true", "also_false")
+MARKS = ("also_true", "also_false", "undecided")
 ALIASES = ("head_aliases", "tail_aliases")
 ALIAS_SEPARATOR = "||"
 """What separates the aliases in a cell, as in DiseK's lists."""
@@ -166,7 +187,7 @@ def select_relations(source: Source, relations: Sequence[str]) -> Source:
 
 
 def clean_rows(source: Source) -> Source:
-    """Return the rows with outer white space removed, and also_true and also_false as booleans.
+    """Return the rows with outer white space removed, and the marks as booleans.
 
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
@@ -179,9 +200,10 @@ def clean_rows(source: Source) -> Source:
     checked = (part.with_columns(problem=_find_problem()) for part in parts)
     wrong = pl.concat([part.filter(pl.col("problem").is_not_null()) for part in checked])
     if not wrong.is_empty():
-        first = wrong.unique(["file", "row"], keep="first", maintain_order=True)
-        problems = first.select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series()
-        raise InputError(describe_problems(problems.to_list()))
+        placed = wrong.with_columns(place=_show_place()).sort("file", "row", "place", maintain_order=True)
+        problems = placed.unique("place", keep="first", maintain_order=True)
+        messages = problems.select(pl.format("{}: {}", "place", "problem")).to_series()
+        raise InputError(describe_problems(messages.to_list()))
     is_marked = (
         (pl.col(name).str.to_lowercase() == "true").fill_null(value=False)
         if name in filled
@@ -213,8 +235,8 @@ def _find_problem() -> pl.Expr:
         pl.when(pl.col("since").str.contains(r"[^A-Za-z0-9._-]")).then(
             pl.format("since is '{}': use letters, digits, '.', _ and -", pl.col("since"))
         ),
-        pl.when(pl.all_horizontal(pl.col(MARKS).str.to_lowercase() == "true")).then(
-            pl.lit("is marked also_true and also_false: keep one")
+        pl.when(pl.sum_horizontal(pl.col(MARKS).str.to_lowercase() == "true") > 1).then(
+            pl.lit(f"has more than one of the marks {', '.join(MARKS)}: keep one")
         ),
     )
 
@@ -243,6 +265,12 @@ def _check_aliases(column: str) -> pl.Expr:
     )
 
 
+def _show_place() -> pl.Expr:
+    """Return an expression for the place of a wrong row; without a number, its cells."""
+    cells = (pl.col(name).fill_null("nothing") for name in ("head", "relation", "tail"))
+    return pl.when(pl.col("row").is_null()).then(pl.format("{}, {} {} {}", PLACE, *cells)).otherwise(PLACE)
+
+
 def describe_problems(problems: Sequence[str]) -> str:
     """Return one message with the number of problems, one per wrong row, and the first of them."""
     if len(problems) == 1:
@@ -252,27 +280,27 @@ def describe_problems(problems: Sequence[str]) -> str:
     return "\n  ".join([f"{len(problems)} wrong rows:", *shown, *rest])
 
 
-def build_base(name: str, source: Source) -> KnowledgeBase:
+def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None) -> KnowledgeBase:
     """Return the knowledge base of clean rows, sorted. Repeated rows are left out and listed.
 
     A triplet that appears both with and without ``also_true`` is tested.
 
-    Raises:
-        InputError: a triplet is asserted to be false and to be true; the message names the rows.
+    Args:
+        outweighed: further rows that are left out, with the columns of ``LEFT_OUT_ROWS``.
     """
     is_false = pl.col("also_false")
-    require_no_contradiction(source.rows)
     rows = mark_tested(source.rows.filter(~is_false))
     triplets, repeated = sort_triplets(rows)
-    listed = _name_reasons(repeated)
-    n_repeated = listed.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
+    unused = _name_reasons(repeated).select(LEFT_OUT_ROWS)
+    unused = unused if outweighed is None else pl.concat([outweighed, unused])
+    n_unused = unused.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
     false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()
     return KnowledgeBase(
         name,
         triplets,
-        (*source.left_out, *_list_repeated(listed)),
+        (*source.left_out, *_list_rows(unused)),
         false_rows.sort(pl.all(), nulls_last=True),
-        {reason: n - MAX_LISTED for reason, n in n_repeated.iter_rows()},
+        {reason: n - MAX_LISTED for reason, n in n_unused.iter_rows()},
     )
 
 
@@ -286,14 +314,14 @@ def _name_reasons(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(reason.alias("reason"))
 
 
-def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
-    """Return the first rows of each reason, in the order of the source."""
+def _list_rows(rows: pl.DataFrame) -> list[LeftOut]:
+    """Return the first rows of each reason, in the order of the source; those of a query in that of text."""
+    what = pl.format("{}: {} → {}", "relation", "head", "tail")
     listed = (
-        rows.select("relation", "head", "tail", "file", "row", "reason")
-        .sort("file", "row", maintain_order=True)
+        rows.select("file", "row", "reason", what=what)
+        .sort("file", "row", pl.when(pl.col("row").is_null()).then("what"), maintain_order=True)
         .filter(pl.int_range(pl.len()).over("reason") < MAX_LISTED)
-        .with_columns(pl.col("file").str.replace(r"^.*[/\\]", ""))
-        .select(PLACE, pl.format("{}: {} → {}", "relation", "head", "tail").alias("what"), "reason")
+        .select(SHORT_PLACE, "what", "reason")
     )
     return [LeftOut(*row) for row in listed.iter_rows()]
 

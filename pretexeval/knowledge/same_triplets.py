@@ -1,4 +1,4 @@
-"""Triplets of two tables that are the same, contradictions, and triplets that are true under another name.
+"""Triplets of two tables that are the same, and triplets that are true under another name.
 
 Two heads, or two tails, are the same if their folded names or their ids are equal, or if the name or an alias
 of one is the name or an alias of the other. Two triplets are the same if their relation, head and tail are.
@@ -8,11 +8,10 @@ import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS
 from pretexeval.knowledge.names import AliasTable, fold_names, key_ids, key_names
-from pretexeval.primitives.errors import InputError
 
 _PAIRS = {"row": pl.UInt32, "other_row": pl.UInt32}
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
-_ENDS = ("head", "tail")
+SIDES = ("head", "tail")
 
 
 def pair_same_triplets(
@@ -44,7 +43,7 @@ def _pair_rows(own: pl.DataFrame, others: pl.DataFrame, aliases: pl.DataFrame) -
     """
     rows, other_rows = own.select("row"), others.select("other_row")
     same = {}
-    for end in _ENDS:
+    for end in SIDES:
         named, other_named = (each.select(name=end, id=f"{end}_id") for each in (own, others))
         numbers, other_numbers = _number(named), _number(other_named)
         rows = rows.with_columns(_look_up(named, numbers).alias(end))
@@ -53,9 +52,9 @@ def _pair_rows(own: pl.DataFrame, others: pl.DataFrame, aliases: pl.DataFrame) -
             {"number": end, "other_number": f"other_{end}"}
         )
     paired = rows.lazy()
-    for end in _ENDS:
+    for end in SIDES:
         paired = paired.join(same[end].lazy(), on=end)
-    paired = paired.join(other_rows.lazy(), on=[f"other_{end}" for end in _ENDS])
+    paired = paired.join(other_rows.lazy(), on=[f"other_{end}" for end in SIDES])
     return paired.select(list(_PAIRS)).collect()
 
 
@@ -90,51 +89,6 @@ def _key(numbers: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:
     named = pl.concat([key_names(names), own_aliases])
     keyed = [numbers.join(named, on="name"), numbers.join(key_ids(ids), on="id")]
     return pl.concat([each.select("number", "key") for each in keyed])
-
-
-N_SHOWN = 5
-"""Wrong rows that a message names."""
-# The place of a row in its source, for messages.
-PLACE = pl.format(
-    "{}, {} {}",
-    pl.col("file"),
-    pl.when(pl.col("file").str.to_lowercase().str.ends_with(".parquet"))
-    .then(pl.lit("row index"))
-    .when(pl.col("file").str.to_lowercase().str.ends_with(".sql"))
-    .then(pl.lit("row of the result"))
-    .otherwise(pl.lit("line")),
-    pl.col("row"),
-)
-
-
-def require_no_contradiction(rows: pl.DataFrame) -> None:
-    """Raise InputError if a row marked also_false and a row that is not state the same triplet.
-
-    Names are compared folded; heads or tails with the same id are the same.
-
-    Args:
-        rows: clean rows of a source, with also_false as a boolean.
-    """
-    asserted = rows.filter("also_false")
-    if asserted.is_empty():
-        return
-    stated = rows.filter(~pl.col("also_false"))
-    pairs = pair_same_triplets(asserted, stated).group_by("row").agg(pl.col("other_row").min()).sort("row")
-    if pairs.is_empty():
-        return
-    first = pairs.head(N_SHOWN)
-    shown = asserted[first["row"]].select(PLACE.alias("place"), "relation", "head", "tail")
-    true_places = stated[first["other_row"]].select(PLACE).to_series()
-    found = [
-        f"{place}: {relation}: {head} → {tail} is marked also_false, but {true_place} says that it is true: "
-        "delete one of them"
-        for (place, relation, head, tail), true_place in zip(shown.iter_rows(), true_places, strict=True)
-    ]
-    rest = [f"and {pairs.height - N_SHOWN} more"] if pairs.height > N_SHOWN else []
-    raise InputError("\n  ".join([*found, *rest]))
-
-
-SIDES = ("head", "tail")
 
 
 def add_true_triplets(triplets: pl.DataFrame, aliases: AliasTable) -> pl.DataFrame:

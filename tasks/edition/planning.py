@@ -72,6 +72,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
         config.knowledge.query,
         config.knowledge.aliases,
         config.knowledge.hierarchy,
+        config.knowledge.verdicts,
         config.knowledge.since,
         *(release.path for release in config.knowledge.releases),
         config.edition.pool,

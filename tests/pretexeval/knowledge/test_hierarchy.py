@@ -1,6 +1,7 @@
 """The hierarchy of a base: which edges are kept, as which keys, and which files are errors."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,11 +15,17 @@ EDGES = [("id:H1", "id:H0"), ("id:H2", "id:H1"), ("id:H3", "id:H2"), ("id:H9", "
 QUERY = "select child_id, parent_id, 1 as other from read_csv($path || '/hierarchy.csv', all_varchar = true)"
 
 
-def read(folder: Path, hierarchy: str, name: str = "hierarchy.csv") -> KnowledgeBase:
+def read(
+    folder: Path,
+    hierarchy: str,
+    name: str = "hierarchy.csv",
+    conflicts: Literal["stop", "leave_out"] = "stop",
+) -> KnowledgeBase:
     (folder / "facts.csv").write_text(BASE)
     (folder / name).write_text(hierarchy)
+    path = folder / "facts.csv"
     return read_knowledge_base(
-        KnowledgeConfig(name="own", format="table", path=folder / "facts.csv", hierarchy=folder / name)
+        KnowledgeConfig(name="own", format="table", path=path, hierarchy=folder / name, conflicts=conflicts)
     )
 
 
@@ -48,10 +55,18 @@ def test_a_query_reads_the_files_of_the_base(tmp_path: Path) -> None:
         read_knowledge_base(KnowledgeConfig(hierarchy=hierarchy))
 
 
+def test_a_circle_is_an_error_with_its_members_or_is_left_out(tmp_path: Path) -> None:
+    pairs = "child_id,parent_id\nH3,H2\nH2,H1\nH1,H3\nH1,H0\nH9,H8\nH8,H9\nH0,H7\n"
+    with pytest.raises(InputError, match=r"csv: H1, H2, H3\n    hierarchy.csv: H8, H9"):
+        read(tmp_path, pairs)
+    base = read(tmp_path, pairs, conflicts="leave_out")
+    assert base.hierarchy.rows() == [("id:H0", "id:H7"), ("id:H1", "id:H0")]
+    assert [item.what for item in base.left_out] == ["H1, H2, H3", "H8, H9"]
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ("child_id,parent_id\nH3,H2\nH2,H1\nH1,H3\nH0,H3\n", "each of H1, H2, H3 is above itself"),
         ("child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
         ("child_id,parent\nH3,H2\n", "has no pairs in child_id and parent_id, or in child and parent"),
         ("child,parent\nA,B,C\n", "line 2: has 3 fields"),
