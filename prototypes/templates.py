@@ -17,6 +17,9 @@ def fill_slots(template: str, head: str, tail: str) -> str:
     return "".join(names.get(part, part) for part in _SLOT.split(template))
 
 
+_POSSIBLE = frozenset({"may", "can"})
+
+
 @dataclass(frozen=True)
 class Cell:
     """The templates of one relation and one transformation."""
@@ -44,6 +47,11 @@ class RelationPrototypes:
     """The base's own template, if the pool has it. Only the method origin uses it."""
     is_draft: bool = False
     """Whether the pool says that nobody has reviewed them."""
+
+    @property
+    def is_possibility(self) -> bool:
+        """Return whether the relation says what may be, as its plain prototype does."""
+        return not _POSSIBLE.isdisjoint(self.cells["none"].prototype.casefold().split())
 
     @property
     def origin(self) -> str:

@@ -10,6 +10,7 @@ BASELINES = {
     "best": "best of each relation",
     "consistent_coin": "consistent coin",
     "overlap": "name overlap, trained",
+    "neighbour": "other facts of the base",
     "polarity": "polarity alone",
     "tail_frequency": "tail frequency",
     "word_overlap": "word overlap",

@@ -38,7 +38,7 @@ SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 # In the place of a reason, because no gate checked the text of an edition whose gate is off.
 GATE_OFF = "gate off"
 RESPONSE_STATUSES = ("ok", "error")
-GUESSERS = ("overlap",)
+GUESSERS = ("overlap", "neighbour")
 
 TRIPLETS = Stage(
     "triplets",
@@ -64,6 +64,24 @@ TRIPLETS = Stage(
             "first_release",
             pa.string(),
             "oldest given release that holds the triplet, or new; null if it is false or none was given",
+            is_nullable=True,
+        ),
+        Column(
+            "likelihood",
+            pa.float64(),
+            "chance that the triplet is true, as the other facts of the base tell it",
+            is_nullable=True,
+        ),
+        Column(
+            "doubt",
+            pa.float64(),
+            "estimated chance that the label is wrong, where something speaks against it; else null",
+            is_nullable=True,
+        ),
+        Column(
+            "doubt_reason",
+            pa.string(),
+            "what speaks against the label; null where nothing does",
             is_nullable=True,
         ),
     ),

@@ -31,7 +31,10 @@ create table triplets (
     is_positive boolean not null,
     split varchar not null,
     is_asserted boolean,
-    first_release varchar
+    first_release varchar,
+    likelihood double,
+    doubt double,
+    doubt_reason varchar
 );
 
 -- Samples of both splits, test and demonstration.

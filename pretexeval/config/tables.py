@@ -19,6 +19,10 @@ NEW = "new"
 Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
 
 
+EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
+EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
+
+
 class ReleaseConfig(ConfigTable):
     """A release of the base, in the same format as the base."""
 
@@ -94,6 +98,12 @@ class EditionConfig(ConfigTable):
     negatives: Literal["balanced", "uniform"] = "balanced"
     """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
+    evidence: tuple[EvidenceKind, ...] = EVIDENCE
+    """What speaks against a negative besides what the base lists (docs/knowledge-bases.md). An empty list
+    draws as the papers do."""
+    max_share: Annotated[float, Field(gt=0, le=1)] = 0.05
+    """With the evidence `generality`: a tail that a larger share of the heads has is not asked, in relations
+    of possibility."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use
     1000."""

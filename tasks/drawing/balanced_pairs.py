@@ -11,18 +11,17 @@ numbers that a double holds exactly, so the result is the same on every machine.
 time grows with the number of heads, and memory does not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from pretexeval.primitives.mixing import Numbers, combine, hash_column, mix_bits
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
-from tasks.drawing.related_names import RelatedNames
-from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
 MAX_TAILS = 16
@@ -31,7 +30,7 @@ COST_RANGE = 1000
 HALF_COST = 120
 """The difference of the features at which a cost is half of its range. Large differences cost nearly the same
 as medium ones, so that as many pairs as possible are alike and few are not."""
-CHANCE = 100
+CHANCE = 50
 """The random part of a cost, at most. Without it, another seed would draw nearly the same triplets."""
 TIE_BITS = 12
 """Random bits below the cost: two assignments with the same total are practically impossible."""
@@ -39,8 +38,14 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = COST_RANGE
 """What a tail costs whose turn in a series it is not: as much as the least possible resemblance."""
+DOUBT_COST = 4
+"""The cost of a thousandth of chance that the negative is true."""
+LEAVING_OUT = (700, 800, 900, 1000, 2**30)
+"""The cost of leaving out a head: the first with which MIN_KEPT of the heads of the block are kept. The last
+one is more than the costs of all other heads together."""
+MIN_KEPT = 0.8
 LEFT_OUT = 2.0**36
-"""The cost of leaving out a head: more than the costs of all other heads together."""
+"""The cost of a slot without a taker in `shared_tails`: more than any other cost."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
@@ -49,7 +54,7 @@ PAIRS_SCHEMA = dict.fromkeys(("head", "positive", "negative"), pl.String)
 
 
 def draw_balanced(
-    facts: RelationFacts, blocks: Sequence[pl.Series], seed: int, turn: SeriesTurn | None = None
+    evidence: Evidence, blocks: Sequence[pl.Series], seed: int, turn: SeriesTurn | None = None
 ) -> pl.DataFrame:
     """Return the columns head, positive and negative, for as many heads of each block as can be kept.
 
@@ -57,10 +62,10 @@ def draw_balanced(
     """
     if not blocks:
         return pl.DataFrame(schema=PAIRS_SCHEMA)
-    heads = pl.concat(blocks)
-    known = _KnownNames(facts, heads, _order_tails(facts, heads, str(seed), turn))
+    facts, heads = evidence.facts, pl.concat(blocks)
+    known = _KnownNames(evidence, heads, _order_tails(facts, heads, str(seed), turn))
     salt = (str(seed), facts.relation)
-    drawn = [_Assignment(known, block, salt, turn).solve() for block in known.split(blocks)]
+    drawn = [_Assignment(known, known.select(block), salt, turn).solve() for block in blocks]
     positions = np.concatenate(drawn)
     columns = (known.names.gather(positions[:, k]) for k in range(3))
     return pl.DataFrame(dict(zip(PAIRS_SCHEMA, columns, strict=True))).sort("head")
@@ -91,80 +96,48 @@ class _Block:
     """One row per fact, one column per head: whether its tail may not be a negative of the head."""
     is_asserted: Flags
     """Likewise: whether the base asserts that it is false."""
+    chances: NDArray[np.int64]
+    """Likewise: the chance that it is true, in thousandths."""
 
 
 class _KnownNames:
-    """Some heads, their tails and all that is true of them."""
+    """Some heads, their tails and all that is known of them."""
 
-    def __init__(self, facts: RelationFacts, heads: pl.Series, tested: pl.DataFrame) -> None:
+    def __init__(self, evidence: Evidence, heads: pl.Series, tested: pl.DataFrame) -> None:
         """Look up the facts.
 
         Args:
             tested: the facts that can be positives, sorted by head and tail, with the column is_due.
         """
-        given = heads.to_frame("head")
-        true, tails = facts.list_true(given), tested.select("tail").unique()
-        excluded = facts.exclude(true, tails)
-        asserted = facts.exclude(facts.list_asserted(given), tails).join(excluded, on=PAIR, how="anti")
-        self.names = pl.concat([heads, true["tail"], tails["tail"]]).unique().sort()
+        self._heads, self._tails = heads.sort(), evidence.tails
+        self._judged = evidence.judge(self._heads)
+        self.names = pl.concat([heads, evidence.tails]).unique().sort()
         self.numbers = hash_column(self.names)
         self.features = NameFeatures(self.names)
-        self._related = RelatedNames(self.names)
+        self._own = self._heads.search_sorted(tested["head"]).to_numpy().astype(np.int64)
+        self._columns = self._tails.search_sorted(tested["tail"]).to_numpy().astype(np.int64)
         self._is_due = tested["is_due"].to_numpy()
-        self._tested, self._true, self._excluded, self._asserted = map(
-            self._index, (tested, true, excluded, asserted)
-        )
 
-    def _locate(self, names: pl.Series) -> Rows:
+    def locate(self, names: pl.Series) -> Rows:
+        """Return the positions of some of the names."""
         return self.names.search_sorted(names).to_numpy().astype(np.int64)
 
-    def _index(self, pairs: pl.DataFrame) -> Rows:
-        """Return one row per pair of a head and a tail: their positions in the names."""
-        return np.stack([self._locate(pairs["head"]), self._locate(pairs["tail"])], axis=1)
-
-    def split(self, blocks: Sequence[pl.Series]) -> Iterator[_Block]:
-        """Yield what is known of the heads of each block."""
-        n_blocks, block_of = len(blocks), np.zeros(len(self.names), np.int64)
-        of_blocks = [np.sort(self._locate(heads)) for heads in blocks]
-        for number, heads in enumerate(of_blocks):
-            block_of[heads] = number
-        parts = [
-            _partition(pairs, pairs, block_of, n_blocks)
-            for pairs in (self._tested, self._true, self._excluded, self._asserted)
-        ]
-        due = _partition(self._is_due, self._tested, block_of, n_blocks)
-        for n, heads in enumerate(of_blocks):
-            yield self._build_block(heads, due[n], *(part[n] for part in parts))
-
-    def _build_block(
-        self, heads: Rows, is_due: Flags, tested: Rows, true: Rows, excluded: Rows, asserted: Rows
-    ) -> _Block:
-        tails, fact_tails = np.unique(tested[:, 1], return_inverse=True)
-        is_asserted = _mark(heads, tails, asserted)
-        true = true[np.argsort(true[:, 0], kind="stable")]
-        names, true_names = np.unique(true[:, 1], return_inverse=True)
-        is_uncertain = self._related.find(tails, names)[:, true_names]
-        # Every head has a true tail, so that every group of columns has one.
-        is_related = np.logical_or.reduceat(is_uncertain, np.searchsorted(true[:, 0], heads), axis=1)
-        is_excluded = _mark(heads, tails, excluded) | (is_related & ~is_asserted)
-        own = np.searchsorted(heads, tested[:, 0])
-        return _Block(heads, own, tested[:, 1], is_due, is_excluded[fact_tails], is_asserted[fact_tails])
-
-
-def _partition(values: NDArray[Any], pairs: Rows, block_of: Rows, n_blocks: int) -> list[NDArray[Any]]:
-    """Return the values of each block, in their order; the first column of the pairs has their heads."""
-    blocks = block_of[pairs[:, 0]]
-    order = np.argsort(blocks, kind="stable")
-    return np.split(values[order], np.searchsorted(blocks[order], np.arange(1, n_blocks)))
-
-
-def _mark(heads: Rows, tails: Rows, pairs: Rows) -> Flags:
-    """Return one row per tail and one column per head: whether they are among the pairs."""
-    marked = np.zeros((len(tails), len(heads)), bool)
-    rows = np.searchsorted(tails, pairs[:, 1])
-    is_here = (rows < len(tails)) & (tails[np.minimum(rows, len(tails) - 1)] == pairs[:, 1])
-    marked[rows[is_here], np.searchsorted(heads, pairs[is_here, 0])] = True
-    return marked
+    def select(self, heads: pl.Series) -> _Block:
+        """Return what is known of the heads of a block."""
+        heads = heads.sort()
+        rows = self._heads.search_sorted(heads).to_numpy().astype(np.int64)
+        starts, ends = np.searchsorted(self._own, rows), np.searchsorted(self._own, rows, side="right")
+        own = np.repeat(np.arange(len(rows)), ends - starts)
+        facts = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
+        columns, of_facts = np.unique(self._columns[facts], return_inverse=True)
+        judged = self._judged.judge_pairs(rows, columns)
+        return _Block(
+            self.locate(heads),
+            own,
+            self.locate(self._tails.gather(columns))[of_facts],
+            self._is_due[facts],
+            *(each.T[of_facts] for each in judged),
+        )
 
 
 class _Assignment:
@@ -181,9 +154,13 @@ class _Assignment:
         from scipy.optimize import linear_sum_assignment
 
         costs, tails = self._find_cheapest()
-        np.fill_diagonal(costs, LEFT_OUT)
-        givers, takers = linear_sum_assignment(costs)
-        is_kept = givers != takers
+        of_turn = 0 if self.turn is None else 2 * NOT_DUE
+        for price in LEAVING_OUT:
+            np.fill_diagonal(costs, (price + of_turn) << TIE_BITS)
+            givers, takers = linear_sum_assignment(costs)
+            is_kept = givers != takers
+            if is_kept.mean() >= MIN_KEPT:
+                break
         negatives = np.empty(len(takers), np.int64)
         negatives[takers] = tails[givers, takers]
         pairs = np.stack([self.block.heads, tails[givers, takers], negatives], axis=1)
@@ -197,6 +174,7 @@ class _Assignment:
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
+        costs += (DOUBT_COST * block.chances * ~block.is_asserted) << TIE_BITS
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS

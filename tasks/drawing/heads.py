@@ -9,14 +9,13 @@ import polars as pl
 
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.pieces import Piece
-from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 
 Policy = Literal["balanced", "uniform"]
 HEADS_AT_ONCE = 16
-TAILS_AT_ONCE = 64
 _LOCK = Lock()
 
 
@@ -37,6 +36,7 @@ class TripletSampling:
 class ChosenHeads:
     """The heads of one relation."""
 
+    evidence: Evidence
     demonstrations: pl.DataFrame
     """The pairs that are held out: head, positive and negative. They do not depend on the seed."""
     tested: pl.Series
@@ -69,7 +69,8 @@ def choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHeads
 
 
 def _choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHeads:
-    demonstrations = _draw_demonstrations(facts, sampling.negatives)
+    evidence = Evidence(facts)
+    demonstrations = _draw_demonstrations(evidence)
     if sampling.turn is None:
         order = facts.order_heads(str(sampling.seed), "cap")
     else:
@@ -80,7 +81,7 @@ def _choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHead
         start = sampling.turn.number * n_kept % max(len(others), 1)
         others = pl.concat([others[start:], others[:start]])
     turn = sampling.turn and sampling.turn.slow_down(n_kept, max(len(others), 1))
-    return ChosenHeads(demonstrations, others[:n_kept], turn)
+    return ChosenHeads(evidence, demonstrations, others[:n_kept], turn)
 
 
 def count_tested(n_others: int, sampling: TripletSampling) -> int:
@@ -90,64 +91,33 @@ def count_tested(n_others: int, sampling: TripletSampling) -> int:
     return min(n_others, sampling.heads_per_relation - N_DEMONSTRATIONS)
 
 
-def _draw_demonstrations(facts: RelationFacts, negatives: Policy) -> pl.DataFrame:
+def _draw_demonstrations(evidence: Evidence) -> pl.DataFrame:
     """Return the pairs of the first heads, in a drawn order, that have a possible negative."""
-    order, found = facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
+    order, found = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
     for start in range(0, len(order), HEADS_AT_ONCE):
         heads = order[start : start + HEADS_AT_ONCE]
-        pairs = _draw_pairs(facts, heads, negatives)
-        pairs = heads.to_frame("head").join(pairs, on="head", maintain_order="left")
+        pairs = heads.to_frame("head").join(_draw_pairs(evidence, heads), on="head", maintain_order="left")
         found = pl.concat([found, pairs]).head(N_DEMONSTRATIONS)
         if found.height == N_DEMONSTRATIONS:
             break
     return found.sort("head")
 
 
-def _draw_pairs(facts: RelationFacts, heads: pl.Series, policy: Policy) -> pl.DataFrame:
+def _draw_pairs(evidence: Evidence, heads: pl.Series) -> pl.DataFrame:
     """Return a positive and a negative of those heads that have one; asserted negatives are preferred."""
-    given = heads.to_frame("head")
+    facts, given = evidence.facts, heads.to_frame("head")
     tested = facts.draw(facts.list_tested(given), DEMONSTRATION_SALT, "positive")
     positives = tested.unique("head", keep="first", maintain_order=True)
-    true = facts.list_true(given)
-    negatives = [_select_first(facts, facts.list_false(given, true))]
-    order = facts.order_tails(DEMONSTRATION_SALT)
-    waiting = given
-    for tails in (order[:TAILS_AT_ONCE], order[TAILS_AT_ONCE:]):
-        waiting = waiting.join(negatives[-1], on="head", how="anti")
-        if waiting.is_empty() or tails.is_empty():
-            break
-        negatives.append(_select_first(facts, _list_possible(facts, waiting, true, tails, policy)))
+    asserted = facts.list_false(given, facts.list_true(given))
+    possible = [
+        pl.DataFrame({"head": head, "tail": evidence.tails.filter(pl.Series(is_possible))})
+        for head, is_possible in zip(heads, evidence.judge(heads).iterate_possible(), strict=True)
+    ]
+    drawn = [
+        facts.draw(pairs.select(PAIR), DEMONSTRATION_SALT, "negative")
+        for pairs in (asserted, pl.concat(possible))
+    ]
+    negatives = pl.concat(drawn).unique("head", keep="first", maintain_order=True)
     return positives.rename({"tail": "positive"}).join(
-        pl.concat(negatives).rename({"tail": "negative"}), on="head", maintain_order="left"
+        negatives.rename({"tail": "negative"}), on="head", maintain_order="left"
     )
-
-
-def _select_first(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
-    drawn = facts.draw(pairs.select(PAIR), DEMONSTRATION_SALT, "negative")
-    return drawn.unique("head", keep="first", maintain_order=True)
-
-
-def _list_possible(
-    facts: RelationFacts, heads: pl.DataFrame, true: pl.DataFrame, tails: pl.Series, policy: Policy
-) -> pl.DataFrame:
-    """Return the pairs of these heads and tails that may be negatives."""
-    true = true.join(heads, on="head", how="semi")
-    possible = heads.join(tails.to_frame("tail"), how="cross")
-    possible = possible.join(facts.exclude(true, tails.to_frame("tail")), on=PAIR, how="anti")
-    if policy == "uniform":
-        return possible
-    return possible.join(list_uncertain(true, tails), on=PAIR, how="anti")
-
-
-def list_uncertain(true: pl.DataFrame, tails: pl.Series) -> pl.DataFrame:
-    """Return the pairs of a head and one of the tails that generalises or specialises a true tail of it.
-
-    Args:
-        true: the true facts of the heads.
-    """
-    names = pl.concat([tails, true["tail"]]).unique().sort()
-    of_true = true["tail"].unique().sort()
-    rows = [names.search_sorted(column).to_numpy() for column in (tails, of_true)]
-    related, others = RelatedNames(names).list_pairs(*rows)
-    pairs = pl.DataFrame({"uncertain": tails.gather(related), "tail": of_true.gather(others)})
-    return true.join(pairs, on="tail").select("head", tail="uncertain").unique()

@@ -8,7 +8,7 @@ import polars as pl
 
 from schemas.stages import N_DEMONSTRATIONS
 
-BLOCK_HEADS = 256
+BLOCK_HEADS = 500
 """Heads whose tails are assigned together, at most. Another number gives other pairs. The time of a block
 grows with the third power of it."""
 PIECE_BLOCKS = 32

@@ -1,11 +1,11 @@
-"""Names that generalise or specialise each other by their words: "Carcinoma" and "Squamous Cell Carcinoma".
+"""Names that generalise others by their words: "Carcinoma" generalises "Squamous Cell Carcinoma".
 
-Whether a generalisation or a specialisation of a true tail is true as well is uncertain, so it should not be
-a negative. The rule looks at words alone. It rather excludes too much: "Lung" and "Lung Carcinoma" count as
-related.
+A generalisation of a true tail is true as well, so it must not be a negative. The rule looks at words alone.
+It rather finds too much: "Lung" counts as a generalisation of "Lung Carcinoma".
 """
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from pretexeval.knowledge.names import fold_names
 from tasks.drawing.name_features import Rows, mark_parts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Words that say nothing about what a name means.
 STOP_WORDS = frozenset(
@@ -23,6 +26,7 @@ STOP_WORDS = frozenset(
 NEGATING_WORDS = frozenset({"no", "non", "not", "without"})
 NOT_SPECIFIED = "not otherwise specified"
 MIN_PLURAL = 4
+PAIRS_AT_ONCE = 1_000_000
 
 
 class RelatedNames:
@@ -39,27 +43,43 @@ class RelatedNames:
         table = _list_words(folded)
         self._words = mark_parts(table, table.select("part").unique().with_row_index("column"), len(names))
 
-    def list_pairs(self, tails: Rows, names: Rows) -> tuple[Rows, Rows]:
-        """Return the pairs of a tail and a name that are related, as positions in both; some come twice."""
-        of_tails, of_names = self._words[tails], self._words[names]
-        shared = (of_tails @ of_names.T).tocoo()
-        n_of_tails, n_of_names = np.diff(of_tails.indptr), np.diff(of_names.indptr)
-        is_subset = (shared.data == n_of_tails[shared.row]) | (shared.data == n_of_names[shared.col])
-        ends = zip(("tail", "name"), (tails, names), strict=True)
-        one, other = (
+    def list_general(self, names: Rows, others: Rows) -> tuple[Rows, Rows]:
+        """Return the pairs of a name and another one that generalises or equals it, as positions in both.
+
+        Some pairs come twice.
+        """
+        of_names, of_others = self._words[names], self._words[others]
+        n_names = np.bincount(of_names.indices, minlength=self._words.shape[1])
+        # A name that has all words of the other has the rarest of them: few names do.
+        n_words = np.diff(of_others.indptr)
+        has_words = np.flatnonzero(n_words)
+        order = np.lexsort((n_names[of_others.indices], np.repeat(np.arange(len(others)), n_words)))
+        rarest = of_others.indices[order][of_others.indptr[has_words]]
+        by_word = of_names.tocsc()
+        n_found = n_names[rarest]
+        other = np.repeat(has_words, n_found)
+        offset = np.arange(len(other)) - np.repeat(np.cumsum(n_found) - n_found, n_found)
+        name = by_word.indices[np.repeat(by_word.indptr[rarest], n_found) + offset]
+        is_general = [
+            _count_common(of_names, of_others, name[part], other[part]) == n_words[other[part]]
+            for part in (slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(name), PAIRS_AT_ONCE))
+        ]
+        kept = np.concatenate(is_general) if is_general else np.zeros(0, bool)
+        ends = zip(("name", "other"), (names, others), strict=True)
+        one, two = (
             pl.DataFrame({end: np.arange(len(rows)), "letters": self._letters[rows]}) for end, rows in ends
         )
-        same = one.join(other, on="letters")
+        same = one.join(two, on="letters")
         return (
-            np.concatenate([shared.row[is_subset], same["tail"].to_numpy()]),
-            np.concatenate([shared.col[is_subset], same["name"].to_numpy()]),
+            np.concatenate([name[kept], same["name"].to_numpy()]).astype(np.int64),
+            np.concatenate([other[kept], same["other"].to_numpy()]).astype(np.int64),
         )
 
-    def find(self, tails: Rows, names: Rows) -> NDArray[np.bool_]:
-        """Return one row per tail and one column per name: whether one generalises or equals the other."""
-        related = np.zeros((len(tails), len(names)), bool)
-        related[self.list_pairs(tails, names)] = True
-        return related
+
+def _count_common(ones: "csr_array", others: "csr_array", rows: Rows, other_rows: Rows) -> NDArray[np.int64]:
+    """Return how many words the names of each pair of rows have in common."""
+    common: NDArray[np.int64] = np.asarray(ones[rows].multiply(others[other_rows]).sum(axis=1)).ravel()
+    return common
 
 
 def _list_words(folded: pl.Series) -> pl.DataFrame:

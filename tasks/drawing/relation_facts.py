@@ -6,6 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
+from pretexeval.config.tables import EVIDENCE, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import list_keys
 from pretexeval.primitives.mixing import combine, hash_column
@@ -64,6 +65,10 @@ class RelationFacts:
     relation: str
     rows: pl.DataFrame
     also_false: pl.DataFrame
+    hierarchy: pl.DataFrame
+    """The hierarchy of the base."""
+    evidence: tuple[EvidenceKind, ...] = EVIDENCE
+    """What excludes negatives besides what the base lists."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -157,21 +162,9 @@ class RelationFacts:
         return keys.join(possible, on="key").select(PAIR).unique()
 
     def list_tested(self, heads: pl.DataFrame) -> pl.DataFrame:
-        """Return the distinct facts of some heads that can be positives.
-
-        A fact whose head is its tail tests nothing, so it is used only if the head has no other fact.
-        """
-        facts = (
-            self.rows.filter(~pl.col("also_true")).join(heads, on="head", how="semi").select(PAIR).unique()
-        )
-        is_name = pl.col("key").str.starts_with("name:")
-        same = (
-            facts.join(self.head_keys.filter(is_name), on="head")
-            .join(self.tail_keys.filter(is_name), on=["tail", "key"], how="semi")
-            .select(PAIR)
-        )
-        others = facts.join(same, on=PAIR, how="anti")
-        return pl.concat([others, facts.join(others, on="head", how="anti")])
+        """Return the distinct facts of some heads that can be positives."""
+        tested = self.rows.filter(~pl.col("also_true"))
+        return tested.join(heads, on="head", how="semi").select(PAIR).unique()
 
     def list_ids(self, names: pl.DataFrame) -> pl.DataFrame:
         """Return some names with their ids; if a name has several ids, the smallest of them.
@@ -196,6 +189,9 @@ class RelationFacts:
         return ages.with_columns(is_positive=pl.lit(True))
 
 
-def collect_facts(base: KnowledgeBase, relation: str) -> RelationFacts:
+def collect_facts(
+    base: KnowledgeBase, relation: str, evidence: tuple[EvidenceKind, ...] = EVIDENCE
+) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
-    return RelationFacts(relation, base.select_relation(relation), base.select_false(relation))
+    rows, also_false = base.select_relation(relation), base.select_false(relation)
+    return RelationFacts(relation, rows, also_false, base.hierarchy, evidence)

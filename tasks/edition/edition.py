@@ -33,8 +33,8 @@ from tasks.judging.calibrated_judge import plan_judge
 
 # Increase these numbers if a change of the code gives other rows for the same configuration, so that editions
 # get another name: the second one for other questions, the first one for anything else.
-EDITION_FORMAT = 2
-QUESTION_FORMAT = 2
+EDITION_FORMAT = 3
+QUESTION_FORMAT = 3
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 _LOCK = Lock()
 
@@ -109,7 +109,7 @@ class Edition:
         with _LOCK:
             if relation not in self._found_facts:
                 self._found_facts.clear()
-                self._found_facts[relation] = collect_facts(self.base, relation)
+                self._found_facts[relation] = collect_facts(self.base, relation, self.config.edition.evidence)
             return self._found_facts[relation]
 
     def forget_facts(self) -> None:
@@ -213,6 +213,8 @@ class Edition:
             "kb": self.base.name,
             "seed": table.seed,
             "negatives": table.negatives,
+            "evidence": list(table.evidence),
+            **({"hierarchy": found} if (found := self.base.checksum_hierarchy()) else {}),
             "heads_per_relation": table.heads_per_relation,
             **self.describe_series(),
             **self.describe_releases(),

@@ -10,6 +10,7 @@ from pretexeval.config.file import Config
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.medqa import QuestionBank
 from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.knowledge.untested import leave_untested
 from pretexeval.primitives.errors import InputError, join_problems
 from pretexeval.storage.store import Store
 from prototypes.pool import check_drafts, check_pool, load_pool
@@ -61,6 +62,10 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
         problems += check_question_wording(wording, base.relations)
     if problems:
         raise InputError(join_problems(problems))
+    table = config.edition
+    is_general = "generality" in table.evidence
+    possible = [name for name in base.relations if is_general and pool.relations[name].is_possibility]
+    base = leave_untested(base, possible, table.max_share)
     return _leave_out_small_relations(Edition(config, base, pool, wording))
 
 

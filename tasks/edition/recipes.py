@@ -79,6 +79,8 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "knowledge": edition.base.checksum_relation(relation),
         "seed": table.seed,
         "negatives": table.negatives,
+        "evidence": list(table.evidence),
+        "hierarchy": edition.base.checksum_hierarchy(),
         "heads_per_relation": table.heads_per_relation,
         **edition.describe_series(),
         **({"n_anchors": edition.n_anchors[relation]} if edition.has_anchors else {}),

@@ -25,7 +25,6 @@ from tasks.drawing.heads import TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
-from tasks.drawing.uniform_pairs import list_excluded
 from tasks.edition.rephraser import Llmeval, build_llmeval_samples
 from tasks.edition.statements import join_entities, write_sentences
 
@@ -62,8 +61,9 @@ def find_wording_turns(
     positives = facts.list_tested(heads).group_by("head").agg(n_turns=pl.len().cast(pl.Int64))
     asserted = facts.list_asserted(heads).group_by("head").agg(n_asserted=pl.len().cast(pl.Int64))
     if sampling.negatives == "uniform":
-        n_possible = len(facts.tails) - pl.col("excluded").list.len().cast(pl.Int64)
-        others = list_excluded(facts, heads, facts.tails).select("head", n_turns=n_possible)
+        possible = chosen.evidence.judge(heads["head"]).iterate_possible()
+        n_possible = pl.Series([int(each.sum()) for each in possible], dtype=pl.Int64)
+        others = heads.with_columns(n_turns=n_possible)
     else:
         others = heads.with_columns(n_turns=pl.lit(NEGATIVE_TURNS, pl.Int64))
     negatives = others.join(asserted, on="head", how="left").select(

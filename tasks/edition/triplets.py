@@ -9,12 +9,13 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column, write_ids
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 
-TRIPLETS_VERSION = 1
+TRIPLETS_VERSION = 2
 """Count it up when the function gives other rows for the same arguments."""
 
 
@@ -31,7 +32,7 @@ def build_triplets(
     facts = find_facts()
     chosen = choose_heads(facts, sampling)
     _require_heads(facts, chosen)
-    pairs = _draw_pairs(piece, facts, chosen, sampling)
+    pairs = _draw_pairs(piece, chosen, sampling)
     if pairs.is_empty():
         reason = (
             "every tail is true of each of them: add tails"
@@ -47,7 +48,7 @@ def build_triplets(
     parts = [pairs.with_columns(split=pl.lit("test"))]
     if piece.number == 1:
         parts.append(chosen.demonstrations.with_columns(split=pl.lit("demonstration")))
-    return _build_rows(facts, pl.concat(parts))
+    return _build_rows(chosen.evidence, pl.concat(parts))
 
 
 def draw_triplets(base: KnowledgeBase, relation: str, sampling: TripletSampling) -> pl.DataFrame:
@@ -56,13 +57,11 @@ def draw_triplets(base: KnowledgeBase, relation: str, sampling: TripletSampling)
     return build_triplets(Piece(relation), lambda: facts, sampling)
 
 
-def _draw_pairs(
-    piece: Piece, facts: RelationFacts, chosen: ChosenHeads, sampling: TripletSampling
-) -> pl.DataFrame:
+def _draw_pairs(piece: Piece, chosen: ChosenHeads, sampling: TripletSampling) -> pl.DataFrame:
     """Return the columns head, positive and negative, sorted by head."""
     if sampling.negatives == "uniform":
-        return draw_uniform(facts, chosen.list_tested(piece), sampling.seed, chosen.turn)
-    return draw_balanced(facts, piece.select_blocks(chosen.tested), sampling.seed, chosen.turn)
+        return draw_uniform(chosen.evidence, chosen.list_tested(piece), sampling.seed, chosen.turn)
+    return draw_balanced(chosen.evidence, piece.select_blocks(chosen.tested), sampling.seed, chosen.turn)
 
 
 def list_missing_heads(
@@ -82,12 +81,15 @@ def _require_heads(facts: RelationFacts, chosen: ChosenHeads) -> None:
         )
 
 
-def _build_rows(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
+def _build_rows(evidence: Evidence, pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the stage: a positive and a negative per pair, in the order of the pairs."""
+    facts = evidence.facts
     rows = (
         pairs.with_row_index("pair")
-        .unpivot(["positive", "negative"], index=["pair", "head", "split"], value_name="tail")
+        .with_columns(true="positive")
+        .unpivot(["positive", "negative"], index=["pair", "head", "split", "true"], value_name="tail")
         .with_columns(is_positive=pl.col("variable") == "positive")
+        .rename({"true": "positive"})
         .sort("pair", pl.col("is_positive").not_())
     )
     for end in PAIR:
@@ -99,11 +101,13 @@ def _build_rows(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
     of_pairs = combine("pair", triplets[::2], triplets[1::2])
     heads = rows.select("head").unique()
     asserted = facts.list_asserted(heads).with_columns(is_asserted=pl.lit(True), is_positive=pl.lit(False))
-    filled = rows.with_columns(
+    filled = evidence.describe(rows).with_columns(
         write_ids(triplets).alias("triplet_id"),
         write_ids(of_pairs.repeat(2)).alias("pair_id"),
         pl.lit(facts.relation).alias("relation"),
     )
     for known in (asserted, facts.list_ages(heads)):
         filled = filled.join(known, on=[*PAIR, "is_positive"], how="left", maintain_order="left")
-    return filled.select(TRIPLETS.names)
+    is_asserted = pl.col("is_asserted").fill_null(value=False)
+    unasserted = (pl.when(~is_asserted).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason"))
+    return filled.with_columns(unasserted).select(TRIPLETS.names)

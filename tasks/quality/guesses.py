@@ -1,8 +1,12 @@
-"""Stage guesses: what the overlap guesser says of the test triplets of an edition."""
+"""Stage guesses: what guessers say of the test triplets of an edition.
+
+The overlap guesser looks at the names of head and tail only. The guesser `neighbour` knows the other facts of
+the base: it looks at how likely they make the triplet, which is knowledge of the base and no shortcut.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -164,21 +168,30 @@ def describe_overlap(triplets: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([[float(value) for value in row] for row in found], orient="row")
 
 
-def guess_truth(relation: str, triplets: pl.DataFrame) -> pl.Series:
-    """Return for each triplet of one relation, in their order, whether the overlap guesser believes it.
+def describe_likelihood(triplets: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per triplet of one relation: how likely the other facts of the base make it."""
+    return triplets.select(pl.col("likelihood").fill_null(0.0))
+
+
+Describe = Callable[[pl.DataFrame], pl.DataFrame]
+_GUESSERS: dict[str, Describe] = {"overlap": describe_overlap, "neighbour": describe_likelihood}
+
+
+def guess_truth(relation: str, triplets: pl.DataFrame, describe: Describe = describe_overlap) -> pl.Series:
+    """Return for each triplet of one relation, in their order, whether a guesser believes it.
 
     It is trained on the triplets of other heads. The guesses do not depend on the order of the triplets. If
     all heads are in one fold, as in a relation with a single head, there is nothing to train on, and every
     triplet is guessed false.
 
     Args:
-        triplets: head, tail and is_positive of the test triplets.
+        triplets: head, tail, is_positive and what the guesser looks at of the test triplets.
+        describe: returns what the guesser looks at, one row per triplet.
     """
-    rows = triplets.select("head", "tail", "is_positive").with_row_index("row")
-    rows = rows.sort("head", "tail", "is_positive")
+    rows = triplets.with_row_index("row").sort("head", "tail", "is_positive")
     folds = [int(hash_text("fold", relation, head), 16) % N_FOLDS for head in rows["head"]]
     rows = rows.with_columns(fold=pl.Series(folds, dtype=pl.UInt8))
-    features = describe_overlap(rows)
+    features = describe(rows)
     guessed = []
     for fold in rows["fold"].unique().sort():
         is_held_out = rows["fold"] == fold
@@ -211,7 +224,7 @@ def _guess(known: pl.DataFrame, labels: pl.Series, unknown: pl.DataFrame) -> pl.
         return pl.Series(trees.predict(unknown.to_numpy()), dtype=pl.Boolean)
 
 
-GUESSES_VERSION = 1
+GUESSES_VERSION = 2
 """Count it up when the function `guess_triplets` gives other rows for the same triplets."""
 MAX_HEADS = 10_000
 """Heads of a relation that are guessed together. MedLAMA has 1,000 in each."""
@@ -228,11 +241,12 @@ def guess_triplets(triplets: pl.DataFrame, max_heads: int = MAX_HEADS) -> pl.Dat
         part.select(
             "triplet_id",
             "relation",
-            pl.lit("overlap").alias("guesser"),
-            guess_truth(str(relation), part).alias("guess"),
+            pl.lit(guesser).alias("guesser"),
+            guess_truth(str(relation), part, describe).alias("guess"),
         )
         for (relation,), frame in tested.group_by("relation", maintain_order=True)
         for part in _divide(str(relation), frame, max_heads)
+        for guesser, describe in _GUESSERS.items()
     ]
     empty = pl.DataFrame(GUESSES.schema.empty_table())
     return pl.concat([empty, *guessed])

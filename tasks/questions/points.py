@@ -12,9 +12,10 @@ import polars as pl
 
 from pretexeval.primitives.hashing import hash_text
 from schemas.stages import DEMONSTRATION_SALT
-from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
+from tasks.drawing.evidence import Evidence
+from tasks.drawing.heads import TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
-from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames
+from tasks.drawing.relation_facts import RelationFacts, SameNames
 
 N_OPTIONS = 4
 MAX_RIGHT = 3
@@ -85,7 +86,7 @@ def collect_points(
     chosen = choose_heads(facts, sampling)
     splits = {"test": chosen.list_tested(piece), "demonstration": chosen.list_held_out(piece)}
     salts = {"test": str(sampling.seed), "demonstration": DEMONSTRATION_SALT}
-    builder = _PointBuilder(facts, pl.concat(splits.values()), _list_pairs(triplets), sampling)
+    builder = _PointBuilder(chosen.evidence, pl.concat(splits.values()), _list_pairs(triplets))
     points = {split: builder.build(heads, split, salts[split]) for split, heads in splits.items()}
     return Points(
         facts.relation,
@@ -112,17 +113,16 @@ def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
 class _PointBuilder:
     """What the base says of the tails of some heads."""
 
-    def __init__(
-        self, facts: RelationFacts, heads: pl.Series, pairs: dict[str, Pair], sampling: TripletSampling
-    ) -> None:
-        self.facts, self.pairs, self.same = facts, pairs, facts.same_tails
-        given = heads.to_frame("head")
+    def __init__(self, evidence: Evidence, heads: pl.Series, pairs: dict[str, Pair]) -> None:
+        self.facts, self.pairs, self.same = evidence.facts, pairs, evidence.facts.same_tails
+        facts, given = evidence.facts, heads.to_frame("head")
         true = facts.list_true(given)
-        false = facts.list_false(given, true)
-        forbidden = [true, facts.exclude(true, facts.tails.to_frame("tail"))]
-        if sampling.negatives == "balanced":
-            forbidden.append(list_uncertain(true, facts.tails).join(false, on=PAIR, how="anti"))
-        self.true, self.asserted, self.forbidden = map(_group_tails, (true, false, pl.concat(forbidden)))
+        self.true, self.asserted = map(_group_tails, (true, facts.list_false(given, true)))
+        possible = evidence.judge(heads).iterate_possible()
+        self.forbidden = {
+            head: {*self.true[head], *evidence.tails.filter(pl.Series(~is_possible))}
+            for head, is_possible in zip(heads, possible, strict=True)
+        }
         self.head_ids = dict(facts.list_ids(given).iter_rows())
         self.groups = self.same.find_groups(facts.tails)
 

@@ -36,7 +36,7 @@ class Question:
     """The letter that an RQ says somebody answered."""
 
 
-QUESTIONS_VERSION = 1
+QUESTIONS_VERSION = 2
 """Count it up when the function gives other rows for the same arguments."""
 
 

@@ -1,0 +1,126 @@
+"""Facts that are true and test nothing, or whose false twins may be true: they are never asked.
+
+A fact whose tail repeats its head, a placeholder such as "Unknown" and the root of a hierarchy say nothing.
+In a relation of possibility ("may have"), a general tail such as "Pain" may be true of heads for which nobody
+lists it, so that it can be no false twin; and if it were only asked as true, the tail alone would tell the
+answer.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+
+import polars as pl
+
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.names import fold_names, list_keys
+
+REPEATED = "the tail repeats the head"
+PLACEHOLDER = "the tail is a placeholder"
+ROOT = "the tail is the root of the hierarchy"
+GENERAL = "more than {:g} % of the heads have the tail, and the relation is one of possibility"
+NO_FACT = "none of its facts is asked"
+_PLACEHOLDER = r"^(unknown|unspecified|other|none|not (known|specified|applicable))( |$)"
+MIN_GENERAL = 10
+"""A tail of fewer heads is not general, whatever their share is."""
+
+
+def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: float) -> KnowledgeBase:
+    """Return the base with the facts that are not asked marked ``also_true``, and what was left out.
+
+    The tails that are never asked are listed, and so are the heads of which no fact is asked.
+
+    Args:
+        possible: the relations of possibility, in which general tails are not asked.
+        max_share: a tail is general if a larger share of the heads has it.
+    """
+    tested = base.triplets.with_row_index("row").filter(~pl.col("also_true"))
+    general = GENERAL.format(100 * max_share)
+    reasons = [
+        tested.filter(_find_repeated(tested)).select("row", reason=pl.lit(REPEATED)),
+        tested.filter(fold_names(tested["tail"]).str.contains(_PLACEHOLDER)).select(
+            "row", reason=pl.lit(PLACEHOLDER)
+        ),
+        _find_roots(base, tested).select("row", reason=pl.lit(ROOT)),
+        _find_general(tested.filter(pl.col("relation").is_in(list(possible))), max_share).select(
+            "row", reason=pl.lit(general)
+        ),
+    ]
+    untested = pl.concat(reasons).unique("row", keep="first", maintain_order=True)
+    if untested.is_empty():
+        return base
+    is_untested = pl.int_range(pl.len()).is_in(untested["row"].implode())
+    triplets = base.triplets.with_columns(pl.col("also_true") | is_untested)
+    left_out, not_listed = cap_left_out([*_list_tails(tested, untested), *_list_heads(tested, triplets)])
+    return replace(
+        base,
+        triplets=triplets,
+        left_out=(*base.left_out, *left_out),
+        not_listed=dict(Counter(base.not_listed) + Counter(not_listed)),
+    )
+
+
+def _find_repeated(rows: pl.DataFrame) -> pl.Series:
+    """Return which tails have the words of their heads and no other, in any order."""
+    words = (
+        fold_names(rows[end]).str.split(" ").list.unique().list.sort().list.join(" ")
+        for end in ("head", "tail")
+    )
+    heads, tails = words
+    return (heads == tails) | (rows["head_id"] == rows["tail_id"]).fill_null(value=False)
+
+
+def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose tail is above all other tails of its relation that the hierarchy knows."""
+    if base.hierarchy.is_empty():
+        return rows.clear()
+    found = [rows.clear()]
+    for (relation,), group in rows.group_by("relation", maintain_order=True):
+        keys = list_keys(base.select_relation(str(relation)), "tail").select("key").unique()
+        roots = _list_roots(base.hierarchy, keys["key"])
+        tails = list_keys(group, "tail").filter(pl.col("key").is_in(roots.implode()))["name"].unique()
+        found.append(group.filter(pl.col("tail").is_in(tails.implode())))
+    return pl.concat(found)
+
+
+def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
+    """Return the keys without a parent, and those that all other known keys are below."""
+    has_child, has_parent = (hierarchy[end].unique() for end in ("parent", "child"))
+    known = keys.filter(keys.is_in(has_child.implode()) | keys.is_in(has_parent.implode()))
+    reached = pl.DataFrame({"key": known, "above": known})
+    found = [reached]
+    while not reached.is_empty():
+        parents = reached.join(hierarchy, left_on="above", right_on="child")
+        reached = parents.select("key", above="parent").unique()
+        reached = reached.join(found[-1], on=["key", "above"], how="anti")
+        found.append(pl.concat([found[-1], reached]))
+    n_below = found[-1].group_by("above").len()
+    of_all = n_below.filter(pl.col("len") == len(known), pl.col("above").is_in(has_child.implode()))["above"]
+    tops = has_child.filter(~has_child.is_in(has_parent.implode()))
+    return pl.concat([of_all, tops]).unique()
+
+
+def _find_general(rows: pl.DataFrame, max_share: float) -> pl.DataFrame:
+    """Return the rows whose tail more than this share of the heads of the relation have."""
+    facts = rows.select("relation", "head", "tail").unique()
+    n_heads = facts.group_by("relation").agg(n_heads=pl.col("head").n_unique())
+    n_listed = facts.group_by("relation", "tail").len().join(n_heads, on="relation")
+    is_general = (pl.col("len") > max_share * pl.col("n_heads")) & (pl.col("len") >= MIN_GENERAL)
+    return rows.join(n_listed.filter(is_general), on=["relation", "tail"], how="semi", maintain_order="left")
+
+
+def _list_tails(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
+    """Return relation and tail of the facts that are not asked, with the number of their heads."""
+    facts = tested.join(untested, on="row")
+    counted = facts.group_by("relation", "tail", "reason").agg(n=pl.col("head").n_unique())
+    return [
+        LeftOut(relation, tail, f"{reason} ({n} heads)")
+        for relation, tail, reason, n in counted.sort("relation", "tail", "reason").iter_rows()
+    ]
+
+
+def _list_heads(tested: pl.DataFrame, triplets: pl.DataFrame) -> list[LeftOut]:
+    """Return the heads of which no fact is asked any more."""
+    kept = triplets.filter(~pl.col("also_true"))
+    lost = tested.select("relation", "head").unique().join(kept, on=["relation", "head"], how="anti")
+    return [LeftOut(relation, head, NO_FACT) for relation, head in lost.sort("relation", "head").iter_rows()]

@@ -1,0 +1,390 @@
+"""Evidence that a head has a tail that the base does not list for it: such a pair is no safe negative.
+
+A base lists a part of what is true. `hierarchy` excludes the ancestors of a true tail, which are true, and
+its descendants, which may be. `names` excludes a tail whose words are among those of a true tail, which it
+then generalises, or of the head. `likeness` is a number: the chance that the pair is true, as the facts of
+other heads tell it. The share of heads that have the tail, among those that have one of the head's tails, or a word
+of its name, says how likely the tail is. The logarithms of 1 − share are added up, as if the evidence were
+independent (noisy-or), and the sum is calibrated on the base itself: each listed fact is judged as if it were
+not listed, and the sums of listed and unlisted pairs are compared. The chance assumes that the base lacks
+MISSING of 10 facts.
+
+All numbers are whole, so that they are the same on every machine.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pretexeval.knowledge.names import fold_names
+from tasks.drawing.name_features import Rows, mark_parts
+from tasks.drawing.related_names import RelatedNames
+from tasks.drawing.relation_facts import PAIR, RelationFacts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MISSING = 5
+"""How many of ten facts a base is assumed to lack. Half of them is cautious: where 3 of 10 facts of MedLAMA
+were hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with 5."""
+UNIT = 10_000
+"""Chances are whole numbers from 0 to this."""
+MAX_CHANCE = 500
+"""The chance above which a pair is excluded: 5 %."""
+MAX_HEADS = 20_000
+"""Heads of a relation, drawn by hash, whose facts are counted. They bound time and memory."""
+MAX_FACTS = 64
+"""Facts of a head that are considered, drawn by hash."""
+N_CALIBRATED = 2_000
+"""Heads whose pairs calibrate the chances."""
+PRIOR_HEADS = 3
+"""Imagined heads that are added to those that have a tail or a word, because the share of few heads says
+little. Half of them have the tail if it specialises the other one, and none otherwise."""
+NEPER = 256
+"""A sum of so much makes the chance that the evidence is wrong e times smaller."""
+WEIGHTS = np.array([round(-NEPER * math.log(1 - min(p, 990) / 1000)) for p in range(1001)], np.int64)
+"""Share in thousandths -> weight."""
+EDGES = np.array([0, *(math.isqrt(64 << n) for n in range(24))])
+"""The least sum of each class of pairs. Each class reaches to 1.4 times its least sum."""
+
+CELLS_AT_ONCE = 4_000_000
+
+Flags = NDArray[np.bool_]
+Sums = NDArray[np.int64]
+
+
+class Evidence:
+    """The evidence of one relation. Columns are the tails that can be tested, sorted."""
+
+    def __init__(self, facts: RelationFacts) -> None:
+        """Count the facts, and calibrate the chances."""
+        self.facts = facts
+        self.tails = facts.tails
+        self.names = facts.rows["tail"].unique().sort()
+        """All tails that are true of a head, tested or not: the rows of the matrices by tail."""
+        self.columns = _locate(self.names, self.tails)
+        order = facts.order_heads("evidence")[:MAX_HEADS].sort()
+        listed, words = self.mark_tails(order), self.mark_words(order)
+        self.n_of_tails, self.n_of_words = _count(listed), _count(words)
+        in_columns = listed[:, self.columns]
+        # Counts are doubled, so that half of the imagined heads is a whole number.
+        self.with_tails = (2 * (listed.T @ in_columns) + PRIOR_HEADS * self._special).tocsr()
+        """Twice the number of heads that have the tail of the row and that of the column."""
+        self.with_words = (2 * (words.T @ in_columns)).tocsr()
+        """Likewise, with a word of the name in the row."""
+        self.of_tails = _weigh(self.with_tails, self.n_of_tails)
+        self.of_words = _weigh(self.with_words, self.n_of_words)
+        self.chances = self._calibrate(order)
+
+    def mark_tails(self, heads: pl.Series) -> "csr_array":
+        """Return one row per head: its tails, at most MAX_FACTS."""
+        rows = self.facts.rows.join(heads.to_frame("head"), on="head", how="semi").select(PAIR).unique()
+        kept = self.facts.draw(rows, "evidence").group_by("head", maintain_order=True).head(MAX_FACTS)
+        return _mark_pairs(heads, self.names, kept)
+
+    @cached_property
+    def vocabulary(self) -> pl.DataFrame:
+        """The words of all heads, as the columns part and column."""
+        words = fold_names(self.facts.heads["head"]).str.split(" ").explode().unique().drop_nulls().sort()
+        return words.to_frame("part").filter(pl.col("part") != "").with_row_index("column")
+
+    def mark_words(self, heads: pl.Series) -> "csr_array":
+        """Return one row per head: the words of its name."""
+        split = fold_names(heads).str.split(" ").to_frame("part").with_row_index("row")
+        return mark_parts(split.explode("part").unique(), self.vocabulary, len(heads)).astype(np.int64)
+
+    def describe(self, pairs: pl.DataFrame) -> pl.DataFrame:
+        """Return the pairs with likelihood, doubt and doubt_reason of the stage triplets.
+
+        Args:
+            pairs: head, tail, is_positive and positive, which is the true tail of the pair.
+        """
+        known = pairs.filter(
+            pl.col("tail").is_in(self.tails.implode()), pl.col("positive").is_in(self.tails.implode())
+        )
+        heads = known["head"].unique().sort()
+        rows, columns = _locate(heads, known["head"]), _locate(self.tails, known["tail"])
+        judged, positives = self.judge(heads), _locate(self.tails, known["positive"])
+        likelihood = self.chances[_classify(judged.sum_up_without(rows, columns, positives))]
+        doubt = self.chances[_classify(_select(judged.sum_up_sparse(), rows, columns))]
+        is_doubtful = ~pl.col("is_positive") & (pl.col("doubt") > 0)
+        described = known.select("head", "tail", "is_positive").with_columns(
+            likelihood=likelihood / UNIT,
+            doubt=doubt / UNIT,
+            doubt_reason=pl.Series(judged.explain(rows, columns), dtype=pl.String),
+        )
+        return pairs.join(
+            described.with_columns(
+                pl.when(is_doubtful).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason")
+            ),
+            on=["head", "tail", "is_positive"],
+            how="left",
+            maintain_order="left",
+        )
+
+    def judge(self, heads: pl.Series) -> "JudgedHeads":
+        """Return what is known of pairs of some heads with all tails.
+
+        Args:
+            heads: distinct names; the rows are in this order.
+        """
+        return JudgedHeads(self, heads)
+
+    @cached_property
+    def _related(self) -> RelatedNames:
+        return RelatedNames(self.names)
+
+    @cached_property
+    def _special(self) -> "csr_array":
+        """One row per true tail, one column per tail: 1 where the second specialises the first."""
+        columns, rows = self._related.list_general(self.columns, np.arange(len(self.names)))
+        return _mark_places(rows, columns, (len(self.names), len(self.tails)))
+
+    @cached_property
+    def excluding(self) -> "csr_array":
+        """One row per true tail, one column per tail: 1 where a head with the first may have the second."""
+        shape = len(self.names), len(self.tails)
+        found = _mark_places(np.zeros(0, np.int64), np.zeros(0, np.int64), shape)
+        if "names" in self.facts.evidence:
+            found += _mark_places(*self._related.list_general(np.arange(shape[0]), self.columns), shape)
+        if "hierarchy" in self.facts.evidence:
+            found += _mark_places(*self._list_relatives(), shape)
+        return found
+
+    def _list_relatives(self) -> tuple[Rows, Rows]:
+        """Return the pairs of a name and a tail of which one is an ancestor of the other."""
+        keys = self.facts.tail_keys
+        reached = keys.select("tail", above="key")
+        found = [reached.clear()]
+        while not reached.is_empty():
+            parents = reached.join(self.facts.hierarchy, left_on="above", right_on="child")
+            reached = parents.select("tail", above="parent").unique()
+            reached = reached.join(found[-1], on=["tail", "above"], how="anti")
+            found.append(pl.concat([found[-1], reached]))
+        pairs = found[-1].join(keys.rename({"tail": "ancestor"}), left_on="above", right_on="key")
+        pairs = pairs.select("tail", "ancestor").unique()
+        both = pl.concat([pairs, pairs.select(tail="ancestor", ancestor="tail")])
+        known = both.filter(
+            pl.col("tail").is_in(self.names.implode()), pl.col("ancestor").is_in(self.tails.implode())
+        )
+        return _locate(self.names, known["tail"]), _locate(self.tails, known["ancestor"])
+
+    def _calibrate(self, heads: pl.Series) -> Sums:
+        """Return the chance of each class of pairs, which rises with the sum.
+
+        Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
+        """
+        heads = heads.gather_every(max(1, len(heads) // N_CALIBRATED))[:N_CALIBRATED]
+        judged = self.judge(heads)
+        facts = judged.listed.tocoo()
+        column_of = np.full(len(self.names), -1)
+        column_of[self.columns] = np.arange(len(self.tails))
+        is_tested = column_of[facts.col] >= 0
+        rows, columns = facts.row[is_tested], column_of[facts.col[is_tested]]
+        n_listed = _count_classes(judged.sum_up_without(rows, columns, columns))
+        sums = judged.sum_up_sparse()
+        n_all = _count_classes(sums.data)
+        n_all[0] += len(heads) * len(self.tails) - sums.nnz
+        n_unlisted = n_all - _count_classes(_select(sums, rows, columns))
+        hidden = n_listed * MISSING
+        chances: Sums = np.maximum.accumulate(UNIT * hidden // (hidden + (n_unlisted + 1) * (10 - MISSING)))
+        return chances
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedHeads:
+    """Some heads with what the base says of their pairs with all tails of the relation."""
+
+    evidence: Evidence
+    heads: pl.Series
+
+    @cached_property
+    def listed(self) -> "csr_array":
+        """One row per head, one column per true tail: 1 where the base lists the fact."""
+        return self.evidence.mark_tails(self.heads)
+
+    @cached_property
+    def words(self) -> "csr_array":
+        """One row per head: the words of its name."""
+        return self.evidence.mark_words(self.heads)
+
+    @cached_property
+    def _true(self) -> "csr_array":
+        """The pairs that are true, or the same as the head, under any name."""
+        facts, given = self.evidence.facts, self.heads.to_frame("head")
+        true = facts.list_true(given)
+        return self._mark(pl.concat([true, facts.exclude(true, self.evidence.tails.to_frame("tail"))]))
+
+    @cached_property
+    def _asserted(self) -> "csr_array":
+        """The pairs that the base asserts to be false."""
+        return self._mark(self.evidence.facts.list_asserted(self.heads.to_frame("head")))
+
+    @cached_property
+    def _suspect(self) -> "csr_array":
+        """The pairs that the hierarchy or the names exclude."""
+        evidence = self.evidence
+        true = evidence.facts.list_true(self.heads.to_frame("head"))
+        known = true.filter(pl.col("tail").is_in(evidence.names.implode()))
+        found = _mark_pairs(self.heads, evidence.names, known) @ evidence.excluding
+        if "names" not in evidence.facts.evidence:
+            return found
+        names = pl.concat([self.heads, evidence.tails]).unique().sort()
+        ends = _locate(names, self.heads), _locate(names, evidence.tails)
+        return found + _mark_places(*RelatedNames(names).list_general(*ends), found.shape)
+
+    def _mark(self, pairs: pl.DataFrame) -> "csr_array":
+        known = pairs.unique().filter(pl.col("tail").is_in(self.evidence.tails.implode()))
+        return _mark_pairs(self.heads, self.evidence.tails, known)
+
+    def judge_pairs(self, rows: Rows | slice, columns: Rows | slice) -> tuple[Flags, Flags, Sums]:
+        """Return for some heads (rows) and tails (columns) which pairs may not be negatives, and more.
+
+        Returns:
+            Whether a pair may not be a negative; whether it may and the base asserts that it is false; and
+            the chance that it is true.
+        """
+        true, asserted, suspect = (
+            each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted, self._suspect)
+        )
+        chances = np.zeros(true.shape, np.int64)
+        if "likeness" in self.evidence.facts.evidence:
+            chances = self.find_chances(self.sum_up_sparse(rows)[:, columns].toarray())
+        is_doubtful = (suspect | (chances > MAX_CHANCE)) & ~asserted
+        return true | is_doubtful, asserted & ~true, chances
+
+    def iterate_possible(self) -> Iterator[Flags]:
+        """Yield for each head which tails may be its negatives."""
+        at_once = max(1, CELLS_AT_ONCE // max(1, len(self.evidence.tails)))
+        for start in range(0, len(self.heads), at_once):
+            rows = np.arange(start, min(start + at_once, len(self.heads)))
+            yield from ~self.judge_pairs(rows, slice(None))[0]
+
+    def find_chances(self, sums: Sums) -> Sums:
+        """Return the chances that belong to sums of evidence."""
+        chances: Sums = self.evidence.chances[_classify(sums)]
+        return chances
+
+    def sum_up_sparse(self, rows: Rows | slice = slice(None)) -> "csr_array":
+        """Return the sum of the evidence for the pairs of some heads with all tails."""
+        found = self.listed[rows] @ self.evidence.of_tails + self.words[rows] @ self.evidence.of_words
+        return found.tocsr()
+
+    def sum_up_without(self, rows: Rows, columns: Rows, omitted: Rows) -> Sums:
+        """Return the sums of some pairs as if the base did not list one fact of each head.
+
+        Args:
+            omitted: the tail of this fact, as a column; the fact may be the pair itself.
+        """
+        total = np.zeros(len(rows), np.int64)
+        is_own = (columns == omitted).astype(np.int64)
+        for term in self._list_terms(rows, columns):
+            own = is_own[term.pair]
+            shares = _find_shares(term.together - 2 * own, term.n - own)
+            if term.are_tails:
+                shares[term.row == self.evidence.columns[omitted][term.pair]] = 0
+            np.add.at(total, term.pair, WEIGHTS[shares])
+        return total
+
+    def explain(self, rows: Rows, columns: Rows) -> list[str | None]:
+        """Return for some pairs the strongest evidence that they are true, in words; None without any."""
+        strongest = np.zeros(len(rows), np.int64)
+        reasons: list[str | None] = [None] * len(rows)
+        for term in self._list_terms(rows, columns):
+            names = self.evidence.names if term.are_tails else self.evidence.vocabulary["part"]
+            verb = "have" if term.are_tails else "are named"
+            shares = _find_shares(term.together, term.n)
+            order = np.lexsort((term.row, -shares, term.pair))
+            first = order[np.diff(term.pair[order], prepend=-1) > 0]
+            for place in first[shares[first] > strongest[term.pair[first]]].tolist():
+                pair = int(term.pair[place])
+                strongest[pair] = shares[place]
+                reasons[pair] = f"heads that {verb} {names[int(term.row[place])]!r} often have the tail"
+        return reasons
+
+    def _list_terms(self, rows: Rows, columns: Rows) -> Iterator["Terms"]:
+        """Yield the evidence for some pairs: that of the tails of the heads, then that of their words."""
+        evidence = self.evidence
+        for are_tails, has, together, n in (
+            (True, self.listed, evidence.with_tails, evidence.n_of_tails),
+            (False, self.words, evidence.with_words, evidence.n_of_words),
+        ):
+            lengths = np.diff(has.indptr)[rows]
+            pair = np.repeat(np.arange(len(rows)), lengths)
+            offset = np.arange(len(pair)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            row = has.indices[has.indptr[rows][pair] + offset]
+            if len(row):
+                yield Terms(are_tails, pair, row, _select(together, row, columns[pair]), n[row])
+
+
+class Terms(NamedTuple):
+    """The evidence of one kind for some pairs: one item per pair and tail, or word, of its head."""
+
+    are_tails: bool
+    pair: Rows
+    row: Rows
+    """The tail or the word, as a row of the matrix."""
+    together: Sums
+    """Twice the number of heads that have it and the tail of the pair."""
+    n: Sums
+    """The number of heads that have it."""
+
+
+def _find_shares(together: Sums, n: Sums) -> Sums:
+    """Return shares in thousandths, with the imagined heads."""
+    shares: Sums = np.clip(500 * together // (n + PRIOR_HEADS), 0, 1000)
+    return shares
+
+
+def _select(matrix: "csr_array", rows: Rows, columns: Rows) -> Sums:
+    values: Sums = np.asarray(matrix[rows, columns]).ravel()
+    return values
+
+
+def _locate(names: pl.Series, wanted: pl.Series) -> Rows:
+    """Return the position of each wanted name among distinct names."""
+    places = names.to_frame("name").with_row_index("place")
+    found = wanted.to_frame("name").join(places, on="name", how="left", maintain_order="left")
+    return found["place"].to_numpy().astype(np.int64)
+
+
+def _mark_pairs(heads: pl.Series, names: pl.Series, pairs: pl.DataFrame) -> "csr_array":
+    """Return one row per head and one column per name: 1 where they are among the distinct pairs."""
+    places = _locate(heads, pairs["head"]), _locate(names, pairs["tail"])
+    return _mark_places(*places, (len(heads), len(names)))
+
+
+def _mark_places(rows: Rows, columns: Rows, shape: tuple[int, int]) -> "csr_array":
+    # The import takes 0.3 s, and most commands draw nothing.
+    from scipy.sparse import csr_array
+
+    marks = csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
+    marks.data[:] = 1
+    return marks
+
+
+def _count(marks: "csr_array") -> Sums:
+    counts: Sums = np.asarray(marks.sum(axis=0)).ravel()
+    return counts
+
+
+def _weigh(together: "csr_array", n: Sums) -> "csr_array":
+    """Return the weight of each share: of the n heads of the row, those that have the tail of the column."""
+    weighed = together.copy()
+    weighed.data = WEIGHTS[_find_shares(together.data, np.repeat(n, np.diff(together.indptr)))]
+    return weighed
+
+
+def _classify(sums: Sums) -> Sums:
+    classes: Sums = np.searchsorted(EDGES, sums, side="right") - 1
+    return classes
+
+
+def _count_classes(sums: Sums) -> Sums:
+    return np.bincount(_classify(sums), minlength=len(EDGES))
