@@ -9,6 +9,7 @@ from itertools import combinations
 from schemas.transformations import NAMES, POSITIVE_OF
 
 _SLOT = re.compile(r"(\[[XY]\])")
+POSSIBILITY = re.compile(r"\b(?:may|might|can|could|possibl[ey])\b", re.IGNORECASE)
 
 
 def fill_slots(template: str, head: str, tail: str) -> str:
@@ -44,6 +45,11 @@ class RelationPrototypes:
     """The base's own template, if the pool has it. Only the method origin uses it."""
     is_draft: bool = False
     """Whether the pool says that nobody has reviewed them."""
+
+    @property
+    def is_possibility(self) -> bool:
+        """Return whether the relation says what may be the case, by the prototypes of `none` and `ins`."""
+        return any(POSSIBILITY.search(self.cells[name].prototype) for name in ("none", "ins"))
 
     @property
     def origin(self) -> str:
@@ -147,7 +153,7 @@ def check_negation(positive: str, negated: str) -> Iterator[str]:
 
 
 def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a problem for each text that names the other slot first than its form demands.
+    """Yield a problem for each cell with a text that names the other slot first than its form demands.
 
     The prototype of `inv` names the other slot first than that of `none`, that of `ins` `[X]`, and
     that of `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell.
@@ -163,12 +169,11 @@ def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
         **{name: first[partner] for name, partner in POSITIVE_OF.items()},
     }
     for name, slots in wanted.items():
-        for i, (found, slot) in enumerate(zip(first[name], slots, strict=False)):
+        for i, (text, found, slot) in enumerate(zip(cells[name], first[name], slots, strict=False)):
             if found != slot:
-                yield (
-                    f"{name} entry {i} names {found} first, and compared with "
-                    f"{POSITIVE_OF.get(name, 'none')} it must name {slot} first: {cells[name][i]!r}"
-                )
+                partner = POSITIVE_OF.get(name, "none")
+                yield f"{name} entry {i} names {found} first; to fit {partner} it must name {slot}: {text!r}"
+                break
 
 
 def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:

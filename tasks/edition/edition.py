@@ -33,7 +33,7 @@ from tasks.judging.calibrated_judge import plan_judge
 
 # Increase these numbers if a change of the code gives other rows for the same configuration, so that editions
 # get another name: the second one for other questions, the first one for anything else.
-EDITION_FORMAT = 2
+EDITION_FORMAT = 3
 QUESTION_FORMAT = 2
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 _LOCK = Lock()
