@@ -1,7 +1,7 @@
 """Check that every label in the files of an edition follows from its triplet and its transformation."""
 
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import polars as pl
 
@@ -26,9 +26,8 @@ def require_derived_labels(root: Path, files: Iterable[FileRef]) -> None:
             the edition lacks its triplet. The message names the first such sample.
     """
     paths: dict[str, dict[str, Path]] = {TRIPLETS.name: {}, SAMPLES.name: {}}
-    for ref in files:
-        path = PurePosixPath(ref.path)
-        paths.get(path.parent.name, {})[path.name] = root / ref.path
+    for path in (root / ref.path for ref in files):
+        paths.get(path.parent.name, {})[path.name] = path
     pairs = [(path, paths[TRIPLETS.name][name]) for name, path in sorted(paths[SAMPLES.name].items())]
     for (path, _), wrong in zip(pairs, map_in_threads(_find_wrong, pairs), strict=True):
         if not wrong.is_empty():
@@ -37,7 +36,7 @@ def require_derived_labels(root: Path, files: Iterable[FileRef]) -> None:
 
 def _find_wrong(paths: tuple[Path, Path]) -> pl.DataFrame:
     """Return the samples with a wrong label, and the right one as derived: null without a triplet."""
-    samples, triplets = map(pl.scan_parquet, paths)
+    samples, triplets = (pl.scan_parquet(path, glob=False) for path in paths)
     joined = samples.join(
         triplets.select("triplet_id", "is_positive"), on="triplet_id", how="left", maintain_order="left"
     )
@@ -48,10 +47,11 @@ def _find_wrong(paths: tuple[Path, Path]) -> pl.DataFrame:
 
 def _describe(path: Path, wrong: pl.DataFrame) -> str:
     first = wrong.row(0, named=True)
-    right = "has no triplet in the edition" if first["derived"] is None else f"must be {first['derived']}"
+    right = f"its triplet and transformation give {first['derived']}"
+    if first["derived"] is None:
+        right = "its triplet is not in the edition"
     return (
         f"{path} has {wrong.height:,} samples with a wrong label: sample {first['sample_id']} of relation "
-        f"{first['relation']!r}, {first['text']!r}, is stored as {first['label']} but {right} by its triplet "
-        "and transformation. Restore the file from a backup, or delete the folder of the edition and run "
-        "`pretexeval build`"
+        f"{first['relation']!r}, {first['text']!r}, is stored as {first['label']}, but {right}. Restore the "
+        "file from a backup, or delete the folder of the edition and run `pretexeval build`"
     )

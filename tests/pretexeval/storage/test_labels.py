@@ -74,5 +74,7 @@ def test_a_sample_without_its_triplet_is_wrong(edition: Edition) -> None:
     files = list(write_files(edition).values())
     path = edition.root / edition.folder / "triplets" / "r.parquet"
     pl.read_parquet(path).tail(-1).write_parquet(path)
-    with pytest.raises(InputError, match=r"has 9 samples with a wrong label.*has no triplet in the edition"):
+    with pytest.raises(
+        InputError, match=r"has 9 samples with a wrong label.*its triplet is not in the edition"
+    ):
         require_derived_labels(edition.root, files)
