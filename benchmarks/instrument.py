@@ -210,7 +210,7 @@ def render_proof(proof: Proof) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prove the instrument on the edition of a configuration, and print the table."""
+    """Check the instrument on the edition of a configuration, and print the table."""
     parser = build_parser("instrument", __doc__)
     add_config(parser)
     parser.add_argument("--root", type=Path, default=Path("data/designed"), help="folder for the results")

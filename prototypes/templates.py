@@ -9,15 +9,13 @@ from itertools import combinations
 from schemas.transformations import NAMES, POSITIVE_OF
 
 _SLOT = re.compile(r"(\[[XY]\])")
+POSSIBILITY = re.compile(r"\b(?:may|might|can|could|possibl[ey])\b", re.IGNORECASE)
 
 
 def fill_slots(template: str, head: str, tail: str) -> str:
     """Return the template with the names in its slots, in one pass, because names may contain `[X]`."""
     names = {"[X]": head, "[Y]": tail}
     return "".join(names.get(part, part) for part in _SLOT.split(template))
-
-
-_POSSIBLE = frozenset({"may", "can"})
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class RelationPrototypes:
 
     @property
     def is_possibility(self) -> bool:
-        """Return whether the relation says what may be, as its plain prototype does."""
-        return not _POSSIBLE.isdisjoint(self.cells["none"].prototype.casefold().split())
+        """Return whether the relation says what may be the case, by the prototypes of `none` and `ins`."""
+        return any(POSSIBILITY.search(self.cells[name].prototype) for name in ("none", "ins"))
 
     @property
     def origin(self) -> str:
@@ -154,15 +152,45 @@ def check_negation(positive: str, negated: str) -> Iterator[str]:
         )
 
 
+def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a problem for each cell with a text that names the other slot first than its form demands.
+
+    The prototype of `inv` names the other slot first than that of `none`, that of `ins` `[X]`, and
+    that of `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell.
+
+    Args:
+        cells: transformation -> the prototype and its further wordings, of all eight transformations.
+    """
+    first = {name: [min(SLOTS, key=text.index) for text in texts] for name, texts in cells.items()}
+    wanted = {
+        "inv": [slot for slot in SLOTS if slot != first["none"][0]],
+        "ins": ["[X]"],
+        "inv_ins": ["[Y]"],
+        **{name: first[partner] for name, partner in POSITIVE_OF.items()},
+    }
+    for name, slots in wanted.items():
+        for i, (text, found, slot) in enumerate(zip(cells[name], first[name], slots, strict=False)):
+            if found != slot:
+                partner = POSITIVE_OF.get(name, "none")
+                yield f"{name} entry {i} names {found} first; to fit {partner} it must name {slot}: {text!r}"
+                break
+
+
 def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the problems of a relation's cells: of each text, and of each dn form compared to its partner.
+    """Yield the problems of a relation's cells: of each text, of their order, and of each dn form's denial.
 
     Args:
         cells: transformation -> the prototype and its further wordings. Cells may be missing.
     """
-    for name, texts in cells.items():
-        for i, text in enumerate(texts):
-            yield from (f"{name} entry {i} {problem}" for problem in check_text(text))
+    problems = [
+        f"{name} entry {i} {problem}"
+        for name, texts in cells.items()
+        for i, text in enumerate(texts)
+        for problem in check_text(text)
+    ]
+    yield from problems
+    if not problems and cells.keys() == set(NAMES):
+        yield from check_slot_order(cells)
     for name, partner in POSITIVE_OF.items():
         if name in cells and partner in cells:
             yield from _check_denials(name, cells[name], partner, cells[partner])

@@ -3,14 +3,14 @@
     extends = "revised"    # optional: add to a bundled pool
 
     [may_treat]
-    instance = ["TakesDrug", "HasTreatableDisease"]
+    instance = ["TakesDrug", "IsTreatedFor"]
     none = ["The drug [X] may treat [Y].", "a further wording", ...]
     inv = [...]    # and ins, inv_ins, dn, inv_dn, ins_dn, inv_ins_dn
 
-``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
-prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
-entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table
-(``prototypes.drafting``).
+``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y), or P(X, x) ⇒ ◇Q(x, Y) if the relation
+is a possibility. The first entry of a cell is the prototype. The others are its wordings, which only the
+rephraser `reviewed` needs. Entry i of a dn cell denies entry i of its positive cell. ``status = "draft"``
+says that nobody has reviewed the table (``prototypes.drafting``).
 """
 
 import re
@@ -76,7 +76,7 @@ def _check_instance(value: object) -> list[str]:
         return []
     return [
         f"instance is {'missing' if value is None else repr(value)}: name the two predicates of "
-        'the instantiated form, as in ["TakesDrug", "HasTreatableDisease"]'
+        'the instantiated form, as in ["TakesDrug", "IsTreatedFor"]'
     ]
 
 

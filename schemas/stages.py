@@ -97,7 +97,7 @@ VARIANTS = Stage(
         RELATION,
         SPLIT,
         TRANSFORMATION,
-        Column("predicate", pa.string(), "the predicate expression, as text"),
+        Column("predicate", pa.string(), "the predicate expression, as text; ◇ is only possible"),
         LABEL,
     ),
 )

@@ -132,7 +132,7 @@ def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
         strange = subject.copy_triplets(relation, tested, SHARE_STRANGE_STATEMENTS, random)
         triplets = pl.concat([demonstrating, tested, strange])
         prototypes = subject.pool.select_relation(relation)
-        variants = derive_variants(triplets, prototypes.instance)
+        variants = derive_variants(triplets, prototypes.instance, is_possibility=prototypes.is_possibility)
         statements = fill_prototypes(variants, triplets, prototypes)
         samples = reword_statements(statements, triplets, prototypes, seed)
         names = triplets.select("triplet_id", "head", "tail", "is_positive")

@@ -15,8 +15,9 @@ import duckdb
 
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import MANIFEST, writer_tokens_record
-from pretexeval.storage.records import explain_missing, find_manifest, find_record, set_aside
+from pretexeval.storage.records import explain_missing, find_manifest, find_record, read_files, set_aside
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
@@ -153,7 +154,8 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
     Raises:
         RecordMissing: its manifest is missing or damaged.
-        InputError: a file is not as its manifest lists it, or a point has too many questions.
+        InputError: a file is not as its manifest lists it, a sample has a wrong label, or a point has too
+            many questions.
     """
     manifest = find_manifest(folder.parent.parent, folder.name)
     if manifest is None:
@@ -163,6 +165,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         )
         raise RecordMissing(explain_missing(folder / MANIFEST, consequence))
     check_files(folder, manifest, MANIFEST)
+    require_derived_labels(Path(), read_files(manifest, folder.as_posix()))
     manifest["edition_id"] = folder.name
     if not find_files(folder, manifest, TRIPLETS):
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))

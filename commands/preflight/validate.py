@@ -20,6 +20,7 @@ from pretexeval.engines.identity import identify_model
 from pretexeval.engines.model_files import require_readable, require_some_usable
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.medqa import QuestionBank
+from prototypes.templates import check_slot_order
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
@@ -132,6 +133,10 @@ def _count_relations(edition: Edition) -> list[dict[str, Any]]:
 def _list_warnings(edition: Edition) -> Iterator[str]:
     if edition.config.rephraser.gate == "off":
         yield "The gate is off: nothing checks that the rewordings say what their statements say."
+    # Faults of the authors' pool are kept; pools of other formats were refused for this one.
+    for relation in edition.base.relations if edition.has_triplets else ():
+        cells = {name: cell.texts for name, cell in edition.pool.relations[relation].cells.items()}
+        yield from (f"{edition.pool.path}, [{relation}] {problem}" for problem in check_slot_order(cells))
 
 
 def _list_missing_questions(edition: Edition) -> Iterator[str]:

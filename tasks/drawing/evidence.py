@@ -3,11 +3,11 @@
 A base lists a part of what is true. `hierarchy` excludes the ancestors of a true tail, which are true, and
 its descendants, which may be. `names` excludes a tail whose words are among those of a true tail, which it
 then generalises, or of the head. `likeness` is a number: the chance that the pair is true, as the facts of
-other heads tell it. The share of heads that have the tail, among those that have one of the head's tails, or a word
-of its name, says how likely the tail is. The logarithms of 1 − share are added up, as if the evidence were
-independent (noisy-or), and the sum is calibrated on the base itself: each listed fact is judged as if it were
-not listed, and the sums of listed and unlisted pairs are compared. The chance assumes that the base lacks
-MISSING of 10 facts.
+other heads tell it. The share of heads that have the tail, among those that have one of the head's tails, or
+a word of its name, says how likely the tail is. The logarithms of 1 − share are added up, as if the evidence
+were independent (noisy-or), and the sum is calibrated on the base itself: each listed fact is judged as if it
+were not listed, and the sums of listed and unlisted pairs are compared. The chance assumes that the base
+lacks MISSING of 10 facts.
 
 All numbers are whole, so that they are the same on every machine.
 """

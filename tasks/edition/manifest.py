@@ -12,6 +12,7 @@ from pretexeval.knowledge.base import LeftOut, cap_left_out
 from pretexeval.knowledge.medqa import QuestionBank
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.files import FileRef, count_rows, read_stage_files
+from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import list_files, set_aside, write_record
 from schemas.stages import TRIPLETS
@@ -40,7 +41,11 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
     """Write the manifest, after which the edition never changes, and return the edition's name.
 
     A manifest that exists already is kept, unless it does not list the files as they are.
+
+    Raises:
+        InputError: a sample has a wrong label.
     """
+    require_derived_labels(edition.root, files)
     table = edition.config.edition
     path = edition.root / manifest_file(edition.edition_id)
     files = [count_rows(edition.root, ref) for ref in files]

@@ -93,14 +93,12 @@ def _describe_facts(edition: Edition, relation: str) -> dict[str, Any]:
 
 
 def _select_instance(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
-    return {
-        "triplets": inputs[TRIPLETS.name],
-        "instance": edition.pool.relations[piece.relation].instance,
-    }
+    return {"triplets": inputs[TRIPLETS.name], **_describe_instance(edition, piece.relation)}
 
 
 def _describe_instance(edition: Edition, relation: str) -> dict[str, Any]:
-    return {"instance": list(edition.pool.relations[relation].instance)}
+    prototypes = edition.pool.relations[relation]
+    return {"instance": prototypes.instance, "is_possibility": prototypes.is_possibility}
 
 
 def _select_prototypes(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:

@@ -15,11 +15,13 @@ import polars as pl
 
 from pretexeval.primitives.hashing import checksum_file, hash_json
 from pretexeval.storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
+from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import evaluation_file, next_requests_folder, run_file
 from pretexeval.storage.records import (
     key_content,
     list_files,
     read_files,
+    read_manifest_files,
     read_record,
     read_reports,
     write_record,
@@ -74,7 +76,8 @@ def write_requests(evaluation: Evaluation) -> RequestFiles:
     """Return the requests of the evaluation; write them unless they exist already.
 
     Raises:
-        InputError: the edition is not complete, or the requests do not meet the expectations of the stage.
+        InputError: the edition is not complete, a sample of it has a wrong label, or the requests do not meet
+            the expectations of the stage.
     """
     key = key_requests(evaluation)
     return _find_written(evaluation, key) or _write_pending(evaluation, key)
@@ -103,8 +106,15 @@ def key_requests(evaluation: Evaluation) -> str:
 
 
 def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
-    """Yield (file name, requests) of each relation; each file of the edition is read once."""
+    """Yield (file name, requests) of each relation.
+
+    Raises:
+        InputError: the edition is not complete, or a sample of it has a wrong label.
+    """
     subject = evaluation.subject
+    require_derived_labels(
+        evaluation.root, read_manifest_files(evaluation.root, evaluation.edition_id).values()
+    )
     settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
     for name, refs in evaluation.relation_files().items():
         rows = read_stage_files(evaluation.root, refs, subject.kind.stage)

@@ -1,6 +1,12 @@
+from pathlib import Path
+
 import pytest
 
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.toml_files import write_toml
 from prototypes import templates
+from prototypes.pool import Pool, load_pool
+from schemas.transformations import NAMES, POSITIVE_OF
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,44 @@ def test_dn_entries_are_compared_with_their_partners() -> None:
     count, polarity = templates.check_cells(cells)
     assert count == "dn has 3 entries and none 2: entry i of dn denies entry i of none"
     assert polarity.startswith("dn entry 1 does not deny its positive form")
+
+
+@pytest.fixture(scope="module")
+def revised() -> Pool:
+    return load_pool("revised")
+
+
+def exchange(cells: dict[str, list[str]], *names: str, entry: int | None = None) -> dict[str, list[str]]:
+    """Return the cells with head and tail exchanged in all texts of these cells, or in one entry of them."""
+    exchanged = {
+        name: [
+            templates.fill_slots(t, "[Y]", "[X]") if entry in (None, i) else t
+            for i, t in enumerate(cells[name])
+        ]
+        for name in names
+    }
+    return cells | exchanged
+
+
+def test_head_and_tail_are_not_exchanged_in_any_cell(revised: Pool) -> None:
+    """An exchange is noticed in a cell, in a single wording, and in a cell together with its denial."""
+    n_exchanged = 0
+    for prototypes in revised.relations.values():
+        cells = {name: list(cell.texts) for name, cell in prototypes.cells.items()}
+        assert not list(templates.check_slot_order(cells))
+        wrong = [exchange(cells, name) for name in NAMES]
+        wrong += [exchange(cells, name, entry=i) for name in NAMES for i in range(len(cells[name]))]
+        wrong += [exchange(cells, *pair) for pair in POSITIVE_OF.items()]
+        assert all(list(templates.check_slot_order(each)) for each in wrong)
+        n_exchanged += len(wrong)
+    assert n_exchanged == 272 + 5 * 272 + 136
+
+
+def test_exchanged_inverse_cells_are_named(tmp_path: Path, revised: Pool) -> None:
+    path, relations = tmp_path / "pool.toml", sorted(revised.relations)[:5]
+    cells = {r: {n: list(c.texts) for n, c in revised.relations[r].cells.items()} for r in relations}
+    write_toml(path, {r: {"instance": ["P", "Q"], **exchange(cells[r], "inv")} for r in relations})
+    with pytest.raises(InputError) as caught:
+        load_pool(str(path))
+    for relation in relations:
+        assert f"[{relation}] inv entry 0 names [X] first; to fit none it must" in str(caught.value)

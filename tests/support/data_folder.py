@@ -107,7 +107,7 @@ class DataFolder:
         rows = []
         for triplet in self.triplets():
             for k, t in enumerate(TRANSFORMATIONS):
-                is_negated = t.is_negated if method != "llmeval" else k % 2 == 1
+                is_negated = t.is_negated and method != "llmeval"
                 if (method == "direct" and k) or k >= self.usable_lines.get(triplet["head"], 8):
                     continue
                 wording = self.wordings.get(triplet["head"], self.wording)

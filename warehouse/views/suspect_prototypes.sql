@@ -8,7 +8,8 @@
 -- treats samples as independent. The two samples of a pair are not, so the true probability is larger.
 -- is_suspect: p_value · n_cells < 0.05 (Bonferroni over the model's cells), and less than half of the samples
 -- are right. A cell that the model cannot read tends to 50 %, a wrong label to 0 %: only that is suspect. This
--- tells where to look for an error. It does not prove that there is one.
+-- tells where to look for an error. It does not prove that there is one. An exchange of head and tail is not named,
+-- because the models read the names in any order; the check of the pool refuses it.
 create or replace view suspect_prototypes as
 with counted as (
     select

@@ -186,3 +186,20 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     assert find_doubtful_wordings(without_gate) == ()
     # The bundled pools were reviewed.
     assert find_doubtful_wordings(plan_edition(Config())) == ()
+
+
+def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
+    orders = {"none": "XY", "dn": "XY", "inv": "XY", "inv_dn": "YX", "ins": "XY", "ins_dn": "XY"}
+    orders |= {"inv_ins": "YX", "inv_ins_dn": "YX"}
+    texts = {name: f"{name} [{first}] [{second}]" for name, (first, second) in orders.items()}
+    table = pl.DataFrame(
+        {"relation": "may_treat", "transformation": texts.keys(), "table_002": texts.values()}
+    )
+    table.write_parquet(tmp_path / "authors.parquet")
+    config = configure(
+        tmp_path, BASES["usual"], pool=str(tmp_path / "authors.parquet"), methods=["prototype"]
+    )
+    config = config.model_copy(update={"rephraser": config.rephraser.model_copy(update={"kind": "none"})})
+    inverse, denial = validate_config(config).warnings
+    assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse
+    assert "[may_treat] inv_dn entry 0 names [Y] first; to fit inv it must name [X]" in denial

@@ -20,7 +20,7 @@ from tests.tasks.edition.test_variants import make_triplet
 
 def make_variants(n: int = 3) -> pl.DataFrame:
     triplets = pl.concat(make_triplet(number=i) for i in range(n))
-    return derive_variants(triplets, ("P", "Q"))
+    return derive_variants(triplets, ("P", "Q"), is_possibility=False)
 
 
 def test_stage_file_has_the_exact_schema_and_a_checksum(tmp_path: Path) -> None:

@@ -32,10 +32,10 @@ def every_relation(*stages: str) -> set[tuple[str, str]]:
     return {(stage, relation) for stage in stages for relation in "rs"}
 
 
-def replace_texts(position: int) -> RelationPrototypes:
-    """Return the prototypes of r with another text at this position of the cell inv."""
-    cells = {name: list(cell.texts) for name, cell in make_prototypes("r").cells.items()}
-    cells["inv"][position] = "Another [Y] for [X]."
+def replace_texts(position: int, cell: str = "inv", text: str = "Another [Y] for [X].") -> RelationPrototypes:
+    """Return the prototypes of r with another text at this position of a cell."""
+    cells = {name: list(each.texts) for name, each in make_prototypes("r").cells.items()}
+    cells[cell][position] = text
     return build_prototypes("r", ("P", "Q"), cells)
 
 
@@ -64,8 +64,9 @@ def rename_instance() -> RelationPrototypes:
         (replace_texts(0), ("statements", "samples")),
         (replace_texts(1), ("samples",)),
         (rename_instance(), ("variants", "statements", "samples")),
+        (replace_texts(0, "none", "[X] may have [Y]."), ("variants", "statements", "samples")),
     ],
-    ids=("prototype", "wording", "instance"),
+    ids=("prototype", "wording", "instance", "possibility"),
 )
 def test_another_prototype_changes_files_of_its_relation(
     tmp_path: Path, of_r: RelationPrototypes, stages: tuple[str, ...]

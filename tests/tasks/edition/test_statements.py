@@ -84,7 +84,7 @@ def test_articles_follow_the_sound_of_the_name(article: str, names: str) -> None
 
 def test_statement_of_a_variant_is_its_filled_prototype() -> None:
     triplets = draw_triplets(make_base(r=make_facts(12, 4)), "r", TripletSampling(1))
-    variants = derive_variants(triplets, ("P", "Q"))
+    variants = derive_variants(triplets, ("P", "Q"), is_possibility=False)
     statements = fill_prototypes(variants, triplets, make_prototypes("r"))
     assert statements.columns == STATEMENTS.names
     assert statements["variant_id"].to_list() == variants["variant_id"].to_list()
@@ -100,7 +100,7 @@ def test_statement_of_a_variant_is_its_filled_prototype() -> None:
 
 def test_prototype_id_depends_on_relation_transformation_and_template() -> None:
     triplets = draw_triplets(make_base(r=make_facts(12, 4)), "r", TripletSampling(1))
-    variants = derive_variants(triplets, ("P", "Q"))
+    variants = derive_variants(triplets, ("P", "Q"), is_possibility=False)
     same = {name: ["[X] and [Y]."] for name in NAMES}
     pools = [
         make_prototypes("r"),
