@@ -239,7 +239,8 @@ def import_sheet(options: argparse.Namespace) -> int:
         from commands.review.verdicts import import_verdicts
 
         path, n_rows, n_judged = import_verdicts(options.root, options.sheet)
-        write_output(f"{path}: {n_rows} of {n_judged} verdicts contradict the label")
+        written = path if path.exists() else "nothing written"
+        write_output(f"{written}: {n_rows} of {n_judged} verdicts contradict the label")
         return 0
     from commands.review.grades import import_review
 

@@ -148,7 +148,8 @@ def import_verdicts(root: Path, path: Path) -> tuple[Path, int, int]:
     The other rows of the file stay, which may be those of other editions of the base.
 
     Returns:
-        The path, how many verdicts contradict the label, and how many triplets were judged.
+        The path, how many verdicts contradict the label, and how many triplets were judged. No new file is
+        written without such verdicts, because a base cannot have an empty table.
 
     Raises:
         InputError: the sheet is of another edition, or a cell is wrong (the message lists all). Nothing is
@@ -167,8 +168,10 @@ def import_verdicts(root: Path, path: Path) -> tuple[Path, int, int]:
     target = root / layout.REVIEWS_FOLDER / f"{read_manifest(root, edition_id)['kb']}-verdicts.csv"
     earlier = pl.read_csv(target, infer_schema=False) if target.exists() else contradicting.clear()
     kept = earlier.join(judged, on=TRIPLET, how="anti", nulls_equal=True)
-    with write_atomically(target) as aside:
-        pl.concat([kept, contradicting]).sort(TRIPLET).write_csv(aside)
+    table = pl.concat([kept, contradicting]).sort(TRIPLET)
+    if target.exists() or not table.is_empty():
+        with write_atomically(target) as aside:
+            table.write_csv(aside)
     return target, contradicting.height, judged.height
 
 

@@ -17,6 +17,7 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.data_folder import DataFolder
 from tests.support.review_sheets import read_rows, write_rows
+from tests.support.simulated_models import expert
 from tests.support.small_bases import build_frames
 from tests.support.stage_rows import Row
 from warehouse import catalogue
@@ -132,9 +133,12 @@ def test_a_sheet_may_have_the_pairs_of_a_limited_run_and_is_not_replaced(data: B
 
 def test_verdicts_that_contradict_a_label_are_kept_until_they_are_changed(data: BuiltFolder) -> None:
     negatives, _ = export_verdicts(data.root, data.edition_id, "negatives", 4)
-    first = judge(negatives, lambda k: ("also_true", "Undecided", "also_false", "label is right")[k])
+    judge(negatives, lambda _: "label is right")
     path, *counts = import_verdicts(data.root, negatives)
-    assert counts == [2, 4]
+    assert counts == [0, 4]
+    assert not path.exists()
+    first = judge(negatives, lambda k: ("also_true", "Undecided", "also_false", "label is right")[k])
+    assert import_verdicts(data.root, negatives) == (path, 2, 4)
     positives, _ = export_verdicts(data.root, data.edition_id, "positives", 3)
     second = judge(positives, lambda k: ("also_false", "also_true", "")[k])
     assert import_verdicts(data.root, positives) == (path, 1, 2)
@@ -171,18 +175,18 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     assert main(export) == 2
     assert "the models dispute no label" in capsys.readouterr().err
     head = data.list_tested(is_positive=True)["head"][0]
-    for name in ("ann", "bob"):
+
+    def contradict(sample: Row) -> bool:
+        return bool(sample["label"]) == (sample["is_positive"] or sample["head"] != head)
+
+    for name, rule in (("ann", contradict), ("bob", contradict), ("cas", expert)):
         data.write_model(name)
-        data.write_answers(
-            data.edition_id,
-            name,
-            lambda sample: sample["label"] == (sample["is_positive"] or sample["head"] != head),
-        )
+        data.write_answers(data.edition_id, name, rule)
     build_warehouse(data.root)
     assert main(export) == 0
     sheet = Path(capsys.readouterr().out.splitlines()[0])
     (row,) = judge(sheet, lambda _: "also_true")
-    assert (row["label"], row["contradicted_by"]) == ("false", "2 of 2 models")
+    assert (row["label"], row["contradicted_by"]) == ("false", "2 of 3 models")
     assert main(["review", "import", str(sheet), "--root", str(data.root)]) == 0
     path, counts = capsys.readouterr().out.strip().split(": ")
     assert counts == "1 of 1 verdicts contradict the label"
