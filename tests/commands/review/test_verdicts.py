@@ -177,7 +177,7 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     head = data.list_tested(is_positive=True)["head"][0]
 
     def contradict(sample: Row) -> bool:
-        return bool(sample["label"]) == (sample["is_positive"] or sample["head"] != head)
+        return bool(sample["label"] == (sample["is_positive"] or sample["head"] != head))
 
     for name, rule in (("ann", contradict), ("bob", contradict), ("cas", expert)):
         data.write_model(name)
