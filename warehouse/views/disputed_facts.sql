@@ -60,6 +60,8 @@ select
     disputed.n_contradicting,
     disputed.n_contradicting / disputed.n_models as contradicting_rate,
     disputed.models,
+    triplets.doubt,
+    triplets.doubt_reason,
     triplets.triplet_id,
     disputed.pair_id
 from disputed

@@ -196,3 +196,7 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
         "relation,head,head_id,tail,tail_id,verdict",
         f"may_treat,{head},,{tail},,also_true",
     ]
+    edition_id = data.edition_id
+    data.edition_id = build(plan(data.root, verdicts=Path(path)))
+    assert data.edition_id != edition_id
+    assert (head, tail) not in data.list_tested(is_positive=False).select("head", "tail").rows()
