@@ -1,8 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat, where a label is disputed (disputed_facts).
 -- The scores of the leaderboard beside those without the pairs that have a disputed triplet, true or false.
 -- undisputed_ci_low, …: the intervals for new facts, as in the leaderboard. The models' own answers decide which pairs
--- are left out, so the scores of the models that contradict a label rise even where the label is right. Read the two
--- scores as the range within which the verdicts of a person will move the score, and not as a better leaderboard.
+-- are left out, so the scores of the models that contradict a label rise even where the label is right. The two scores
+-- show how much depends on these labels; the second one is no better score until a person has judged them.
 create or replace view undisputed_leaderboard as
 with disputed_pairs as (
     select distinct edition_id, method, scoring_policy, pair_id
