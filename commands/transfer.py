@@ -10,6 +10,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
 TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
+JUDGED = ("negatives", "positives", "disputed")
 EDITION = "the name of the edition, as in the table editions"
 
 
@@ -179,43 +180,46 @@ def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Conf
 
 
 def _add_review(subcommands: Subcommands) -> None:
-    summary = "Write and read the sheets on which doctors grade samples, or judge false twins."
+    summary = "Write and read the sheets on which doctors grade samples, or judge labels."
     exported = "starter-seed1-1a2b3c4d --grader ann --grader bob --pairs 30"
     imported = "data/reviews/starter-seed1-1a2b3c4d/sheet-ann.csv --grader ann"
     examples = [f"export {exported}", f"import {imported}"]
     parser = add_command(subcommands, "review", None, summary, examples)
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    summary = "Write a blinded sheet for every grader, or a sheet with the false twins."
-    twins = "starter-seed1-1a2b3c4d --twins --pairs 10"
-    parser = add_command(actions, "export", export_sheets, summary, [exported, twins])
+    summary = "Write a blinded sheet for every grader, or a sheet with labels to judge."
+    judged = "starter-seed1-1a2b3c4d --what negatives --pairs 10"
+    parser = add_command(actions, "export", export_sheets, summary, [exported, judged])
     parser.add_argument("edition", help=EDITION)
     parser.add_argument(
         "--pairs",
         type=read_count,
         metavar="N",
-        help="pairs to draw for the graders (default: 50), or false twins of each relation (default: all)",
+        help="pairs to draw for the graders (default: 50), or pairs of each relation to judge (default: all)",
     )
     parser.add_argument("--seed", type=int, default=0, help="the seed of the draw (default: 0)")
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--grader", action="append", help="the name of a grader; repeat for several")
     kind.add_argument(
-        "--twins", action="store_true", help="ask whether the false twins of the edition could be true"
+        "--what",
+        choices=JUDGED,
+        help="ask whether labels are right: of the false twins, of the facts, or those that most good models "
+        "contradict",
     )
     add_root(parser)
-    summary = "Check a filled-in sheet, and load its grades or write its false twins that could be true."
-    verdicts = "data/reviews/starter-seed1-1a2b3c4d/twins.csv"
+    summary = "Check a filled-in sheet, and load its grades or write its verdicts against labels."
+    verdicts = "data/reviews/starter-seed1-1a2b3c4d/negatives.csv"
     parser = add_command(actions, "import", import_sheet, summary, [imported, verdicts])
     parser.add_argument("sheet", type=Path, help="the CSV file, as a spreadsheet saved it")
-    parser.add_argument("--grader", help="the name of the grader; not for false twins")
+    parser.add_argument("--grader", help="the name of the grader; not for verdicts")
     add_root(parser)
 
 
 def export_sheets(options: argparse.Namespace) -> int:
-    """Write a sheet for every grader, or one with the false twins, and print the paths."""
-    if options.twins:
-        from commands.review.twins import export_twins
+    """Write a sheet for every grader, or one with labels to judge, and print the paths."""
+    if options.what:
+        from commands.review.verdicts import export_verdicts
 
-        paths = export_twins(options.root, options.edition, options.pairs)
+        paths = export_verdicts(options.root, options.edition, options.what, options.pairs)
     else:
         from commands.review.grades import export_review
 
@@ -228,15 +232,15 @@ def export_sheets(options: argparse.Namespace) -> int:
 
 
 def import_sheet(options: argparse.Namespace) -> int:
-    """Load the grades of a filled-in sheet, or write the rows of its false twins that could be true."""
+    """Load the grades of a filled-in sheet, or write its verdicts against labels."""
     from commands.review.sheet import VERDICT, read_sheet
 
     if any(VERDICT in row.cells for row in read_sheet(options.sheet)):
-        from commands.review.twins import import_twins
+        from commands.review.verdicts import import_verdicts
 
-        path, n_rows, n_judged = import_twins(options.root, options.sheet)
-        written = path if n_rows else "nothing written"
-        write_output(f"{written}: {n_rows} of {n_judged} judged twins could be true")
+        path, n_rows, n_judged = import_verdicts(options.root, options.sheet)
+        written = path if path.exists() else "nothing written"
+        write_output(f"{written}: {n_rows} of {n_judged} verdicts contradict the label")
         return 0
     from commands.review.grades import import_review
 

@@ -33,6 +33,7 @@ SETTING_VIEWS = (
     "known_mastery",
     "suspect_prototypes",
     "suspect_facts",
+    "undisputed_leaderboard",
     "detectable_difference",
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
@@ -91,6 +92,8 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             method=setting.method,
         ),
         "missed_points": _read_missed(reader, setting),
+        # Repeats are added up in this view.
+        "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
         # This view compares methods, so it has no column for the method.
         "component_ablation": reader.read_setting("component_ablation", setting, "method"),
         "model_comparison": read_comparisons(reader, setting, models, rows["detectable_difference"]),

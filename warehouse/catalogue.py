@@ -79,6 +79,8 @@ VIEWS = (
     "known_mastery",
     "suspect_prototypes",
     "suspect_facts",
+    "disputed_facts",
+    "undisputed_leaderboard",
     "component_ablation",
     "method_comparison",
     "model_comparison",

@@ -22,8 +22,8 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 GRADES = ("reliability", "lexical_diversity", "structural_diversity")
 COMMON = ("edition", "row_id")
 """The columns that every sheet has."""
-VERDICT = "could_be_true"
-"""The column of a sheet of false twins."""
+VERDICT = "verdict"
+"""The column of a sheet on which labels are judged."""
 DELIMITERS = (",", ";", "\t")
 # The first bytes of xlsx and ods, which are zip files, and of xls.
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")

@@ -119,25 +119,43 @@ def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
     ]
 
 
-def contradict(sample: Row) -> bool | None:
-    """Contradict the labels of the first twelve false triplets, and those of one form."""
-    kind, number = sample["tail"].split()
-    is_wrong = (kind == "mark" and int(number) < 12) or sample["transformation"] == "inv_dn"
+def contradict(sample: Row) -> bool:
+    """Contradict the labels of the first twelve false triplets."""
+    is_wrong = not sample["is_positive"] and int(sample["head"].split()[1]) < 12
     return bool(sample["label"] != is_wrong)
+
+
+def contradict_more(sample: Row) -> bool:
+    """Contradict those, and the labels of one form."""
+    return contradict(sample) if sample["transformation"] != "inv_dn" else not sample["label"]
 
 
 def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
-    heads = [f"disease {k}" for k in range(16)]
+    heads = [f"disease {k}" for k in range(40)]
     for k, head in enumerate(heads):
-        data.add_pair("signs", head, f"sign {k}", f"mark {k}")
+        data.add_pair("signs", head, f"sign {'ABCDE'[k % 5]}", f"sign {'BCDEA'[k % 5]}")
     data.write_edition(EDITION)
     data.write_model("contrary", [{"relation": "signs", "head": head} for head in heads])
-    data.write_answers(EDITION, "contrary", contradict)
+    data.write_answers(EDITION, "contrary", contradict_more)
+    for name in ("ann", "bob"):
+        data.write_model(name)
+        data.write_answers(EDITION, name, contradict)
     build_warehouse(data.root)
-    text = " ".join(parse(write_report(data.root, EDITION).read_text(encoding="utf-8")).text.split())
-    assert "Contradicted prototypes: signs under inv_dn (0 of 32 right, Contrary)." in text
-    *listed, rest = text.split("Contradicted facts: ")[1].split(".")[0].split("; ")
-    assert len(listed) == 10
-    assert listed[0] == "disease 0 – mark 0 (signs, Contrary)"
-    assert rest == "and 2 more"
+    page = parse(write_report(data.root, EDITION).read_text(encoding="utf-8"))
+    text = " ".join(page.text.split())
+    assert "Contradicted prototypes: signs under inv_dn (0 of 80 right, Contrary)." in text
+    for title, first in (
+        ("Contradicted facts: ", "disease 0 – sign B (signs, Contrary)"),
+        (
+            "contradict these labels in all forms: ",
+            "disease 0 – sign B (signs, labelled false, 2 of 2 models)",
+        ),
+    ):
+        *listed, rest = text.split(title)[1].split(".")[0].split("; ")
+        assert len(listed) == 10
+        assert listed[0] == first
+        assert rest == "and 2 more"
+    table = page.table_with("Model", "Mastery", "without thedisputed pairs")
+    (row,) = (row for row in table if row[0] == "Ann")
+    assert (row[1], row[2].split("\n")[0], *row[5:]) == ("70.0\u00a0%", "100.0\u00a0%", "40", "12")

@@ -1,0 +1,75 @@
+-- Grain: one row per edition, method, scoring policy and test triplet whose label most of the good models contradict.
+-- A wrong fact of the base, or a false triplet that is true in the world, looks like this. So does an error that the
+-- models share, so a person has to decide (`pretexeval review export EDITION --what disputed`).
+-- A good model masters more pairs than the best shortcut beyond chance: mastery_above_shortcut_ci_low > 0 in the
+-- leaderboard, in each of its repeats. The measure is mastery, because a model that guesses once per triplet and keeps to
+-- its guess contradicts half of the labels in all forms, and only mastery tells it from a model that knows.
+-- n_models: the good models with an answer to at least three quarters of the K samples of the triplet.
+-- n_contradicting: those of them whose answers to at least three quarters of the samples are against the label (the
+-- tolerance of suspect_facts). Repeats are added up. No answer is no contradiction, under any scoring policy.
+-- At least two models and more than half of n_models contradict. Methods with one sample per triplet have no rows.
+create or replace view disputed_facts as
+with good_models as (
+    select edition_id, model_id, method, scoring_policy
+    from leaderboard
+    group by edition_id, model_id, method, scoring_policy
+    having min(coalesce(mastery_above_shortcut_ci_low, 0)) > 0
+),
+
+answered as (
+    select
+        pair_scores.*,
+        graded_bits & ~unanswered_bits as answered_bits,
+        answered_bits & ~correct_bits as wrong_bits,
+        unnest([true, false]) as is_positive,
+        unnest([positive_bits(answered_bits), negative_bits(answered_bits)]) as answers,
+        unnest([positive_bits(wrong_bits), negative_bits(wrong_bits)]) as wrong_answers
+    from pair_scores
+    inner join good_models using (edition_id, model_id, method, scoring_policy)
+    where k > 1
+),
+
+by_model as (
+    select
+        edition_id, method, scoring_policy, pair_id, is_positive,
+        model,
+        4 * sum(bit_count(wrong_answers)) >= 3 * sum(k) as is_contradicting
+    from answered
+    group by edition_id, method, scoring_policy, pair_id, is_positive, model_id, model
+    having 4 * sum(bit_count(answers)) >= 3 * sum(k)
+),
+
+disputed as (
+    select
+        edition_id, method, scoring_policy, pair_id, is_positive,
+        count(*) as n_models,
+        count(*) filter (where is_contradicting) as n_contradicting,
+        list(model order by model) filter (where is_contradicting) as models
+    from by_model
+    group by edition_id, method, scoring_policy, pair_id, is_positive
+    having n_contradicting >= 2 and 2 * n_contradicting > n_models
+)
+
+select
+    disputed.edition_id, disputed.method, disputed.scoring_policy,
+    triplets.relation,
+    triplets.head,
+    triplets.tail,
+    disputed.is_positive,
+    disputed.n_models,
+    disputed.n_contradicting,
+    disputed.n_contradicting / disputed.n_models as contradicting_rate,
+    disputed.models,
+    triplets.doubt,
+    triplets.doubt_reason,
+    triplets.triplet_id,
+    disputed.pair_id
+from disputed
+inner join triplets
+    on
+        disputed.edition_id = triplets.edition_id
+        and disputed.pair_id = triplets.pair_id
+        and disputed.is_positive = triplets.is_positive
+order by
+    disputed.edition_id, disputed.method, disputed.scoring_policy,
+    contradicting_rate desc, n_contradicting desc, triplets.relation, triplets.head, triplets.triplet_id
