@@ -244,8 +244,12 @@ def test_kgx(tmp_path: Path) -> None:
         "2 ; MONDO:1 ; biolink:has_phenotype ; HP:2 ; True",
         "3 ; HGNC:1 ; biolink:gene_associated_with_condition ; MONDO:1 ; false",
         "4 ; HGNC:1 ; biolink:has_phenotype ; HP:1 ;",
+        "5 ; HP:1 ; biolink:subclass_of ; HP:0000118 ;",
+        "6 ; HP:0000118 ; biolink:subclass_of ; HP:0000001 ;",
+        "7 ; HP:1 ; biolink:subclass_of ; HP:2 ; True",
     )
-    base = read_recipe("kgx", tmp_path)
+    base = read_recipe("kgx", tmp_path, hierarchy="kgx-hierarchy")
+    assert base.hierarchy.rows() == [("id:HP:1", "id:HP:0000118")]
     assert list_facts(base) == [
         ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
         ("disease_may_have_finding", "gout", "Tophus"),
@@ -277,8 +281,8 @@ def name_atom(concept: str, name: str, *, is_preferred: bool = False, language: 
     return f"{concept}|{language}|{kind}|S1|{flag}|A1||||NCI|PT|X|{name}|0|N||"
 
 
-def relate(second: str, relation: str, first: str, suppress: str = "N") -> str:
-    return f"{first}|A1|AUI|RO|{second}|A2|AUI|{relation}|R1||NCI|NCI||Y|{suppress}||"
+def relate(second: str, relation: str, first: str, suppress: str = "N", kind: str = "RO") -> str:
+    return f"{first}|A1|AUI|{kind}|{second}|A2|AUI|{relation}|R1||NCI|NCI||Y|{suppress}||"
 
 
 def test_umls(tmp_path: Path) -> None:
@@ -298,8 +302,14 @@ def test_umls(tmp_path: Path) -> None:
         relate("C2", "may_be_treated_by", "C1"),
         relate("C1", "may_treat", "C3", suppress="Y"),
         relate("C3", "", "C2"),
+        relate("C3", "inverse_isa", "C2", kind="PAR"),
+        relate("C2", "isa", "C3", kind="CHD"),
+        relate("C4", "", "C3", kind="PAR"),
+        relate("C5", "part_of", "C3", kind="PAR"),
+        relate("C5", "inverse_isa", "C3", suppress="Y", kind="PAR"),
     )
-    base = read_recipe("umls", tmp_path, "may_treat")
+    base = read_recipe("umls", tmp_path, "may_treat", hierarchy="umls-hierarchy")
+    assert base.hierarchy.rows() == [("id:C2", "id:C3"), ("id:C3", "id:C4")]
     assert base.triplets.select("head", "tail", "head_id", "tail_id").rows() == [
         ("Colchicine", "Gout", "C1", "C2")
     ]
@@ -333,8 +343,11 @@ def test_snomed(tmp_path: Path) -> None:
         "characteristicTypeId ; modifierId",
         "1 ; 20240101 ; 1 ; 9 ; 1 ; 2 ; 1 ; 363698007 ; 9 ; 9",
         "2 ; 20240101 ; 0 ; 9 ; 2 ; 1 ; 1 ; 363698007 ; 9 ; 9",
-        "3 ; 20240101 ; 1 ; 9 ; 2 ; 1 ; 0 ; 116680003 ; 9 ; 9",
+        "3 ; 20240101 ; 1 ; 9 ; 2 ; 3 ; 0 ; 116680003 ; 9 ; 9",
+        "4 ; 20240101 ; 1 ; 9 ; 3 ; 138875005 ; 0 ; 116680003 ; 9 ; 9",
+        "5 ; 20240101 ; 0 ; 9 ; 2 ; 4 ; 0 ; 116680003 ; 9 ; 9",
     )
-    base = read_recipe("snomed", tmp_path)
+    base = read_recipe("snomed", tmp_path, hierarchy="snomed-hierarchy")
+    assert base.hierarchy.rows() == [("id:2", "id:3")]
     assert list_facts(base) == [("disease_has_associated_anatomic_site", "Gout", "Joint")]
     assert base.aliases == {"Gout": ("Podagra",)}
