@@ -17,7 +17,7 @@ Change = Callable[[list[dict[str, str]]], object]
 
 
 def build_edition(root: Path, seed: int = 1) -> str:
-    edition = make_edition(root, BASE, methods=METHODS, seed=seed)
+    edition = make_edition(root, BASE, methods=METHODS, seed=seed, evidence=[])
     return complete_edition(edition, list(write_files(edition).values()), [])
 
 
