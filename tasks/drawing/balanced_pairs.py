@@ -38,8 +38,8 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = COST_RANGE
 """What a tail costs whose turn in a series it is not: as much as the least possible resemblance."""
-DOUBT_COST = 4
-"""The cost of a thousandth of chance that the negative is true."""
+DOUBT_COST = 1
+"""The cost of a ten-thousandth of chance that the negative is true."""
 LEAVING_OUT = (700, 800, 900, 1000, 2**30)
 """The cost of leaving out a head: the first with which MIN_KEPT of the heads of the block are kept. The last
 one is more than the costs of all other heads together."""

@@ -15,6 +15,7 @@ from pretexeval.primitives.errors import InputError, join_problems
 from pretexeval.storage.store import Store
 from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
+from prototypes.templates import POSSIBILITY
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import draw_triplets
 
@@ -64,7 +65,8 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
         raise InputError(join_problems(problems))
     table = config.edition
     is_general = "generality" in table.evidence
-    possible = [name for name in base.relations if is_general and pool.relations[name].is_possibility]
+    plain = {name: pool.relations[name].cells["none"].prototype for name in base.relations}
+    possible = [name for name, text in plain.items() if is_general and POSSIBILITY.search(text)]
     base = leave_untested(base, possible, table.max_share)
     return _leave_out_small_relations(Edition(config, base, pool, wording))
 

@@ -1,0 +1,147 @@
+"""The two risks of negatives: how easily labels are guessed from names, and how many false twins are true.
+
+Whoever makes one smaller may make the other larger, so they are measured together, for each relation.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.mixing import combine, hash_column
+from pretexeval.primitives.process import map_in_threads
+from tasks.drawing.heads import TripletSampling
+from tasks.drawing.name_features import NameFeatures
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.edition.triplets import build_triplets
+
+HIDDEN = 3
+"""How many of ten facts are hidden from the draw, to see how many of them become false twins."""
+MAX_TRIED = 2_000
+"""Heads of a relation on which this is tried."""
+MAX_GUESSABLE = 0.75
+MAX_WRONG = 0.02
+# A guesser that knows the tail and the class of resemblance is right on at most 50 % of the triplets plus
+# half of this share. The trained guessers of tasks/quality/guesses.py know more: on MedLAMA they are right on
+# 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
+MAX_UNMATCHED_SHARE = 0.1
+CLASS = ("words", "has_stem", "sixths")
+"""Pairs are of one class if they are alike in three counts: shared words (at most MAX_WORDS), whether words
+begin with the same STEM_LENGTH letters, and sixths of the tail's n-grams that the head has too."""
+MAX_WORDS = 2
+STEM_LENGTH = 5
+SIXTHS = 6
+
+
+def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
+    """Return the counts of one relation as JSON.
+
+    n_pairs: pairs of a true and a false test triplet. n_true_sharing, n_false_sharing: true and false test
+    triplets whose head and tail share a word. n_unmatched: true test triplets without a false one of the same
+    tail and the same class of resemblance in their piece. n_asserted: false test triplets that the base
+    asserts. guessable_rate: what a guesser gets right at most that knows the tail and the class. is_balanced:
+    whether few triplets are unmatched.
+
+    Args:
+        pieces: the triplets of each piece of the relation.
+    """
+    names = ("n_pairs", "n_true_sharing", "n_false_sharing", "n_unmatched", "n_asserted")
+    counts = np.zeros(len(names), np.int64)
+    for counted in map_in_threads(_count_classes, pieces):
+        counts += counted
+    found = dict(zip(names, counts.tolist(), strict=True))
+    return found | {
+        "guessable_rate": _round(0.5 + found["n_unmatched"] / (2 * max(found["n_pairs"], 1))),
+        "is_balanced": found["n_unmatched"] <= MAX_UNMATCHED_SHARE * found["n_pairs"],
+    }
+
+
+def _count_classes(triplets: pl.DataFrame) -> NDArray[np.int64]:
+    tested = triplets.filter(split="test")
+    classes = tested.select("tail", "is_positive", "is_asserted").with_columns(_classify(tested))
+    is_sharing = pl.col("words") > 0
+    of_class = classes.group_by("tail", *CLASS).agg(n=(pl.col("is_positive").cast(pl.Int64) * 2 - 1).sum())
+    return np.array(
+        [
+            classes["is_positive"].sum(),
+            classes.filter(is_sharing & pl.col("is_positive")).height,
+            classes.filter(is_sharing & ~pl.col("is_positive")).height,
+            of_class.filter(pl.col("n") > 0)["n"].sum(),
+            classes["is_asserted"].fill_null(value=False).sum(),
+        ]
+    )
+
+
+def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the coarse class of the resemblance of head and tail, as the columns of CLASS."""
+    names = pl.concat([pairs["head"], pairs["tail"]]).unique().sort()
+    features = NameFeatures(names)
+    heads, tails = (names.search_sorted(pairs[end]).to_numpy() for end in ("head", "tail"))
+    words, stems, grams = (
+        (parts[heads] * parts[tails]).sum(axis=1)
+        for parts in (features.words, features.beginnings, features.grams)
+    )
+    n_grams = np.maximum(np.diff(features.grams[tails].indptr), 1)
+    # A beginning of five letters is the fourth that two words share, as the shortest has two.
+    has_stem = stems >= STEM_LENGTH - 1
+    values = (np.minimum(words, MAX_WORDS), has_stem, SIXTHS * grams // n_grams)
+    return pl.DataFrame(dict(zip(CLASS, values, strict=True)))
+
+
+def estimate_wrong_twins(facts: RelationFacts, sampling: TripletSampling) -> dict[str, Any]:
+    """Return the result of the experiment of hidden truths as JSON.
+
+    HIDDEN of ten facts are hidden, but every head keeps one. The triplets of at most MAX_TRIED heads are
+    drawn from the rest. n_hidden: hidden facts. n_tried: false twins that were drawn. n_wrong: those among
+    them that are hidden facts, and so true. wrong_rate: their share; null if nothing could be drawn.
+    """
+    heads = facts.order_heads("hidden")[:MAX_TRIED]
+    rows = facts.rows.join(heads.to_frame("head"), on="head", how="semi", maintain_order="left")
+    hidden = _hide_facts(rows.filter(~pl.col("also_true")).select(PAIR).unique())
+    shown = replace(facts, rows=rows.join(hidden, on=PAIR, how="anti", maintain_order="left"))
+    alone = replace(sampling, n_anchors=None, turn=None)
+    try:
+        triplets = build_triplets(Piece(facts.relation), lambda: shown, alone)
+    except InputError:
+        return {"n_hidden": hidden.height, "n_tried": 0, "n_wrong": 0, "wrong_rate": None}
+    drawn = triplets.filter(~pl.col("is_positive"), split="test")
+    n_wrong = drawn.join(hidden, on=PAIR, how="semi").height
+    rate = _round(n_wrong / drawn.height)
+    return {"n_hidden": hidden.height, "n_tried": drawn.height, "n_wrong": n_wrong, "wrong_rate": rate}
+
+
+def _hide_facts(facts: pl.DataFrame) -> pl.DataFrame:
+    """Return the facts that are hidden, drawn by hash; every head keeps the last one."""
+    drawn = combine("hidden", hash_column(facts["head"]), hash_column(facts["tail"]))
+    order = facts.with_columns(drawn=drawn).sort("drawn", "head", "tail")
+    kept = order.unique("head", keep="last", maintain_order=True)
+    waiting = order.join(kept, on=PAIR, how="anti", maintain_order="left")
+    return waiting.head(facts.height * HIDDEN // 10).select(PAIR)
+
+
+def list_risks(balance: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line per relation whose labels can be guessed from names, or whose false twins may be true.
+
+    Args:
+        balance: relation -> its figures, as `describe_balance` and `estimate_wrong_twins` return them.
+    """
+    for relation, found in balance.items():
+        if found["guessable_rate"] > MAX_GUESSABLE:
+            yield (
+                f"{relation}: names give answers away: who compares head and tail by their letters is right "
+                f"about up to {found['guessable_rate']:.0%} of the triplets"
+            )
+        if (found.get("wrong_rate") or 0) > MAX_WRONG:
+            yield (
+                f"{relation}: false twins may be true: when {HIDDEN} of 10 facts were hidden, "
+                f"{found['wrong_rate']:.1%} of the twins were hidden facts"
+            )
+
+
+def _round(rate: float) -> float:
+    return round(rate, 4)
