@@ -165,7 +165,7 @@ def write_obo(path: Path) -> None:
         stanzas.append("\n".join([*lines, *(f"is_a: {parent} ! name" for parent in parents)]))
     old = '[Term]\nid: HP:0000009\nname: obsolete\nsynonym: "Being \\"big\\"" EXACT []\nis_obsolete: true'
     typedef = "[Typedef]\nid: part_of\nname: part of\nis_a: HP:0000003"
-    write(path, "\n\n".join(["format-version: 1.2", *stanzas, old, typedef]))
+    write(path, "\n\n".join(["format-version: 1.2", old, *stanzas, typedef]))
 
 
 def write_obo_json(path: Path) -> None:
