@@ -1,4 +1,5 @@
 -- The hierarchy of the terms of the Human Phenotype Ontology: path is that of hpo.sql.
+-- A term that was merged into another one is below it, so that facts of an older release keep their meaning.
 -- "All", which is above everything, is left out, so that "Phenotypic abnormality" is a root, which is never asked.
 with files as (
     -- hp.obo, or else hp.json: the pattern matches both of them and no hp.owl.
@@ -16,12 +17,26 @@ stanzas as (
     where not is_json
 ),
 
-edges as (
-    select unnest(flatten([graph.edges for graph in from_json(
-        content, '{"graphs": [{"edges": [{"sub": "varchar", "pred": "varchar", "obj": "varchar"}]}]}'
-    ).graphs])) as edge
+graphs as (
+    select unnest(from_json(
+        content,
+        '{"graphs": [{
+            "edges": [{"sub": "varchar", "pred": "varchar", "obj": "varchar"}],
+            "nodes": [{"id": "varchar", "meta": {"basicPropertyValues": [{"pred": "varchar", "val": "varchar"}]}}]
+        }]}'
+    ).graphs) as graph
     from files
     where is_json
+),
+
+edges as (
+    select unnest(graph.edges) as edge
+    from graphs
+),
+
+nodes as (
+    select node.id as parent_id, unnest(node.meta."basicPropertyValues") as property
+    from (select unnest(graph.nodes) as node from graphs)
 ),
 
 pairs as (
@@ -30,9 +45,18 @@ pairs as (
         unnest(regexp_extract_all(stanza, '(?m)^is_a: (\S+)', 1)) as parent_id
     from stanzas
     union
+    select
+        unnest(regexp_extract_all(stanza, '(?m)^alt_id: (\S+)', 1)),
+        regexp_extract(stanza, 'id: (\S+)', 1)
+    from stanzas
+    union
     select replace(parse_filename(edge.sub), '_', ':'), replace(parse_filename(edge.obj), '_', ':')
     from edges
     where edge.pred = 'is_a'
+    union
+    select property.val, replace(parse_filename(parent_id), '_', ':')
+    from nodes
+    where suffix(property.pred, 'hasAlternativeId')
 )
 
 select child_id, parent_id

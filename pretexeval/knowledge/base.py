@@ -66,7 +66,7 @@ class KnowledgeBase:
     """Distinct true triplets, sorted by relation, head, tail and ids.
 
     ``triplets`` has the columns relation, head, tail, head_id and tail_id (null if the source has no ids),
-    and also_true (the triplet is true, but is never tested and never drawn as a negative). A head is
+    and also_true (the triplet is true or undecided, and is neither tested nor drawn as a negative). A head is
     identified by its name. If one name has several ids, each id keeps its rows, because truth is also tested
     on the tails of all heads with the same id (method, 2.1).
     """

@@ -1,6 +1,7 @@
 """Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.aliases import build_aliases, list_alias_cells, read_alias_table
-from pretexeval.knowledge.base import KnowledgeBase, cap_left_out
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
 from pretexeval.knowledge.hierarchy import read_hierarchy
@@ -43,8 +44,10 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if config.format == "medqa":
         return _read_question_bank(config, synonyms)
     base, dated = _settle_base(config, _read_chosen_rows(config))
-    if config.since is not None:
-        base = keep_new_facts(base, _read_release(config, config.since, base))
+    older = None if config.since is None else _read_release(config, config.since, base)
+    if config.hierarchy is not None:
+        base = _add_hierarchy(config, base, older)
+    base = base if older is None else keep_new_facts(base, older)
     paths = {release.name: release.path for release in config.releases}
     if paths:
         return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
@@ -52,7 +55,7 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
 
 
 def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase, pl.DataFrame]:
-    """Return the base of clean rows with its aliases and hierarchy, and the rows that have an age.
+    """Return the base of clean rows with its aliases, and the rows that have an age.
 
     Raises:
         InputError: the rows or the aliases contradict each other, and the configuration says that this stops
@@ -72,22 +75,29 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     dated = settled.rows.filter(pl.col("since") != "")
     base = build_base(config.name, Source(settled.rows, left_out), settled.outweighed)
     del rows, settled
-    if config.hierarchy is not None:
-        edges, circles = read_hierarchy(config.hierarchy, config.path, base.triplets)
-        base = replace(base, hierarchy=edges)
-        conflicts += circles
+    base = _settle_conflicts(config, base, conflicts)
+    _require_tested_rows(base, relations)
+    triplets = add_true_triplets(base.triplets, table) if table else base.triplets
+    return replace(base, triplets=triplets, aliases=table), dated
+
+
+def _add_hierarchy(config: KnowledgeConfig, base: KnowledgeBase, older: Release | None) -> KnowledgeBase:
+    """Return the base with the edges above its tails, and above those of an older release."""
+    assert config.hierarchy is not None
+    tails = [base.triplets, *([] if older is None else [older.rows])]
+    named = pl.concat([rows.select("tail", "tail_id") for rows in tails])
+    edges, circles = read_hierarchy(config.hierarchy, config.path, named)
+    return _settle_conflicts(config, replace(base, hierarchy=edges), circles)
+
+
+def _settle_conflicts(
+    config: KnowledgeConfig, base: KnowledgeBase, conflicts: Sequence[LeftOut]
+) -> KnowledgeBase:
+    """Return the base with the conflicts listed as left out; raise InputError if they stop the run."""
     if conflicts and config.conflicts == "stop":
         raise InputError(describe_conflicts(conflicts))
-    _require_tested_rows(base, relations)
     listed, not_listed = cap_left_out(conflicts)
-    settled_base = replace(
-        base,
-        triplets=add_true_triplets(base.triplets, table) if table else base.triplets,
-        aliases=table,
-        left_out=(*base.left_out, *listed),
-        not_listed=base.not_listed | not_listed,
-    )
-    return settled_base, dated
+    return replace(base, left_out=(*base.left_out, *listed), not_listed=base.not_listed | not_listed)
 
 
 def _read_chosen_rows(config: KnowledgeConfig) -> Source:

@@ -7,7 +7,7 @@ import polars as pl
 
 from pretexeval.config.tables import NEW
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
-from pretexeval.knowledge.names import AliasTable
+from pretexeval.knowledge.names import AliasTable, list_keys
 from pretexeval.knowledge.same_triplets import add_true_triplets, pair_same_triplets
 from pretexeval.primitives.errors import InputError
 
@@ -27,29 +27,58 @@ class Release:
             rows: clean rows of the release, with also_false as a boolean.
             aliases: the aliases of the base that is compared with the release.
         """
-        self._rows = rows.select(*_CELLS, "also_false").filter(~pl.col("also_false")).drop("also_false")
+        self.rows = rows.select(*_CELLS, "also_false").filter(~pl.col("also_false")).drop("also_false")
         self._aliases = aliases
 
     def list_facts(self, relation: str) -> pl.DataFrame:
         """Return the distinct facts of a relation; columns as those of the triplets of a base."""
-        rows = self._rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
+        rows = self.rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
         return rows.with_columns(also_true=True).select(list(COLUMNS))
 
-    def list_held(self, triplets: pl.DataFrame) -> pl.Series:
-        """Return for each triplet whether the release holds it.
+    def list_held(self, triplets: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.Series:
+        """Return for each triplet whether the release holds it, or one of its head with a more special tail.
 
         Args:
             triplets: triplets of a base, in its order.
+            hierarchy: edges above the tails of the base or of the release.
         """
-        pairs = pair_same_triplets(triplets, self._rows, self._aliases)
         # A fact with several ids, whose rows follow each other, is held if the release has one of them.
         is_repeated = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in _FACT)
         facts = triplets.select((~is_repeated).fill_null(value=True).cum_sum()).to_series()
-        return facts.is_in(facts[pairs["row"].unique()].implode())
+        held = facts[pair_same_triplets(triplets, self.rows, self._aliases)["row"].unique()]
+        if not hierarchy.is_empty():
+            others = triplets.with_columns(fact=facts).filter(~facts.is_in(held.implode()))
+            held = pl.concat([held, self._list_implied(others, hierarchy)])
+        return facts.is_in(held.implode())
+
+    def _list_implied(self, triplets: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.Series:
+        """Return the facts that follow from a fact of the release.
+
+        Args:
+            triplets: of which the column fact is returned.
+        """
+        cells = ["relation", "head", "key"]
+        names = list_keys(triplets, "head").join(list_keys(self.rows, "head"), on="key", suffix="_older")
+        same_heads = names.select(head="name", name_older="name_older").unique()
+        tails = (
+            self.rows.select("relation", "tail", name_older="head").unique().join(same_heads, on="name_older")
+        )
+        above = (
+            tails.join(list_keys(self.rows, "tail"), left_on="tail", right_on="name").select(cells).unique()
+        )
+        reached = above
+        while not above.is_empty():
+            higher = above.join(hierarchy, left_on="key", right_on="child")
+            above = (
+                higher.select("relation", "head", key="parent").unique().join(reached, on=cells, how="anti")
+            )
+            reached = pl.concat([reached, above])
+        own = triplets.join(list_keys(triplets, "tail"), left_on="tail", right_on="name")
+        return own.join(reached, on=cells, how="semi")["fact"].unique()
 
 
 def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
-    """Return the base with everything that the older release holds marked ``also_true``.
+    """Return the base with everything that the older release holds or implies marked ``also_true``.
 
     Such a triplet is never tested and never drawn as a negative. This includes the triplets that the older
     release holds and the base lacks: whether they are true is in doubt. Relations without a new fact are left
@@ -62,7 +91,7 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     # One relation at a time takes less memory.
     for relation in base.relations:
         own = base.select_relation(relation)
-        is_known = older.list_held(own)
+        is_known = older.list_held(own, base.hierarchy)
         n_known += own.filter(~pl.col("also_true") & is_known).select(_FACT).n_unique()
         marked = own.with_columns(pl.col("also_true") | is_known)
         if not marked["also_true"].all():
@@ -95,7 +124,7 @@ def add_ages(
     """
     age = pl.Series("first_release", [NEW]).new_from_index(0, base.triplets.height)
     for name in reversed(names):
-        is_held = read_release(name).list_held(base.triplets)
+        is_held = read_release(name).list_held(base.triplets, base.hierarchy)
         age = age.scatter(is_held.arg_true(), name)
     return replace(base, triplets=base.triplets.with_columns(age), releases=tuple(names))
 

@@ -75,12 +75,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
     """Return the size and modification time of every file that a plan is read from, as a cache key."""
     questions = config.questions
     named = (
-        config.knowledge.path,
-        config.knowledge.query,
-        config.knowledge.aliases,
-        config.knowledge.hierarchy,
-        config.knowledge.verdicts,
-        config.knowledge.since,
+        *(value for value in vars(config.knowledge).values() if isinstance(value, Path)),
         *(release.path for release in config.knowledge.releases),
         config.edition.pool,
         questions.synonyms,

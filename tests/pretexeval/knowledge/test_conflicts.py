@@ -143,6 +143,7 @@ def test_contradicting_facts_are_neither_true_nor_false_and_listed(tmp_path: Pat
 
 def test_a_query_in_any_order_gives_the_same_list_of_conflicts(tmp_path: Path) -> None:
     rows = [f"x{i % 3},r,y{i % 7},,{'true' if i % 2 else ''},,C{i % 5},\n" for i in range(60)]
+    rows += [f"a,r,b{i % 5},,,,,\n" for i in range(20)]
     (tmp_path / "facts.sql").write_text("select * from read_csv($path, all_varchar = true)")
     settings = {"format": "sql", "query": tmp_path / "facts.sql", "conflicts": "leave_out"}
     base, other = (

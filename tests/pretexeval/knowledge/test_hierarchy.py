@@ -33,7 +33,9 @@ def test_only_edges_above_the_tails_are_kept(tmp_path: Path) -> None:
     pairs = "child_id,parent_id\nH9,H0\nH3,H2\nH2,H1\nH2,H1\nH1,H0\nH1,H1\nH4,H3\nH8,H7\n"
     base = read(tmp_path, pairs)
     assert base.hierarchy.rows() == EDGES
-    shuffled = read(tmp_path, "child_id,parent_id\nH1,H0\nH2,H1\nH9,H0\nH3,H2\n")
+    # The names beside the ids do not count.
+    named = "child_id,parent_id,child,parent\nH1,H0,a,b\nH2,H1,a,b\nH9,H0,a,b\nH3,H2,Pain,b\n"
+    shuffled = read(tmp_path, named)
     assert base.checksum_hierarchy() == shuffled.checksum_hierarchy() != ""
     assert base.checksum_hierarchy() != read(tmp_path, "child_id,parent_id\nH3,H2\n").checksum_hierarchy()
     assert KnowledgeBase("own", base.triplets).checksum_hierarchy() == ""

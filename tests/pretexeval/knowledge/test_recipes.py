@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.reader import read_knowledge_base
 
 REPOSITORY = Path(__file__).parents[3]
@@ -155,17 +157,19 @@ TERMS = {
     "HP:0000007": ("Adult onset", [], ["HP:0000001"]),
     "HP:0000008": ("Long arm, right", [], ["HP:0000002"]),
 }
+MERGED = {"HP:0000002": "HP:0000010"}
 
 
 def write_obo(path: Path) -> None:
     stanzas = []
     for hpo_id, (name, synonyms, parents) in TERMS.items():
         lines = [f"[Term]\nid: {hpo_id}", f"name: {name}", 'synonym: "Odd" RELATED []']
+        lines += [f"alt_id: {MERGED[hpo_id]}"] if hpo_id in MERGED else []
         lines += ['synonym: "{}" EXACT layperson [x]'.format(each.replace('"', '\\"')) for each in synonyms]
         stanzas.append("\n".join([*lines, *(f"is_a: {parent} ! name" for parent in parents)]))
     old = '[Term]\nid: HP:0000009\nname: obsolete\nsynonym: "Being \\"big\\"" EXACT []\nis_obsolete: true'
     typedef = "[Typedef]\nid: part_of\nname: part of\nis_a: HP:0000003"
-    write(path, "\n\n".join(["format-version: 1.2", *stanzas, old, typedef]))
+    write(path, "\n\n".join(["format-version: 1.2", old, *stanzas, typedef]))
 
 
 def write_obo_json(path: Path) -> None:
@@ -180,7 +184,10 @@ def write_obo_json(path: Path) -> None:
     edges = []
     for hpo_id, (name, synonyms, parents) in TERMS.items():
         exact = [{"pred": "hasExactSynonym", "val": each} for each in synonyms]
-        meta = {"synonyms": [*exact, {"pred": "hasRelatedSynonym", "val": "Odd"}]}
+        values = [{"pred": "http://a.org/oio#hasAlternativeId", "val": MERGED.get(hpo_id, "X:1")}]
+        values.append({"pred": "http://a.org/oio#created_by", "val": "HP:0000010"})
+        synonyms_of = [*exact, {"pred": "hasRelatedSynonym", "val": "Odd"}]
+        meta = {"synonyms": synonyms_of, "basicPropertyValues": values}
         nodes.append({"id": name_node(hpo_id), "lbl": name, "type": "CLASS", "meta": meta})
         edges += [{"sub": name_node(hpo_id), "pred": "is_a", "obj": name_node(each)} for each in parents]
     edges.append({"sub": name_node("HP:0000002"), "pred": "part_of", "obj": name_node("HP:0000003")})
@@ -225,6 +232,9 @@ def test_hpo(tmp_path: Path, ontology: str, header: str) -> None:
         ("0000005", "0000118"),
         ("0000008", "0000002"),
     ]
+    merged = pl.DataFrame({"tail": ["Big"], "tail_id": ["HP:0000010"]})
+    edges, _ = read_hierarchy(RECIPES / "hpo-hierarchy.sql", tmp_path, merged)
+    assert edges.row(-1) == ("id:HP:0000010", "id:HP:0000002")
 
 
 def test_kgx(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ def write_csv(folder: Path, name: str, rows: str) -> Path:
     return folder / name
 
 
-def read(folder: Path, new: str, older: str, aliases: str = "") -> KnowledgeBase:
+def read(
+    folder: Path, new: str, older: str, aliases: str = "", hierarchy: Path | None = None
+) -> KnowledgeBase:
     (folder / "aliases.csv").write_text(aliases, encoding="utf-8")
     config = KnowledgeConfig(
         name="own",
@@ -29,6 +31,7 @@ def read(folder: Path, new: str, older: str, aliases: str = "") -> KnowledgeBase
         path=write_csv(folder, "new.csv", new),
         since=write_csv(folder, "older.csv", older),
         aliases=folder / "aliases.csv" if aliases else None,
+        hierarchy=hierarchy,
     )
     return read_knowledge_base(config)
 
@@ -63,6 +66,18 @@ def test_nothing_that_either_release_holds_is_a_negative(tmp_path: Path) -> None
     assert sorted(facts.list_tested(heads).rows()) == [("asthma", "salbutamol"), ("gout", "colchicine")]
     assert find_excluded(facts) == {"asthma": {"salbutamol"}, "gout": {"colchicine", "salbutamol"}}
     assert facts.list_false(heads, facts.list_true(heads)).is_empty()
+
+
+def test_a_fact_that_follows_from_an_older_one_by_the_hierarchy_is_known(tmp_path: Path) -> None:
+    new = "gout,r,Pain,,,,H1\nasthma,r,Pain,,,C1,H1\nmumps,r,Foot pain,,,,H3\ncroup,r,Pain,,,,H1\n"
+    older = "Gout,r,Old foot pain,,,,H4\nx,r,Foot pain,,,C1,H3\nmumps,r,Pain,,,,H1\ncroup,s,Foot pain,,,,H3\n"
+    hierarchy = "child_id,parent_id\nH4,H3\nH3,H2\nH2,H1\n"
+    (tmp_path / "hierarchy.csv").write_text(hierarchy)
+    base = read(tmp_path, new, older, hierarchy=tmp_path / "hierarchy.csv")
+    assert list_tested(base) == [("croup", "Pain"), ("mumps", "Foot pain")]
+    assert base.n_known == 2
+    # The edges above what only the older release holds are there, because it is true as well.
+    assert ("id:H4", "id:H3") in base.hierarchy.rows()
 
 
 def test_relations_without_a_new_fact_are_left_out(tmp_path: Path) -> None:
