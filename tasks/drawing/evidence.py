@@ -54,6 +54,7 @@ EDGES = np.array([0, *(math.isqrt(64 << n) for n in range(24))])
 """The least sum of each class of pairs. Each class reaches to 1.4 times its least sum."""
 
 CELLS_AT_ONCE = 4_000_000
+HEADS_AT_ONCE = 250
 
 Flags = NDArray[np.bool_]
 Sums = NDArray[np.int64]
@@ -111,8 +112,8 @@ class Evidence:
         heads = known["head"].unique().sort()
         rows, columns = _locate(heads, known["head"]), _locate(self.tails, known["tail"])
         judged, positives = self.judge(heads), _locate(self.tails, known["positive"])
-        likelihood = self.chances[_classify(judged.sum_up_without(rows, columns, positives))]
-        doubt = self.chances[_classify(_select(judged.sum_up_sparse(), rows, columns))]
+        likelihood = self.chances[_classify(judged.sum_up_pairs(rows, columns, positives))]
+        doubt = self.chances[_classify(judged.sum_up_pairs(rows, columns))]
         is_doubtful = ~pl.col("is_positive") & (pl.col("doubt") > 0)
         described = known.select("head", "tail", "is_positive").with_columns(
             likelihood=likelihood / UNIT,
@@ -180,18 +181,18 @@ class Evidence:
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
+        n_listed, n_unlisted = np.zeros((2, len(EDGES)), np.int64)
         heads = heads.gather_every(max(1, len(heads) // N_CALIBRATED))[:N_CALIBRATED]
-        judged = self.judge(heads)
-        facts = judged.listed.tocoo()
         column_of = np.full(len(self.names), -1)
         column_of[self.columns] = np.arange(len(self.tails))
-        is_tested = column_of[facts.col] >= 0
-        rows, columns = facts.row[is_tested], column_of[facts.col[is_tested]]
-        n_listed = _count_classes(judged.sum_up_without(rows, columns, columns))
-        sums = judged.sum_up_sparse()
-        n_all = _count_classes(sums.data)
-        n_all[0] += len(heads) * len(self.tails) - sums.nnz
-        n_unlisted = n_all - _count_classes(_select(sums, rows, columns))
+        for part in heads.to_frame().iter_slices(HEADS_AT_ONCE):
+            judged = self.judge(part.to_series())
+            facts, sums = judged.listed.tocoo(), judged.sum_up()
+            is_tested = column_of[facts.col] >= 0
+            rows, columns = facts.row[is_tested], column_of[facts.col[is_tested]]
+            n_listed += _count_classes(judged.sum_up_pairs(rows, columns, columns))
+            n_unlisted += _count_classes(sums.data) - _count_classes(_select(sums, rows, columns))
+            n_unlisted[0] += part.height * len(self.tails) - sums.nnz
         hidden = n_listed * MISSING
         chances: Sums = np.maximum.accumulate(UNIT * hidden // (hidden + (n_unlisted + 1) * (10 - MISSING)))
         return chances
@@ -227,36 +228,42 @@ class JudgedHeads:
         return self._mark(self.evidence.facts.list_asserted(self.heads.to_frame("head")))
 
     @cached_property
-    def _suspect(self) -> "csr_array":
-        """The pairs that the hierarchy or the names exclude."""
-        evidence = self.evidence
-        true = evidence.facts.list_true(self.heads.to_frame("head"))
-        known = true.filter(pl.col("tail").is_in(evidence.names.implode()))
-        found = _mark_pairs(self.heads, evidence.names, known) @ evidence.excluding
-        if "names" not in evidence.facts.evidence:
-            return found
-        names = pl.concat([self.heads, evidence.tails]).unique().sort()
-        ends = _locate(names, self.heads), _locate(names, evidence.tails)
-        return found + _mark_places(*RelatedNames(names).list_general(*ends), found.shape)
+    def _true_names(self) -> "csr_array":
+        """One row per head, one column per true tail: 1 where it is true under any name."""
+        names = self.evidence.names
+        true = self.evidence.facts.list_true(self.heads.to_frame("head"))
+        return _mark_pairs(self.heads, names, true.filter(pl.col("tail").is_in(names.implode())))
+
+    @cached_property
+    def _named(self) -> "csr_array":
+        """The pairs in which all words of the tail are among those of the head."""
+        names = pl.concat([self.heads, self.evidence.tails]).unique().sort()
+        ends = _locate(names, self.heads), _locate(names, self.evidence.tails)
+        return _mark_places(*RelatedNames(names).list_general(*ends), (len(self.heads), len(ends[1])))
+
+    def _find_suspects(self, rows: Rows, columns: Rows | slice) -> Flags:
+        """Return which pairs the hierarchy or the names exclude."""
+        suspect: Flags = (self._true_names[rows] @ self.evidence.excluding)[:, columns].toarray() > 0
+        if "names" in self.evidence.facts.evidence:
+            suspect |= self._named[rows][:, columns].toarray() > 0
+        return suspect
 
     def _mark(self, pairs: pl.DataFrame) -> "csr_array":
         known = pairs.unique().filter(pl.col("tail").is_in(self.evidence.tails.implode()))
         return _mark_pairs(self.heads, self.evidence.tails, known)
 
-    def judge_pairs(self, rows: Rows | slice, columns: Rows | slice) -> tuple[Flags, Flags, Sums]:
+    def judge_pairs(self, rows: Rows, columns: Rows | slice) -> tuple[Flags, Flags, Sums]:
         """Return for some heads (rows) and tails (columns) which pairs may not be negatives, and more.
 
         Returns:
             Whether a pair may not be a negative; whether it may and the base asserts that it is false; and
             the chance that it is true.
         """
-        true, asserted, suspect = (
-            each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted, self._suspect)
-        )
+        true, asserted = (each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted))
         chances = np.zeros(true.shape, np.int64)
         if "likeness" in self.evidence.facts.evidence:
-            chances = self.find_chances(self.sum_up_sparse(rows)[:, columns].toarray())
-        is_doubtful = (suspect | (chances > MAX_CHANCE)) & ~asserted
+            chances = self.find_chances(self.sum_up(rows)[:, columns].toarray())
+        is_doubtful = (self._find_suspects(rows, columns) | (chances > MAX_CHANCE)) & ~asserted
         return true | is_doubtful, asserted & ~true, chances
 
     def iterate_possible(self) -> Iterator[Flags]:
@@ -271,23 +278,24 @@ class JudgedHeads:
         chances: Sums = self.evidence.chances[_classify(sums)]
         return chances
 
-    def sum_up_sparse(self, rows: Rows | slice = slice(None)) -> "csr_array":
+    def sum_up(self, rows: Rows | slice = slice(None)) -> "csr_array":
         """Return the sum of the evidence for the pairs of some heads with all tails."""
         found = self.listed[rows] @ self.evidence.of_tails + self.words[rows] @ self.evidence.of_words
         return found.tocsr()
 
-    def sum_up_without(self, rows: Rows, columns: Rows, omitted: Rows) -> Sums:
-        """Return the sums of some pairs as if the base did not list one fact of each head.
+    def sum_up_pairs(self, rows: Rows, columns: Rows, omitted: Rows | None = None) -> Sums:
+        """Return the sums of some pairs.
 
         Args:
-            omitted: the tail of this fact, as a column; the fact may be the pair itself.
+            omitted: the tail, as a column, of a fact of each head, if the base is to be read as if it did not
+                list this fact; the fact may be the pair itself.
         """
         total = np.zeros(len(rows), np.int64)
-        is_own = (columns == omitted).astype(np.int64)
+        is_own = np.zeros(len(rows), np.int64) if omitted is None else (columns == omitted).astype(np.int64)
         for term in self._list_terms(rows, columns):
             own = is_own[term.pair]
             shares = _find_shares(term.together - 2 * own, term.n - own)
-            if term.are_tails:
+            if omitted is not None and term.are_tails:
                 shares[term.row == self.evidence.columns[omitted][term.pair]] = 0
             np.add.at(total, term.pair, WEIGHTS[shares])
         return total
