@@ -160,21 +160,10 @@ class Evidence:
 
     def _list_relatives(self) -> tuple[Rows, Rows]:
         """Return the pairs of a name and a tail of which one is an ancestor of the other."""
-        keys = self.facts.tail_keys
-        reached = keys.select("tail", above="key")
-        found = [reached.clear()]
-        while not reached.is_empty():
-            parents = reached.join(self.facts.hierarchy, left_on="above", right_on="child")
-            reached = parents.select("tail", above="parent").unique()
-            reached = reached.join(found[-1], on=["tail", "above"], how="anti")
-            found.append(pl.concat([found[-1], reached]))
-        pairs = found[-1].join(keys.rename({"tail": "ancestor"}), left_on="above", right_on="key")
-        pairs = pairs.select("tail", "ancestor").unique()
-        both = pl.concat([pairs, pairs.select(tail="ancestor", ancestor="tail")])
-        known = both.filter(
-            pl.col("tail").is_in(self.names.implode()), pl.col("ancestor").is_in(self.tails.implode())
+        known = self.facts.relatives.filter(
+            pl.col("tail").is_in(self.names.implode()), pl.col("relative").is_in(self.tails.implode())
         )
-        return _locate(self.names, known["tail"]), _locate(self.tails, known["ancestor"])
+        return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
 
     def _calibrate(self, heads: pl.Series) -> Sums:
         """Return the chance of each class of pairs, which rises with the sum.
@@ -225,7 +214,8 @@ class JudgedHeads:
     @cached_property
     def _asserted(self) -> "csr_array":
         """The pairs that the base asserts to be false."""
-        return self._mark(self.evidence.facts.list_asserted(self.heads.to_frame("head")))
+        given = self.heads.to_frame("head")
+        return self._mark(self.evidence.facts.list_false(given, self.evidence.facts.list_true(given)))
 
     @cached_property
     def _true_names(self) -> "csr_array":
@@ -264,7 +254,7 @@ class JudgedHeads:
         if "likeness" in self.evidence.facts.evidence:
             chances = self.find_chances(self.sum_up(rows)[:, columns].toarray())
         is_doubtful = (self._find_suspects(rows, columns) | (chances > MAX_CHANCE)) & ~asserted
-        return true | is_doubtful, asserted & ~true, chances
+        return true | is_doubtful, asserted, chances
 
     def iterate_possible(self) -> Iterator[Flags]:
         """Yield for each head which tails may be its negatives."""

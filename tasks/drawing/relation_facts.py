@@ -134,13 +134,35 @@ class RelationFacts:
         return self._list_facts(heads, keys, self.also_false)
 
     def list_false(self, heads: pl.DataFrame, true: pl.DataFrame) -> pl.DataFrame:
-        """Return the facts that `list_asserted` returns, without those that are true.
+        """Return the facts that `list_asserted` returns, without those that are true or undecided.
+
+        What is above a true tail in the hierarchy is true, and what is below it is undecided.
 
         Args:
             true: the true facts of the heads.
         """
         asserted = self.list_asserted(heads)
-        return asserted.join(self.exclude(true, asserted.select("tail").unique()), on=PAIR, how="anti")
+        known = [self.exclude(true, asserted.select("tail").unique())]
+        if "hierarchy" in self.evidence:
+            others = asserted.join(self.relatives, on="tail")
+            known.append(
+                others.join(true, left_on=["head", "relative"], right_on=PAIR, how="semi").select(PAIR)
+            )
+        return asserted.join(pl.concat(known), on=PAIR, how="anti")
+
+    @cached_property
+    def relatives(self) -> pl.DataFrame:
+        """Pairs of tails of which one is above the other in the hierarchy: tail and relative, both ways."""
+        reached = self.tail_keys.select("tail", above="key")
+        found = reached
+        while not reached.is_empty():
+            parents = reached.join(self.hierarchy, left_on="above", right_on="child")
+            reached = parents.select("tail", above="parent").unique()
+            reached = reached.join(found, on=["tail", "above"], how="anti")
+            found = pl.concat([found, reached])
+        keys = self.tail_keys.select("key", relative="tail")
+        pairs = found.join(keys, left_on="above", right_on="key").select("tail", "relative").unique()
+        return pl.concat([pairs, pairs.select(tail="relative", relative="tail")]).unique()
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         own = self.head_keys.join(heads, on="head", how="semi")
