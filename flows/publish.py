@@ -57,10 +57,12 @@ def publish(
             note_freshness_limit(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
+        # An edition that is left out has no page, and neither have anchors.
+        listed = read_rows(root, "select edition_id, is_anchors from editions")
         if edition_id is None:
-            # An edition that is left out has no page, and neither have anchors.
-            listed = read_rows(root, "select edition_id from editions where not is_anchors")
-            edition_ids = [row["edition_id"] for row in listed]
+            edition_ids = [row["edition_id"] for row in listed if not row["is_anchors"]]
+        elif problem is not None and edition_id not in [row["edition_id"] for row in listed]:
+            raise problem
         pages = write_report_pages(root, edition_ids)
     link_results(config, edition_id)
     if edition_id is not None:

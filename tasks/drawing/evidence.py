@@ -36,7 +36,8 @@ were hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with
 UNIT = 10_000
 """Chances are whole numbers from 0 to this."""
 MAX_CHANCE = 500
-"""The chance above which a pair is excluded: 5 %."""
+"""The chance above which a pair is excluded: 5 %, or in a dense relation MANY_TIMES the usual chance."""
+MANY_TIMES = 3
 MAX_HEADS = 20_000
 """Heads of a relation, drawn by hash, whose facts are counted. They bound time and memory."""
 MAX_FACTS = 64
@@ -81,7 +82,7 @@ class Evidence:
         """Likewise, with a word of the name in the row."""
         self.of_tails = _weigh(self.with_tails, self.n_of_tails)
         self.of_words = _weigh(self.with_words, self.n_of_words)
-        self.chances = self._calibrate(order)
+        self.chances, self.max_chance = self._calibrate(order)
 
     def mark_tails(self, heads: pl.Series) -> "csr_array":
         """Return one row per head: its tails, at most MAX_FACTS."""
@@ -165,8 +166,8 @@ class Evidence:
         )
         return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
 
-    def _calibrate(self, heads: pl.Series) -> Sums:
-        """Return the chance of each class of pairs, which rises with the sum.
+    def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
+        """Return the chance of each class of pairs, which rises with the sum, and the greatest safe one.
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
@@ -184,7 +185,9 @@ class Evidence:
             n_unlisted[0] += part.height * len(self.tails) - sums.nnz
         hidden = n_listed * MISSING
         chances: Sums = np.maximum.accumulate(UNIT * hidden // (hidden + (n_unlisted + 1) * (10 - MISSING)))
-        return chances
+        n_hidden = int(hidden.sum())
+        usual = UNIT * n_hidden // max(1, n_hidden + int(n_unlisted.sum()) * (10 - MISSING))
+        return chances, max(MAX_CHANCE, MANY_TIMES * usual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +256,7 @@ class JudgedHeads:
         chances = np.zeros(true.shape, np.int64)
         if "likeness" in self.evidence.facts.evidence:
             chances = self.find_chances(self.sum_up(rows)[:, columns].toarray())
-        is_doubtful = (self._find_suspects(rows, columns) | (chances > MAX_CHANCE)) & ~asserted
+        is_doubtful = (self._find_suspects(rows, columns) | (chances > self.evidence.max_chance)) & ~asserted
         return true | is_doubtful, asserted, chances
 
     def iterate_possible(self) -> Iterator[Flags]:

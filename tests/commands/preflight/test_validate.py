@@ -17,6 +17,7 @@ from pretexeval.config.tables import EditionConfig, KnowledgeConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import FileRef
 from schemas.question_stages import QUESTIONS
+from schemas.transformations import NAMES
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
@@ -189,16 +190,11 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
 
 
 def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
-    orders = {"none": "XY", "dn": "XY", "inv": "XY", "inv_dn": "YX", "ins": "XY", "ins_dn": "XY"}
-    orders |= {"inv_ins": "YX", "inv_ins_dn": "YX"}
-    texts = {name: f"{name} [{first}] [{second}]" for name, (first, second) in orders.items()}
-    table = pl.DataFrame(
-        {"relation": "may_treat", "transformation": texts.keys(), "table_002": texts.values()}
-    )
-    table.write_parquet(tmp_path / "authors.parquet")
-    config = configure(
-        tmp_path, BASES["usual"], pool=str(tmp_path / "authors.parquet"), methods=["prototype"]
-    )
+    path, inverted = tmp_path / "authors.parquet", ("inv_dn", "inv_ins", "inv_ins_dn")
+    texts = [f"{name} [Y] [X]" if name in inverted else f"{name} [X] [Y]" for name in NAMES]
+    table = pl.DataFrame({"relation": "may_treat", "transformation": NAMES, "table_002": texts})
+    table.write_parquet(path)
+    config = configure(tmp_path, BASES["usual"], pool=str(path), methods=["prototype"])
     config = config.model_copy(update={"rephraser": config.rephraser.model_copy(update={"kind": "none"})})
     inverse, denial = validate_config(config).warnings
     assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse

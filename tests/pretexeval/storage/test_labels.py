@@ -1,7 +1,4 @@
-"""Wrong labels in the files of an edition stop it when it is completed, asked and published.
-
-The manifest lists the wrong files with their checksums, so only the rows themselves tell that they are wrong.
-"""
+"""Wrong labels in the files of an edition stop it when it is completed, asked and published."""
 
 from pathlib import Path
 
@@ -11,23 +8,22 @@ import pytest
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import FileRef, write_stage_file
+from pretexeval.storage.files import FileRef
 from pretexeval.storage.labels import require_derived_labels
-from pretexeval.storage.layout import manifest_file
-from pretexeval.storage.records import list_files, read_manifest, write_record
-from schemas.stages import SAMPLES
+from pretexeval.storage.records import read_manifest_files
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
+from tests.support.wrong_labels import plant_wrong_labels
 from warehouse.publishing import PartsLeftOut, build_warehouse
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
-DEMONSTRATIONS = pl.col("split") == "demonstration"
+IS_DEMONSTRATION = pl.col("split") == "demonstration"
 FLIPPED = {
-    "demonstrations": DEMONSTRATIONS,
-    "one transformation": (pl.col("transformation") == "inv") & ~DEMONSTRATIONS,
+    "demonstrations": IS_DEMONSTRATION,
+    "one transformation": (pl.col("transformation") == "inv") & ~IS_DEMONSTRATION,
     "one triplet in all forms": pl.col("triplet_id") == pl.col("triplet_id").last(),
 }
 
@@ -37,44 +33,32 @@ def edition(tmp_path: Path) -> Edition:
     return make_edition(tmp_path, BASE, methods=("pretexeval", "direct"))
 
 
-def flip_labels(edition: Edition, files: list[FileRef], is_flipped: pl.Expr) -> tuple[list[FileRef], str]:
-    """Write the samples of relation s with wrong labels; return the new files, and the first wrong sample."""
-    path = f"{edition.folder}/{SAMPLES.name}/s.parquet"
-    rows = pl.read_parquet(edition.root / path)
-    flipped = write_stage_file(
-        edition.root, path, rows.with_columns(label=pl.col("label") != is_flipped), SAMPLES
-    )
-    return [ref for ref in files if ref.path != path] + [flipped], rows.filter(is_flipped)["sample_id"][0]
+@pytest.fixture
+def files(edition: Edition) -> list[FileRef]:
+    return list(write_files(edition).values())
 
 
 @pytest.mark.parametrize("is_flipped", FLIPPED.values(), ids=FLIPPED)
-def test_wrong_labels_stop_completion_asking_and_publication(edition: Edition, is_flipped: pl.Expr) -> None:
-    files = list(write_files(edition).values())
-    complete_edition(edition, files, [])
-    build_warehouse(edition.root)
-    wrong, sample_id = flip_labels(edition, files, is_flipped)
-    with pytest.raises(
-        InputError, match=f"wrong label: sample {sample_id} of relation 's', 's .* is stored as"
-    ):
-        complete_edition(edition, wrong, [])
-
-    manifest = read_manifest(edition.root, edition.edition_id)
-    manifest["files"] = list_files(wrong, edition.folder)
-    write_record(edition.root / manifest_file(edition.edition_id), manifest)
-    recording = edition.root / "answers.parquet"
+def test_wrong_labels_stop_completion_asking_and_publication(
+    edition: Edition, files: list[FileRef], is_flipped: pl.Expr
+) -> None:
+    root, edition_id = edition.root, complete_edition(edition, files, [])
+    build_warehouse(root)
+    wrong = f"sample {plant_wrong_labels(root, edition_id, is_flipped)} of relation 's', 's .* is stored as"
+    with pytest.raises(InputError, match=wrong):
+        complete_edition(edition, list(read_manifest_files(root, edition_id).values()), [])
+    recording = root / "answers.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     model = ModelConfig(name="m", engine="recorded", model=str(recording))
-    with pytest.raises(InputError, match=f"sample {sample_id} of"):
-        write_requests(Evaluation(StorageConfig(root=edition.root), edition.edition_id, model))
-    with pytest.raises(PartsLeftOut, match=f"sample {sample_id} of"):
-        build_warehouse(edition.root)
+    with pytest.raises(InputError, match=wrong):
+        write_requests(Evaluation(StorageConfig(root=root), edition_id, model))
+    with pytest.raises(PartsLeftOut, match=wrong):
+        build_warehouse(root)
 
 
-def test_a_sample_without_its_triplet_is_wrong(edition: Edition) -> None:
-    files = list(write_files(edition).values())
+def test_a_sample_without_its_triplet_is_wrong(edition: Edition, files: list[FileRef]) -> None:
     path = edition.root / edition.folder / "triplets" / "r.parquet"
     pl.read_parquet(path).tail(-1).write_parquet(path)
-    with pytest.raises(
-        InputError, match=r"has 9 samples with a wrong label.*its triplet is not in the edition"
-    ):
+    wrong = r"r\.parquet has 9 samples with a wrong label: .*its triplet is not in the edition"
+    with pytest.raises(InputError, match=wrong):
         require_derived_labels(edition.root, files)
