@@ -44,6 +44,8 @@ LEAVING_OUT = (700, 800, 900, 1000, 2**30)
 """The cost of leaving out a head: the first with which MIN_KEPT of the heads of the block are kept. The last
 one is more than the costs of all other heads together."""
 MIN_KEPT = 0.8
+MIN_HEADS = 100
+"""A smaller block keeps as many heads as it can."""
 LEFT_OUT = 2.0**36
 """The cost of a slot without a taker in `shared_tails`: more than any other cost."""
 EXCLUDED = 2**40
@@ -155,7 +157,7 @@ class _Assignment:
 
         costs, tails = self._find_cheapest()
         of_turn = 0 if self.turn is None else 2 * NOT_DUE
-        for price in LEAVING_OUT:
+        for price in LEAVING_OUT if len(self.block.heads) >= MIN_HEADS else LEAVING_OUT[-1:]:
             np.fill_diagonal(costs, (price + of_turn) << TIE_BITS)
             givers, takers = linear_sum_assignment(costs)
             is_kept = givers != takers

@@ -38,6 +38,9 @@ UNIT = 10_000
 MAX_CHANCE = 500
 """The chance above which a pair is excluded: 5 %, or in a dense relation MANY_TIMES the usual chance."""
 MANY_TIMES = 3
+MIN_CALIBRATED = 500
+"""With fewer facts than this in a relation, chances are so rough that they exclude nothing. They still make
+doubtful negatives more expensive."""
 MAX_HEADS = 20_000
 """Heads of a relation, drawn by hash, whose facts are counted. They bound time and memory."""
 MAX_FACTS = 64
@@ -167,7 +170,7 @@ class Evidence:
         return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
 
     def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
-        """Return the chance of each class of pairs, which rises with the sum, and the greatest safe one.
+        """Return the chance of each class of pairs, which rises with the sum, and the greatest that is no reason to exclude.
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
@@ -187,7 +190,8 @@ class Evidence:
         chances: Sums = np.maximum.accumulate(UNIT * hidden // (hidden + (n_unlisted + 1) * (10 - MISSING)))
         n_hidden = int(hidden.sum())
         usual = UNIT * n_hidden // max(1, n_hidden + int(n_unlisted.sum()) * (10 - MISSING))
-        return chances, max(MAX_CHANCE, MANY_TIMES * usual)
+        is_calibrated = n_listed.sum() >= MIN_CALIBRATED
+        return chances, max(MAX_CHANCE, MANY_TIMES * usual) if is_calibrated else UNIT
 
 
 @dataclass(frozen=True, eq=False)
