@@ -25,8 +25,13 @@ def add_commands(subcommands: Subcommands) -> None:
     summary = "Check the configuration, the knowledge base, the prototypes and the models; run nothing."
     example = "configs/quickstart.toml"
     examples = [example, f"{example} --format json"]
-    parser = add_command(subcommands, "validate", validate, summary, examples)
+    parser = add_command(subcommands, "validate", validate, summary, [*examples, f"{example} --deep"])
     add_config(parser)
+    parser.add_argument(
+        "--deep",
+        action="store_true",
+        help="also hide facts of the base, and count how many false twins are hidden facts, and so true",
+    )
     add_format(parser, "text", "json")
     summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
     pages = [example, f"{example} --pairs 5 --html preview.html"]
@@ -63,7 +68,7 @@ def validate(options: argparse.Namespace) -> int:
     """Check a configuration and everything that it names; the exit status is 1 if a model cannot be used."""
     from commands.preflight.validate import render_validation, validate_config
 
-    found = validate_config(load_config(options.config))
+    found = validate_config(load_config(options.config), is_deep=options.deep)
     if options.format == "json":
         write_json(asdict(found))
     else:

@@ -23,6 +23,7 @@ from pretexeval.config.file import load_config
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.secrets import hide_value
 from pretexeval.storage.bucket import SECRET_VARIABLES
+from tasks.edition.risks import list_risks
 
 
 def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list[Finding]:
@@ -62,10 +63,11 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
         ]
 
         def check_edition() -> list[Finding]:
-            edition = read_edition(config)
+            edition, balance = read_edition(config)
             found = f"{edition.edition_id}: {len(edition.base.relations)} relations"
             answers = ask_once(config, edition, endpoints) if asks_endpoints and endpoints else []
-            return [Finding("edition", "ok", found), *answers]
+            risks = [Finding("negatives", "warning", risk) for risk in list_risks(balance)]
+            return [Finding("edition", "ok", found), *risks, *answers]
 
         findings += _check("edition", check_edition)
         findings += check_workers(config) if has_server else ()

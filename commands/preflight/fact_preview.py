@@ -6,12 +6,20 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from commands.preflight.reading import find_doubtful_wordings, read_edition, render_doubtful_wordings
+from commands.preflight.reading import (
+    RISKS,
+    find_doubtful_wordings,
+    read_edition,
+    render_doubtful_wordings,
+    tabulate_risks,
+)
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_line
+from report.console import align
 from report.page import render_template
 from tasks.edition.preview import PiecePreview, preview_pieces
+from tasks.edition.risks import list_risks
 from tasks.evaluation.items import select_items
 
 UNWRITTEN = {
@@ -57,8 +65,11 @@ class EditionPreview:
     """Relation -> the number of its tested facts."""
     unwritten: dict[str, str]
     """Method whose texts a language model has yet to write -> what is shown instead."""
+    risks: tuple[tuple[str, ...], ...]
+    """The cells of RISKS for each relation."""
     warnings: str
-    """The texts of the user's own pool that the gate would reject; empty without any."""
+    """The risks of the negatives, and the texts of the user's own pool that the gate would reject; empty
+    without any."""
 
 
 def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
@@ -70,7 +81,7 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     Raises:
         InputError: the edition cannot be built, or it has no triplets.
     """
-    edition = read_edition(config)
+    edition, balance = read_edition(config)
     if not edition.has_triplets:
         raise InputError("the questions of a bank have no negatives or statements to preview")
     relations: dict[str, list[PiecePreview]] = {}
@@ -90,14 +101,17 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     if "pretexeval" in unwritten and config.rephraser.gate == "off":
         unwritten["pretexeval"] += f", and {GATE_OFF}"
     shown = [method for method in methods if method not in hidden]
-    doubtful = find_doubtful_wordings(edition)
+    warnings = list(list_risks(balance))
+    if doubtful := find_doubtful_wordings(edition):
+        warnings.append(render_doubtful_wordings(str(edition.pool.path or edition.pool.name), doubtful))
     return EditionPreview(
         edition.edition_id,
         methods,
         {relation: tuple(_list_facts(pieces, shown, n_pairs)) for relation, pieces in relations.items()},
         dict(counts),
         unwritten,
-        render_doubtful_wordings(str(edition.pool.path or edition.pool.name), doubtful) if doubtful else "",
+        tuple(map(tuple, tabulate_risks(balance))),
+        "\n".join(warnings),
     )
 
 
@@ -132,9 +146,10 @@ def render_preview(preview: EditionPreview) -> str:
             for each in fact.texts:
                 about, answer = "fact" if each.is_positive else "twin", "true" if each.label else "false"
                 lines.append(f"    {each.method:<10}  {about}  {each.form:<10}  {answer:<5}  {each.text}")
+    lines += ["", *align(RISKS, preview.risks).splitlines()] if preview.risks else []
     return "\n".join([*map(escape_line, lines), *([f"\n{preview.warnings}"] if preview.warnings else [])])
 
 
 def render_page(preview: EditionPreview) -> str:
     """Return the same as a page that needs no script and no other file."""
-    return render_template("preview.html", preview=preview)
+    return render_template("preview.html", preview=preview, risks=RISKS)

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+
+import polars as pl
 
 from commands.preflight.counted_prompts import AskedPairs, CountedSamples, count_questions, list_writer_parts
 from commands.preflight.estimates import Estimate, Span
@@ -11,7 +15,8 @@ from pretexeval.storage.store import Store
 from report.console import align
 from tasks.edition.anchors import plan_anchors
 from tasks.edition.planning import fetch_edition, plan_edition
-from tasks.edition.preview import preview_pieces
+from tasks.edition.preview import PiecePreview, preview_pieces
+from tasks.edition.risks import describe_relation, list_risks, read_balance
 from tasks.evaluation.evaluation import plan_evaluation
 
 COLUMNS = (
@@ -44,6 +49,8 @@ class RunPlan:
     asked_pairs: tuple[AskedPairs, ...]
     """Only for models with a budget."""
     estimates: tuple[Estimate, ...]
+    warnings: tuple[str, ...]
+    """The risks of the negatives, a line for people each."""
 
 
 def plan_run(config: Config, store: Store) -> RunPlan:
@@ -67,10 +74,14 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         store.sync_responses(model_id)
     counted = CountedSamples([each for each in evaluations if each.subject.setting is None])
     writer_parts = list(list_writer_parts(edition))
-    for piece in preview_pieces(edition) if edition.has_triplets else ():
-        counted.add(piece)
-        for part in writer_parts:
+
+    def count(piece: PiecePreview) -> pl.DataFrame:
+        for part in (counted, *writer_parts):
             part.add(piece)
+        return piece.triplets
+
+    pieces = groupby(preview_pieces(edition) if edition.has_triplets else (), attrgetter("relation"))
+    balance = {name: describe_relation(edition, name, map(count, group)) for name, group in pieces}
     asked_pairs = counted.count_limited()
     n_questions, asked_questions = (
         count_questions(edition, [each for each in evaluations if each.subject.setting is not None])
@@ -87,6 +98,7 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         count_anchor_prompts(config),
         tuple(asked_pairs),
         (*(part.estimate() for part in writer_parts), *counted.estimate(), *asked_questions),
+        tuple(list_risks(read_balance(edition.root, edition.edition_id) or balance)),
     )
 
 
@@ -108,7 +120,7 @@ def render_plan(plan: RunPlan) -> str:
         (("type", "questions"), plan.n_questions),
     ):
         parts += [align(names, [[name, f"{n:,}"] for name, n in counts.items()])] if counts else []
-    parts += plan.facts.render()
+    parts += [*plan.facts.render(), *(["\n".join(plan.warnings)] if plan.warnings else [])]
     if plan.n_anchor_prompts:
         parts.append(
             f"anchors: a scheduled run also asks every model up to {plan.n_anchor_prompts:,} prompts, the "

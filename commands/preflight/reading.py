@@ -15,20 +15,41 @@ from schemas.transformations import POSITIVE_OF
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
+from tasks.edition.risks import Balance
 from tasks.edition.statements import write_sentences
 
 MAX_WARNINGS_SHOWN = 20
 
 
-def read_edition(config: Config) -> Edition:
-    """Return the edition of a configuration after a dry run of its build: nothing is written or asked.
+def read_edition(config: Config) -> tuple[Edition, Balance]:
+    """Return the edition of a configuration, and the risks of its negatives, after a dry run of its build.
+
+    Nothing is written or asked.
 
     Raises:
         InputError: for everything that would stop the build.
     """
     edition = plan_edition(config)
-    require_buildable(edition)
-    return edition
+    return edition, require_buildable(edition)
+
+
+RISKS = ("relation", "pairs", "left out", "by tails", "by names", "true twins", "of twins", "true rate")
+
+
+def tabulate_risks(balance: Balance) -> list[list[str]]:
+    """Return for each relation the cells of RISKS; those of wrong twins are "-" if they were not measured."""
+    return [
+        [
+            relation,
+            f"{found['n_pairs']:,}",
+            f"{found['n_left_out']:,}",
+            f"{100 * found['tail_rate']:.0f} %",
+            f"{100 * found['guessable_rate']:.0f} %",
+            *(f"{found[name]:,}" if name in found else "-" for name in ("n_wrong", "n_tried")),
+            "-" if found.get("wrong_rate") is None else f"{100 * found['wrong_rate']:.1f} %",
+        ]
+        for relation, found in balance.items()
+    ]
 
 
 def list_asked_models(config: Config) -> list[EngineConfig]:

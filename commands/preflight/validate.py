@@ -8,12 +8,14 @@ from typing import Any
 import polars as pl
 
 from commands.preflight.reading import (
+    RISKS,
     DoubtfulWording,
     FactCounts,
     count_facts,
     find_doubtful_wordings,
     read_edition,
     render_doubtful_wordings,
+    tabulate_risks,
 )
 from pretexeval.config.file import Config
 from pretexeval.engines.identity import identify_model
@@ -27,6 +29,7 @@ from schemas.transformations import NAMES
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.recipes import find_recipe
+from tasks.edition.risks import Balance, estimate_wrong_twins, list_risks
 from tasks.questions.points import collect_points, describe_missing
 
 MAX_LEFT_OUT_SHOWN = 10
@@ -57,6 +60,8 @@ class Validation:
     relations: list[dict[str, Any]]
     """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
     and test samples at most, since heads may lack a negative; the tails; the rows of the base."""
+    risks: Balance
+    """The risks of the negatives of each relation; empty for a question bank."""
     missing_questions: list[str]
     """A line per kind of question that cannot be asked, with the reason."""
     facts: FactCounts
@@ -71,15 +76,22 @@ class Validation:
     models: tuple[CheckedModel, ...]
 
 
-def validate_config(config: Config) -> Validation:
+def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     """Check a configuration and everything that it names.
+
+    Args:
+        is_deep: whether to hide facts of the base, and to count how many of them become false twins.
 
     Raises:
         InputError: for everything that would stop the run; a model that cannot be used does not, as long as
             another one can.
     """
     problems = require_some_usable(config.models)
-    edition = read_edition(config)
+    edition, balance = read_edition(config)
+    for relation, found in balance.items() if is_deep else ():
+        if "n_tried" not in found:
+            facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
+            found.update(estimate_wrong_twins(facts, sampling))
     for writer in config.list_writers():
         require_readable(writer)
     base = edition.base
@@ -88,12 +100,13 @@ def validate_config(config: Config) -> Validation:
         str(edition.pool.path or edition.pool.name),
         len(base.items) if isinstance(base, QuestionBank) else None,
         _count_relations(edition) if edition.has_triplets else [],
+        balance,
         list(_list_missing_questions(edition)) if edition.has_questions else [],
         count_facts(edition),
         len(base.left_out) + sum(base.not_listed.values()),
         base.left_out,
         find_doubtful_wordings(edition),
-        tuple(_list_warnings(edition)),
+        (*_list_warnings(edition), *list_risks(balance)),
         tuple(identify_model(writer).model_id for writer in config.list_writers()),
         tuple(
             CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
@@ -169,6 +182,8 @@ def render_validation(found: Validation) -> str:
         names = [name.removeprefix("n_").replace("_", " ") for name in found.relations[0]]
         rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
         parts.append(align(names, rows))
+    if any("n_tried" in of_relation for of_relation in found.risks.values()):
+        parts.append(align(RISKS, tabulate_risks(found.risks)))
     if found.missing_questions:
         lines = [f"  {line}" for line in found.missing_questions]
         parts.append("\n".join(["questions that cannot be asked:", *lines]))
@@ -183,4 +198,5 @@ def render_validation(found: Validation) -> str:
         parts.append(render_doubtful_wordings(found.pool, found.doubtful_wordings))
     models = [f"model {each.model_id or f'{each.model}: cannot be evaluated'}" for each in found.models]
     writers = ["\n".join(f"writer {model_id}" for model_id in found.writers)] if found.writers else []
-    return "\n\n".join([*parts, *writers, *found.warnings, "\n".join(models) or "no models"])
+    warnings = ["\n".join(found.warnings)] if found.warnings else []
+    return "\n\n".join([*parts, *writers, *warnings, "\n".join(models) or "no models"])

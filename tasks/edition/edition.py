@@ -126,6 +126,11 @@ class Edition:
         return self.config.n_anchor_pairs is not None
 
     @property
+    def has_balance(self) -> bool:
+        """Whether the risks of its negatives are described. Anchors are too few to be balanced."""
+        return self.has_triplets and not self.has_anchors
+
+    @property
     def label(self) -> str:
         """The middle part of the edition's name."""
         return self.config.edition.label or f"seed{self.config.edition.seed}"

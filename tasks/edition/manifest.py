@@ -16,7 +16,7 @@ from schemas.stages import TRIPLETS
 from tasks.drawing.heads import count_tested
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
-from tasks.edition.risks import describe_balance, estimate_wrong_twins
+from tasks.edition.risks import Balance, describe_relation, estimate_wrong_twins
 from tasks.edition.triplets import list_missing_heads
 from tasks.questions.medqa_points import list_unturned
 from tasks.questions.points import collect_points, describe_missing
@@ -75,19 +75,18 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     def read(piece: Piece) -> pl.DataFrame:
         return read_stage_files(edition.root, [refs[edition.path_of(TRIPLETS.name, piece.name)]], TRIPLETS)
 
-    balance: dict[str, Any] = {}
+    balance: Balance = {}
     missing: dict[str, list[dict[str, Any]]] = {}
-    # Anchors are too few to be balanced.
-    is_described = edition.has_triplets and not edition.has_anchors
-    for relation, pieces in edition.pieces_of.items() if is_described else ():
+    for relation, pieces in edition.pieces_of.items() if edition.has_balance else ():
         facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
-        balance[relation] = describe_balance(map(read, pieces)) | estimate_wrong_twins(facts, sampling)
+        described = describe_relation(edition, relation, map(read, pieces))
+        balance[relation] = described | estimate_wrong_twins(facts, sampling)
         for piece in pieces if edition.has_questions else ():
             points = collect_points(facts, piece, read(piece), sampling)
             missing.setdefault(relation, []).extend(describe_missing(points))
     edition.forget_facts()
-    described = {"balance": balance, "missing_questions": missing}
-    return {name: found for name, found in described.items() if found}
+    parts = {"balance": balance, "missing_questions": missing}
+    return {name: found for name, found in parts.items() if found}
 
 
 def list_left_out(edition: Edition, read_triplets: Callable[[str], pl.DataFrame] | None) -> list[LeftOut]:

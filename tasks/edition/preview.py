@@ -4,10 +4,11 @@ It comes piece by piece, because all samples of a large edition may not fit into
 language model has yet to write, the preview shows the statement.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import polars as pl
 
@@ -22,6 +23,7 @@ from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
+from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.edition.samples import keep_statements
 from tasks.quality.validation import require_valid, validate_stage
 
@@ -133,34 +135,62 @@ def require_wordings_of_pool(edition: Edition) -> None:
         raise InputError(join_problems(problems))
 
 
-def require_buildable(edition: Edition) -> None:
+def require_buildable(edition: Edition) -> Balance:
     """Check that the edition can be built, by building its rows in memory, one piece after another.
 
-    Texts that a language model has yet to write are not checked.
+    Texts that a language model has yet to write are not checked. The figures of an edition that is built are
+    those of its manifest; those of another one lack the wrong twins, and there are none of anchors.
 
     Raises:
         InputError: what the build would raise.
     """
     if edition.is_whole():
-        return
+        return read_balance(edition.root, edition.edition_id)
     require_wordings_of_pool(edition)
     stages = _list_stages(edition)
     n_rows: Counter[str] = Counter()
-    for first, *others in edition.pieces_of.values():
-        counted, held = _check_piece(edition, stages, {}, first)
-        n_rows.update(counted)
-        for counted, _ in map_in_threads(partial(_check_piece, edition, stages, held), others):
-            n_rows.update(counted)
+    balance: Balance = {}
+    for relation, pieces in edition.pieces_of.items():
+        checked = _check_relation(edition, stages, pieces, n_rows)
+        if edition.has_balance:
+            balance[relation] = describe_relation(edition, relation, checked)
+        else:
+            deque(checked, maxlen=0)
     edition.forget_facts()
     for stage in stages:
         if not n_rows[stage.name]:
             _require_valid_rows(edition, stage, pl.DataFrame(stage.schema.empty_table()))
+    return balance
+
+
+def _check_relation(
+    edition: Edition, stages: Sequence[Stage], pieces: Sequence[Piece], n_rows: Counter[str]
+) -> Iterator[pl.DataFrame]:
+    """Check each piece, count its rows by stage, and yield those of the first stage."""
+    first, *others = pieces
+    checked = _check_piece(edition, stages, {}, first)
+    check = partial(_check_piece, edition, stages, checked.held_out)
+    for each in chain([checked], map_in_threads(check, others)):
+        n_rows.update(each.n_rows)
+        yield each.first_rows
+
+
+@dataclass(frozen=True)
+class _CheckedPiece:
+    """What is needed of a piece whose rows were built and checked."""
+
+    n_rows: dict[str, int]
+    """Stage -> number of rows."""
+    held_out: dict[str, pl.DataFrame]
+    """Stage -> the demonstrations."""
+    first_rows: pl.DataFrame
+    """The rows of the first stage."""
 
 
 def _check_piece(
     edition: Edition, stages: Sequence[Stage], held: Mapping[str, pl.DataFrame], piece: Piece
-) -> tuple[dict[str, int], dict[str, pl.DataFrame]]:
-    """Build the rows of the piece and check them; return the number of rows and the demonstrations by stage.
+) -> _CheckedPiece:
+    """Build the rows of the piece and check them.
 
     Args:
         held: the demonstrations of the relation if its first piece has them, because expectations are about
@@ -175,7 +205,8 @@ def _check_piece(
             _require_valid_rows(edition, stage, checked)
         built[stage.name] = rows
     counted = {stage: rows.height for stage, rows in built.items()}
-    return counted, {stage: rows.filter(split="demonstration") for stage, rows in built.items()}
+    held_out = {stage: rows.filter(split="demonstration") for stage, rows in built.items()}
+    return _CheckedPiece(counted, held_out, built[stages[0].name])
 
 
 def _require_valid_rows(edition: Edition, stage: Stage, rows: pl.DataFrame) -> None:

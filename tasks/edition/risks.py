@@ -3,8 +3,9 @@
 Whoever makes one smaller may make the other larger, so they are measured together, for each relation.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,25 @@ from numpy.typing import NDArray
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column
 from pretexeval.primitives.process import map_in_threads
-from tasks.drawing.heads import TripletSampling
+from pretexeval.storage.records import find_manifest
+from schemas.stages import N_DEMONSTRATIONS
+from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.edition.edition import Edition
 from tasks.edition.triplets import build_triplets
 
+Balance = dict[str, dict[str, Any]]
+"""Relation -> the figures of `describe_relation`, and of `estimate_wrong_twins` if they were measured."""
 HIDDEN = 3
 """How many of ten facts are hidden from the draw, to see how many of them become false twins."""
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MAX_GUESSABLE = 0.75
 MAX_WRONG = 0.02
+MIN_WRONG = 3
+"""Fewer wrong twins may be chance, whatever their rate is."""
 # A guesser that knows the tail and the class of resemblance is right on at most 50 % of the triplets plus
 # half of this share. The trained guessers of tasks/quality/guesses.py know more: on MedLAMA they are right on
 # 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
@@ -38,25 +46,44 @@ STEM_LENGTH = 5
 SIXTHS = 6
 
 
+def read_balance(root: Path, edition_id: str) -> Balance:
+    """Return the figures in the manifest of an edition; empty until it is complete, and for anchors."""
+    balance: Balance = (find_manifest(root, edition_id) or {}).get("balance", {})
+    return balance
+
+
+def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
+    """Return the counts of `describe_balance`, and n_left_out: heads that are not tested for want of a twin.
+
+    Args:
+        pieces: the triplets of each piece of the relation.
+    """
+    found = describe_balance(pieces)
+    n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
+    return {"n_left_out": n_tested - found["n_pairs"]} | found
+
+
 def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """Return the counts of one relation as JSON.
 
     n_pairs: pairs of a true and a false test triplet. n_true_sharing, n_false_sharing: true and false test
     triplets whose head and tail share a word. n_unmatched: true test triplets without a false one of the same
     tail and the same class of resemblance in their piece. n_asserted: false test triplets that the base
-    asserts. guessable_rate: what a guesser gets right at most that knows the tail and the class. is_balanced:
-    whether few triplets are unmatched.
+    asserts. tail_rate: what a guesser gets right at most that knows the tail alone. guessable_rate: likewise,
+    if it knows the class as well. is_balanced: whether few triplets are unmatched.
 
     Args:
         pieces: the triplets of each piece of the relation.
     """
-    names = ("n_pairs", "n_true_sharing", "n_false_sharing", "n_unmatched", "n_asserted")
+    names = ("n_pairs", "n_true_sharing", "n_false_sharing", "n_unmatched", "n_asserted", "n_lone")
     counts = np.zeros(len(names), np.int64)
     for counted in map_in_threads(_count_classes, pieces):
         counts += counted
     found = dict(zip(names, counts.tolist(), strict=True))
+    n_both = 2 * max(found["n_pairs"], 1)
     return found | {
-        "guessable_rate": _round(0.5 + found["n_unmatched"] / (2 * max(found["n_pairs"], 1))),
+        "tail_rate": _round(0.5 + found.pop("n_lone") / n_both),
+        "guessable_rate": _round(0.5 + found["n_unmatched"] / n_both),
         "is_balanced": found["n_unmatched"] <= MAX_UNMATCHED_SHARE * found["n_pairs"],
     }
 
@@ -65,14 +92,15 @@ def _count_classes(triplets: pl.DataFrame) -> NDArray[np.int64]:
     tested = triplets.filter(split="test")
     classes = tested.select("tail", "is_positive", "is_asserted").with_columns(_classify(tested))
     is_sharing = pl.col("words") > 0
-    of_class = classes.group_by("tail", *CLASS).agg(n=(pl.col("is_positive").cast(pl.Int64) * 2 - 1).sum())
+    excess = (pl.col("is_positive").cast(pl.Int64) * 2 - 1).sum().clip(lower_bound=0)
     return np.array(
         [
             classes["is_positive"].sum(),
             classes.filter(is_sharing & pl.col("is_positive")).height,
             classes.filter(is_sharing & ~pl.col("is_positive")).height,
-            of_class.filter(pl.col("n") > 0)["n"].sum(),
+            classes.group_by("tail", *CLASS).agg(n=excess)["n"].sum(),
             classes["is_asserted"].fill_null(value=False).sum(),
+            classes.group_by("tail").agg(n=excess)["n"].sum(),
         ]
     )
 
@@ -124,22 +152,23 @@ def _hide_facts(facts: pl.DataFrame) -> pl.DataFrame:
     return waiting.head(facts.height * HIDDEN // 10).select(PAIR)
 
 
-def list_risks(balance: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line per relation whose labels can be guessed from names, or whose false twins may be true.
-
-    Args:
-        balance: relation -> its figures, as `describe_balance` and `estimate_wrong_twins` return them.
-    """
+def list_risks(balance: Balance) -> Iterator[str]:
+    """Yield a line per relation whose labels can be guessed from names, or whose false twins may be true."""
     for relation, found in balance.items():
-        if found["guessable_rate"] > MAX_GUESSABLE:
+        if found["tail_rate"] > MAX_GUESSABLE:
+            yield (
+                f"{relation}: tails give answers away: who knows which tails are true more often than false "
+                f"is right about up to {100 * found['tail_rate']:.0f} % of the triplets"
+            )
+        elif found["guessable_rate"] > MAX_GUESSABLE:
             yield (
                 f"{relation}: names give answers away: who compares head and tail by their letters is right "
-                f"about up to {found['guessable_rate']:.0%} of the triplets"
+                f"about up to {100 * found['guessable_rate']:.0f} % of the triplets"
             )
-        if (found.get("wrong_rate") or 0) > MAX_WRONG:
+        if found.get("n_wrong", 0) >= MIN_WRONG and found["wrong_rate"] > MAX_WRONG:
             yield (
                 f"{relation}: false twins may be true: when {HIDDEN} of 10 facts were hidden, "
-                f"{found['wrong_rate']:.1%} of the twins were hidden facts"
+                f"{100 * found['wrong_rate']:.1f} % of the twins were hidden facts"
             )
 
 
