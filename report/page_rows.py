@@ -22,7 +22,7 @@ from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
 # Views whose rows the page uses unchanged: under the setting of its figures, under any scoring policy, and
-# views that do not concern a model.
+# views and a table that do not concern a model.
 SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
@@ -38,6 +38,7 @@ SETTING_VIEWS = (
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
 EDITION_VIEWS = (
+    "label_risks",
     "not_evaluated",
     "served_models",
     "repeat_spread",

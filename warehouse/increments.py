@@ -167,7 +167,7 @@ def _cut_batches(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> 
 
 # The tables with the rows of a part, by its kind.
 TABLES = {
-    "edition": ("editions", "triplets", "samples", "variants", "attempts", "questions"),
+    "edition": ("editions", "label_risks", "triplets", "samples", "variants", "attempts", "questions"),
     "guesses": ("guesses",),
     "diversity": ("sample_diversity",),
     "writer_tokens": ("writer_tokens",),

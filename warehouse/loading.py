@@ -94,6 +94,16 @@ EDITION_COLUMNS = (
 )
 # What only editions with triplets have. The manifest of another edition holds the defaults of these settings.
 TRIPLET_COLUMNS = ("negatives", "pool", "rephraser", "methods")
+RISK_COLUMNS = (
+    "n_pairs",
+    "n_left_out",
+    "tail_rate",
+    "guessable_rate",
+    "n_tried",
+    "n_wrong",
+    "wrong_rate",
+    "is_balanced",
+)
 EDITION_ORDER = {
     "triplets": "relation, pair_id, is_positive desc, triplet_id",
     "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
@@ -150,7 +160,7 @@ def _has_edition(connection: duckdb.DuckDBPyConnection, edition_id: str) -> bool
 
 
 def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Insert one row of editions, and the rows of those of its stages that it has.
+    """Insert one row of editions, its risks, and the rows of those of its stages that it has.
 
     Raises:
         RecordMissing: its manifest is missing or damaged.
@@ -178,6 +188,9 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         find_first_day(str(manifest.get("label"))),
     ]
     insert_row(connection, "editions", row)
+    for relation, found in manifest.get("balance", {}).items():
+        risks = [found.get(name) for name in RISK_COLUMNS]
+        insert_row(connection, "label_risks", [folder.name, relation, *risks])
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)
     load_variants(connection, folder, manifest)

@@ -37,6 +37,20 @@ create table triplets (
     doubt_reason varchar
 );
 
+-- One row per relation of an edition: how its labels can be guessed, and how many false twins are true; none for anchors.
+create table label_risks (
+    edition_id varchar not null,
+    relation varchar not null,
+    n_pairs bigint not null,
+    n_left_out bigint not null,
+    tail_rate double not null,
+    guessable_rate double not null,
+    n_tried bigint not null,
+    n_wrong bigint not null,
+    wrong_rate double,
+    is_balanced boolean not null
+);
+
 -- Samples of both splits, test and demonstration.
 create table samples (
     edition_id varchar not null,

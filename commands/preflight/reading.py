@@ -33,7 +33,16 @@ def read_edition(config: Config) -> tuple[Edition, Balance]:
     return edition, require_buildable(edition)
 
 
-RISKS = ("relation", "pairs", "left out", "by tails", "by names", "true twins", "of twins", "true rate")
+RISKS = (
+    "relation",
+    "pairs",
+    "heads left out",
+    "by tails",
+    "by names",
+    "wrong twins",
+    "twins tried",
+    "wrong rate",
+)
 
 
 def tabulate_risks(balance: Balance) -> list[list[str]]:

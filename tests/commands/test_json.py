@@ -13,7 +13,7 @@ from tests.support.command import REPOSITORY, make_rows, write_base, write_confi
 
 PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
 # Keys whose parts are names from the configuration, and values that a run may lack.
-NAMED = ("n_samples", "n_questions")
+NAMED = {"n_samples": "method", "n_questions": "type", "risks": "relation"}
 RANGES = ("duration_s", "cost")
 
 
@@ -31,7 +31,7 @@ def list_keys(value: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401
             yield from list_keys(part, f"{place}[]")
     elif isinstance(value, dict) and place.rpartition(".")[2] not in RANGES:
         for key, part in value.items():
-            name = f"<{'method' if place == 'n_samples' else 'type'}>" if place in NAMED else key
+            name = f"<{NAMED[place]}>" if place in NAMED else key
             yield from list_keys(part, f"{place}.{name}" if place else name)
     else:
         yield place
@@ -58,7 +58,7 @@ def test_the_keys_are_those_of_the_page(
     config: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    main([command, str(config), "--format", "json"])
+    main([command, str(config), "--format", "json", *(["--deep"] if command == "validate" else [])])
     found = json.loads(capsys.readouterr().out)
     # No release, writer or budget is configured, and the pool is the bundled one.
     empty = ("doubtful_wordings", "writers", "warnings", "facts.n_by_release.<", "asked_pairs")

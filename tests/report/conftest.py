@@ -10,7 +10,7 @@ from report.formats import format_interval, format_percent, format_points, forma
 from report.page import write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import RISKS, DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
 from tests.support.stage_rows import Row, digest, write_measured, write_rows
@@ -116,8 +116,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         attempt(reworded[0], 1, ODD_REASON, "polarity"),
         attempt(reworded[1], 1, ODD_REASON),
     ]
-    old.write_edition(EDITION, METHODS, attempts=attempts)
-    fresh.write_edition(FRESH)
+    guessable = RISKS | {"guessable_rate": 0.894, "is_balanced": False}
+    old.write_edition(EDITION, METHODS, attempts=attempts, balance={"symptoms": guessable, "drugs": RISKS})
+    fresh.write_edition(FRESH, balance={})
     for rule in (simulated_models.erratic, recall, simulated_models.silent):
         old.write_model(rule.__name__)
         old.write_answers(

@@ -26,6 +26,18 @@ Fail = Callable[[Row], str | None]
 # The log-probabilities of True and False.
 Weigh = Callable[[Row], tuple[float | None, float | None]]
 
+# What a manifest says of the negatives of a relation (tasks/edition/risks.py).
+RISKS: Row = {
+    "n_pairs": 100,
+    "n_left_out": 2,
+    "tail_rate": 0.5,
+    "guessable_rate": 0.53,
+    "n_tried": 98,
+    "n_wrong": 1,
+    "wrong_rate": 0.0102,
+    "is_balanced": True,
+}
+
 
 def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
     return -0.1, -2.5
@@ -137,7 +149,9 @@ class DataFolder:
         *,
         attempts: list[Row] | None = None,
         knowledge: dict[str, str] | None = None,
+        balance: dict[str, Row] | None = None,
     ) -> None:
+        """Write an edition; its risks are those of RISKS in every relation by default."""
         folder = self.root / "editions" / edition_id
         stages = {
             TRIPLETS: self.triplets(),
@@ -163,6 +177,7 @@ class DataFolder:
                 "rephraser": "reviewed",
                 "methods": list(methods),
                 "n_pairs": len(self.pairs),
+                "balance": {pair[0]: RISKS for pair in self.pairs} if balance is None else balance,
                 "files": files,
                 "configuration": {
                     "edition": {"seed": self.seed},

@@ -261,7 +261,7 @@ def test_a_total_says_where_a_time_or_a_price_is_missing() -> None:
     known = Span.of(30)
     paid = Estimate("a", "evaluation", known, 0, known, known, known, Span(30, 9000), Span(1, 2.5), "USD")
     free = replace(paid, name="b", n_to_ask=Span(1200, 2_500_000), duration_s=None, cost=None)
-    plan = RunPlan("own-seed1-00000000", True, {}, {}, FactCounts(1, None, {}), 0, (), (paid, free))
+    plan = RunPlan("own-seed1-00000000", True, {}, {}, FactCounts(1, None, {}), 0, (), (paid, free), ())
     lines = [" ".join(line.split()) for line in render_plan(plan).splitlines()]
     assert "a evaluation 30 0 30 30 30 30 s to 2.5 h 1.00 to 2.50 USD" in lines
     # The second model has no price, and its time was never measured.
