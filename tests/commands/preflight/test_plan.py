@@ -133,7 +133,7 @@ def test_a_plan_does_not_depend_on_the_size_of_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = {"budget": 9 * 34}
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
+    base = write_base(tmp_path / "own.tsv", make_rows("affected_sites", n_heads=60))
     config = configure(base, limit)
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     whole = only(plan_here(config))
@@ -152,7 +152,7 @@ def test_questions_of_a_cut_relation_are_counted_as_a_run_asks_them(
     """Demonstrations are in the first piece of a relation, and a limit is one of the whole relation."""
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
+    base = write_base(tmp_path / "own.tsv", make_rows("affected_sites", n_heads=60))
     config = configure(base, {"pairs_per_relation": 7})
     config = config.model_copy(update={"questions": QuestionsConfig(settings=("answer_only",))})
     plan = plan_here(config)
