@@ -170,7 +170,7 @@ class Evidence:
         return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
 
     def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
-        """Return the chance of each class of pairs, which rises with the sum, and the greatest that is no reason to exclude.
+        """Return the chance of each class of pairs, which rises with the sum, and the greatest safe chance.
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
