@@ -170,7 +170,7 @@ class Evidence:
         return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
 
     def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
-        """Return the chance of each class of pairs, which rises with the sum, and the greatest that is no reason to exclude.
+        """Return the chance of each class of pairs, which rises with the sum, and the greatest safe chance.
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
@@ -259,7 +259,7 @@ class JudgedHeads:
         true, asserted = (each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted))
         chances = np.zeros(true.shape, np.int64)
         if "likeness" in self.evidence.facts.evidence:
-            chances = self.find_chances(self.sum_up(rows)[:, columns].toarray())
+            chances = self.find_chances(self._sum_up_block(rows, columns))
         is_doubtful = (self._find_suspects(rows, columns) | (chances > self.evidence.max_chance)) & ~asserted
         return true | is_doubtful, asserted, chances
 
@@ -279,6 +279,16 @@ class JudgedHeads:
         """Return the sum of the evidence for the pairs of some heads with all tails."""
         found = self.listed[rows] @ self.evidence.of_tails + self.words[rows] @ self.evidence.of_words
         return found.tocsr()
+
+    def _sum_up_block(self, rows: Rows, columns: Rows | slice) -> Sums:
+        """Return the sums of some heads with some tails."""
+        total = np.zeros((len(rows), len(self.evidence.tails[columns])), np.int64)
+        for has, of in ((self.listed, self.evidence.of_tails), (self.words, self.evidence.of_words)):
+            of_rows = has[rows]
+            used = np.unique(of_rows.indices)
+            # Few rows of the matrix are needed, and most of its columns are not.
+            total += of_rows[:, used] @ of[used][:, columns].toarray()
+        return total
 
     def sum_up_pairs(self, rows: Rows, columns: Rows, omitted: Rows | None = None) -> Sums:
         """Return the sums of some pairs.

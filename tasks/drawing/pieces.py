@@ -11,8 +11,8 @@ from schemas.stages import N_DEMONSTRATIONS
 BLOCK_HEADS = 500
 """Heads whose tails are assigned together, at most. Another number gives other pairs. The time of a block
 grows with the third power of it."""
-PIECE_BLOCKS = 32
-"""Blocks of a piece: 8,192 heads, whose 131,000 samples take 100 MB while they are made. Another number gives
+PIECE_BLOCKS = 16
+"""Blocks of a piece: 8,000 heads, whose 128,000 samples take 100 MB while they are made. Another number gives
 other files with the same rows."""
 
 
