@@ -84,7 +84,7 @@ def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
-    """Return the keys without a parent, and those that all other known keys are below."""
+    """Return the keys without a parent, and those that all known keys are below or above."""
     has_child, has_parent = (hierarchy[end].unique() for end in ("parent", "child"))
     known = keys.filter(keys.is_in(has_child.implode()) | keys.is_in(has_parent.implode()))
     reached = pl.DataFrame({"key": known, "above": known})
@@ -94,8 +94,14 @@ def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
         reached = parents.select("key", above="parent").unique()
         reached = reached.join(found[-1], on=["key", "above"], how="anti")
         found.append(pl.concat([found[-1], reached]))
-    n_below = found[-1].group_by("above").len()
-    of_all = n_below.filter(pl.col("len") == len(known), pl.col("above").is_in(has_child.implode()))["above"]
+    pairs = found[-1]
+    above_known = pairs.filter(pl.col("above").is_in(known.implode()), pl.col("above") != pl.col("key"))
+    n_above = above_known.group_by(pl.col("key").alias("above")).agg(n_above=pl.len())
+    n_below = pairs.group_by("above").agg(n_below=pl.len()).join(n_above, on="above", how="left")
+    of_all = n_below.filter(
+        pl.col("n_below") + pl.col("n_above").fill_null(0) == len(known),
+        pl.col("above").is_in(has_child.implode()),
+    )["above"]
     tops = has_child.filter(~has_child.is_in(has_parent.implode()))
     return pl.concat([of_all, tops]).unique()
 

@@ -70,8 +70,14 @@ def test_all_tails_take_turns_in_a_series() -> None:
     assert negatives[7] == negatives[0]
 
 
-def test_related_tails_are_drawn_and_asserted_ones_preferred() -> None:
+def test_generalisations_are_no_negatives_unless_the_evidence_is_off() -> None:
     rows = as_facts({"h": ["Acute Pain"], "i": ["Pain"]})
-    assert draw(index_facts(rows)).rows() == [("h", "Acute Pain", "Pain"), ("i", "Pain", "Acute Pain")]
+    assert draw(index_facts(rows)).rows() == [("i", "Pain", "Acute Pain")]
+    both = [("h", "Acute Pain", "Pain"), ("i", "Pain", "Acute Pain")]
+    assert draw(index_facts(rows, evidence=())).rows() == both
+
+
+def test_asserted_negatives_are_preferred() -> None:
+    rows = as_facts({"h": ["Acute Pain"], "i": ["Pain"]})
     asserted = as_facts({"h": ["a tail of no true fact", "Acute Pain"]})
     assert draw(index_facts(rows, asserted)).row(0) == ("h", "Acute Pain", "a tail of no true fact")
