@@ -16,7 +16,7 @@ from pretexeval.storage.records import read_manifest
 from prototypes.pool import Pool
 from schemas.stages import TRIPLETS
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.manifest import NO_NEGATIVE, complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tests.support.small_bases import (
     STAGES,
@@ -143,10 +143,7 @@ def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
     kept = make_base(r=facts, s=make_facts(16, 5))
     source = LeftOut("own.csv, line 3", "r: a → b", "repeats another row")
     edition = make_edition(tmp_path, KnowledgeBase("own", kept.triplets, (source,)))
-    assert write_and_list_left_out(edition) == [
-        source,
-        LeftOut("r", "all", "no negative could be drawn for it"),
-    ]
+    assert write_and_list_left_out(edition) == [source, LeftOut("r", "all", NO_NEGATIVE)]
     whole = make_edition(tmp_path, BASE)
     assert write_and_list_left_out(whole) == []
 

@@ -24,21 +24,16 @@ PREDICATES = {
 
 def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, number: int = 0) -> pl.DataFrame:
     """Return one row of the stage triplets."""
-    values = (
-        f"{number:016x}",
-        "b" * 16,
-        "may_treat",
-        head,
-        tail,
-        None,
-        None,
-        is_positive,
-        "test",
-        None,
-        None,
-    )
-    schema = {n: pl.Boolean if n in ("is_positive", "is_asserted") else pl.String for n in TRIPLETS.names}
-    return pl.DataFrame([values], schema=schema, orient="row")
+    values = {
+        "triplet_id": f"{number:016x}",
+        "pair_id": "b" * 16,
+        "relation": "may_treat",
+        "head": head,
+        "tail": tail,
+        "is_positive": is_positive,
+        "split": "test",
+    }
+    return pl.DataFrame([values], schema=pl.DataFrame(TRIPLETS.schema.empty_table()).schema)
 
 
 @pytest.mark.parametrize("is_positive", [True, False])

@@ -1,4 +1,5 @@
 from pathlib import Path
+from random import Random
 from statistics import fmean
 
 import polars as pl
@@ -78,6 +79,25 @@ def test_a_large_relation_is_guessed_in_parts() -> None:
     assert guess_triplets(edition, max_heads=40).equals(whole)
     shuffled = edition.sample(fraction=1, shuffle=True, seed=1)
     assert guess_triplets(shuffled, max_heads=12).equals(divided)
+
+
+@pytest.mark.parametrize(("n_groups", "least", "most"), [(6, 0.9, 1), (1, 0.35, 0.65)])
+def test_a_guesser_that_knows_the_other_facts_is_right_where_heads_resemble_each_other(
+    n_groups: int, least: float, most: float
+) -> None:
+    """Each head has three of the tails of its group. In one group, no other fact tells which three."""
+    random, n_tails = Random(1), 30 // n_groups
+    facts = {
+        f"head {i}": [f"tail {i % n_groups} {k}" for k in random.sample(range(n_tails), 3)]
+        for i in range(120)
+    }
+    edition = make_edition(Path(), make_base(r=facts), negatives="uniform")
+    triplets = build_frames(edition, "r")["triplets"].filter(split="test")
+    guesses = guess_triplets(triplets).join(triplets, on="triplet_id")
+    is_right = pl.col("guess") == pl.col("is_positive")
+    rates = dict(guesses.group_by("guesser").agg(is_right.mean()).iter_rows())
+    assert set(rates) == {"overlap", "neighbour"}
+    assert least <= rates["neighbour"] <= most
 
 
 def describe(head: str, tail: str, *others: str) -> dict[str, float]:

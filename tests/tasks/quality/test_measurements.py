@@ -1,6 +1,7 @@
 """The measured files of an edition: what is in them, and when they are written again."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -39,7 +40,10 @@ def test_files_hold_what_is_measured_on_the_rows_of_the_edition(edition: Edition
     assert set(diversity["method"]) == set(METHODS)
     assert guesses.to_arrow().cast(GUESSES.schema).schema == GUESSES.schema
     triplets = pl.concat([frame["triplets"] for frame in frames])
-    assert sorted(guesses["triplet_id"]) == sorted(triplets.filter(split="test")["triplet_id"])
+    tested = triplets.filter(split="test")["triplet_id"]
+    assert sorted(guesses.select("triplet_id", "guesser").iter_rows()) == sorted(
+        product(tested, ("neighbour", "overlap"))
+    )
     assert guess_triplets(triplets.sample(fraction=1, shuffle=True, seed=1)).equals(guesses)
 
 
