@@ -11,8 +11,8 @@ import pytest
 from hypothesis import strategies as st
 
 from pretexeval.config.file import Config
-from pretexeval.config.tables import KnowledgeConfig, StorageConfig
-from pretexeval.knowledge.base import COLUMNS, KnowledgeBase
+from pretexeval.config.tables import EVIDENCE, EvidenceKind, KnowledgeConfig, StorageConfig
+from pretexeval.knowledge.base import COLUMNS, HIERARCHY, KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.storage.files import FileRef, write_stage_file
 from prototypes.pool import Pool
@@ -53,10 +53,21 @@ def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
     )
 
 
-def index_facts(rows: pl.DataFrame, also_false: pl.DataFrame | None = None) -> RelationFacts:
-    """Return the facts of relation "r"."""
+def index_facts(
+    rows: pl.DataFrame,
+    also_false: pl.DataFrame | None = None,
+    edges: Iterable[tuple[str, str]] = (),
+    evidence: tuple[EvidenceKind, ...] = EVIDENCE,
+) -> RelationFacts:
+    """Return the facts of relation "r".
+
+    Args:
+        edges: pairs of a name and a more general one.
+    """
     asserted = rows.clear() if also_false is None else also_false
-    return RelationFacts("r", rows, asserted.drop("also_true", strict=False))
+    keys = [(f"name:{child}", f"name:{parent}") for child, parent in edges]
+    hierarchy = pl.DataFrame(keys, schema=HIERARCHY, orient="row")
+    return RelationFacts("r", rows, asserted.drop("also_true", strict=False), hierarchy, evidence)
 
 
 def find_excluded(facts: RelationFacts) -> dict[str, set[str]]:

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.heads import TripletSampling, list_uncertain
+from tasks.drawing.evidence import Evidence
+from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.manifest import describe_balance
+from tasks.edition.risks import describe_balance
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
 from tests.support.small_bases import (
@@ -29,22 +30,24 @@ from tests.support.small_bases import (
 )
 from tests.tasks.drawing.largest_circulation import count_keepable
 
+SCHEMA = {"head": pl.String, "tail": pl.String}
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
 
 
 def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
     order = facts.order_heads(str(seed), "cap")
-    return draw_balanced(facts, Piece("r").select_blocks(order), seed, turn)
+    return draw_balanced(Evidence(facts), Piece("r").select_blocks(order), seed, turn)
 
 
 def list_possible(facts: RelationFacts) -> dict[str, tuple[set[str], set[str]]]:
     """Return head -> its true tails that are tested, and the tails that may be false of it."""
-    heads = facts.heads.select("head")
-    true, pool = facts.list_true(heads), facts.tails.to_frame("tail")
-    uncertain = list_uncertain(true, facts.tails).join(facts.list_false(heads, true), on=PAIR, how="anti")
-    excluded = pl.concat([facts.exclude(true, pool), uncertain])
-    possible = heads.join(pool, how="cross").join(excluded, on=PAIR, how="anti")
-    tested, false = (frame.group_by("head").agg("tail") for frame in (facts.list_tested(heads), possible))
+    heads = facts.heads["head"]
+    evidence = Evidence(facts)
+    possible = pl.concat(
+        pl.DataFrame({"head": head, "tail": facts.tails.filter(pl.Series(is_possible))}, schema=SCHEMA)
+        for head, is_possible in zip(heads, evidence.judge(heads).iterate_possible(), strict=True)
+    )
+    tested, false = (frame.group_by("head").agg("tail") for frame in (facts.list_tested(heads.to_frame("head")), possible))
     return {
         head: (set(tails), set(others or ()))
         for head, tails, others in tested.join(false, on="head", how="left").iter_rows()

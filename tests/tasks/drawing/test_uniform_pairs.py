@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.uniform_pairs import draw_uniform
@@ -19,7 +20,7 @@ FACTS = {"a": ["t0", "t1", "t2"], "h": [f"t{i}" for i in range(10)]} | {f"b{i}":
 
 
 def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
-    return draw_uniform(facts, facts.heads["head"], seed, turn)
+    return draw_uniform(Evidence(facts), facts.heads["head"], seed, turn)
 
 
 @given(row_lists(), st.sampled_from(TURNS))
@@ -28,7 +29,7 @@ def test_pairs_do_not_depend_on_other_heads(rows: list[dict[str, Any]], turn: Se
     facts = index_facts(as_rows(rows))
     drawn = draw(facts, turn=turn)
     heads = facts.heads["head"].sample(fraction=1, shuffle=True, seed=1)
-    parts = [draw_uniform(facts, part, 1, turn) for part in (heads[:5], heads[5:])]
+    parts = [draw_uniform(Evidence(facts), part, 1, turn) for part in (heads[:5], heads[5:])]
     assert pl.concat(parts).sort("head").equals(drawn)
 
 
