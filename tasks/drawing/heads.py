@@ -110,7 +110,7 @@ def _draw_pairs(evidence: Evidence, heads: pl.Series) -> pl.DataFrame:
     positives = tested.unique("head", keep="first", maintain_order=True)
     asserted = facts.list_false(given, facts.list_true(given))
     possible = [
-        pl.DataFrame({"head": head, "tail": evidence.tails.filter(pl.Series(is_possible))})
+        evidence.tails.filter(pl.Series(is_possible)).to_frame("tail").with_columns(head=pl.lit(head))
         for head, is_possible in zip(heads, evidence.judge(heads).iterate_possible(), strict=True)
     ]
     drawn = [
