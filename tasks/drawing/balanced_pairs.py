@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pretexeval.primitives.mixing import Numbers, combine, hash_column, mix_bits
-from tasks.drawing.evidence import MAX_CHANCE, Evidence
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
@@ -36,10 +36,10 @@ TIE_BITS = 12
 """Random bits below the cost: two assignments with the same total are practically impossible."""
 ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
-NOT_DUE = COST_RANGE
-"""What a tail costs whose turn in a series it is not: as much as the least possible resemblance."""
+NOT_DUE = 10 * COST_RANGE
+"""What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
 DOUBT_COST = 1
-"""The cost of a ten-thousandth of doubt about the negative."""
+"""The cost of a ten-thousandth of chance that the negative is true."""
 LEAVING_OUT = (700, 800, 900, 1000, 2**30)
 """The cost of leaving out a head: the first with which MIN_KEPT of the heads of the block are kept. The last
 one is more than the costs of all other heads together."""
@@ -98,8 +98,8 @@ class _Block:
     """One row per fact, one column per head: whether its tail may not be a negative of the head."""
     is_asserted: Flags
     """Likewise: whether the base asserts that it is false."""
-    doubts: NDArray[np.int64]
-    """Likewise: the chance that it is true, as a share of the greatest allowed one; at most MAX_CHANCE."""
+    chances: NDArray[np.int64]
+    """Likewise: the chance that it is true, in ten-thousandths."""
 
 
 class _KnownNames:
@@ -112,7 +112,7 @@ class _KnownNames:
             tested: the facts that can be positives, sorted by head and tail, with the column is_due.
         """
         self._heads, self._tails = heads.sort(), evidence.tails
-        self._judged, self._max_chance = evidence.judge(self._heads), evidence.max_chance
+        self._judged = evidence.judge(self._heads)
         self.names = pl.concat([heads, evidence.tails]).unique().sort()
         self.numbers = hash_column(self.names)
         self.features = NameFeatures(self.names)
@@ -133,7 +133,6 @@ class _KnownNames:
         facts = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
         columns, of_facts = np.unique(self._columns[facts], return_inverse=True)
         is_excluded, is_asserted, chances = self._judged.judge_pairs(rows, columns)
-        doubts = chances * MAX_CHANCE // self._max_chance
         return _Block(
             self.locate(heads),
             own,
@@ -141,7 +140,7 @@ class _KnownNames:
             self._is_due[facts],
             is_excluded.T[of_facts],
             is_asserted.T[of_facts],
-            doubts.T[of_facts],
+            chances.T[of_facts],
         )
 
 
@@ -179,7 +178,7 @@ class _Assignment:
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
-        costs += (DOUBT_COST * block.doubts * ~block.is_asserted) << TIE_BITS
+        costs += (DOUBT_COST * block.chances * ~block.is_asserted) << TIE_BITS
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS
