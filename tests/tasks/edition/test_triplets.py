@@ -222,3 +222,15 @@ def test_the_starter_base_loses_few_heads() -> None:
     for relation in edition.base.relations:
         heads = draw_triplets(edition.base, relation, sampling("balanced"))["head"].n_unique()
         assert heads >= edition.n_heads[relation] - 1, relation
+
+
+def test_a_fact_is_as_likely_as_the_other_facts_make_it() -> None:
+    """Nobody else has the tail of a lone head, so its fact is as unlikely as its false twin."""
+    groups = {f"head {i}": [f"x {i % 40}", f"y {i % 40}"] for i in range(80)}
+    frame = draw(as_facts(groups | {f"lone {i}": [f"z {i}"] for i in range(40)}), sampling("uniform"))
+    positives = frame.filter(pl.col("is_positive"))
+    lone, others = (
+        positives.filter(pl.col("head").str.starts_with(name))["likelihood"] for name in ("lone", "head")
+    )
+    assert lone.n_unique() == 1
+    assert lone[0] < others.min()
