@@ -1,21 +1,25 @@
+from collections import Counter
 from random import Random
 from typing import get_args
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from pretexeval.config.file import Config
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing.heads import Policy, TripletSampling
+from tasks.drawing import pieces
+from tasks.drawing.heads import Policy, TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.triplets import draw_triplets, list_missing_heads
-from tests.support.small_bases import as_facts, as_rows, make_facts, row_lists
+from tasks.edition.planning import plan_edition
+from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads
+from tests.support.small_bases import as_facts, as_rows, index_facts, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
@@ -180,3 +184,53 @@ def test_relation_without_a_pair_is_an_error() -> None:
         draw(same, sampling("uniform"))
     with pytest.raises(InputError, match=r"8 heads to test, but no tail can be.*set negatives = \"uniform\""):
         draw(same, sampling("balanced"))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(20, 60), st.integers(3, 9), st.integers(0, 6), st.integers(1, 50))
+def test_every_tail_of_a_block_is_false_as_often_as_it_is_true(
+    monkeypatch: pytest.MonkeyPatch, n_heads: int, n_tails: int, n_full: int, seed: int
+) -> None:
+    """A head that has all tails has no negative, so it is left out together with the balance that it has."""
+    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
+    full = {f"full {i}": [f"tail {k}" for k in range(n_tails)] for i in range(n_full)}
+    facts = index_facts(as_facts(make_facts(n_heads, n_tails) | full))
+    given = sampling("balanced", seed)
+    blocks = Piece("r").select_blocks(choose_heads(facts, given).tested)
+    tested = split(build_triplets(Piece("r"), lambda: facts, given), "test")
+    for block in blocks:
+        pairs = tested.filter(pl.col("head").is_in(block.implode()))
+        true, false = (pairs.filter(is_positive=is_true) for is_true in (True, False))
+        assert Counter(true["tail"]) == Counter(false["tail"])
+        assert sorted(true["head"]) == sorted(false["head"]) == sorted(set(pairs["head"]))
+    assert not set(tested["head"]) & set(full)
+    assert set(tested["head"]) <= {head for block in blocks for head in block}
+
+
+@pytest.mark.parametrize(("n_heads", "n_tails"), [(8, 3), (12, 3), (20, 4), (30, 3), (30, 10)])
+def test_small_relations_lose_no_head_to_the_evidence(n_heads: int, n_tails: int) -> None:
+    rows = as_facts(make_facts(n_heads, n_tails))
+    drawn, without = (
+        build_triplets(Piece("r"), lambda facts=facts: facts, sampling("balanced"))
+        for facts in (index_facts(rows), index_facts(rows, evidence=()))
+    )
+    assert drawn["head"].n_unique() == without["head"].n_unique() >= n_heads - 3
+
+
+def test_the_starter_base_loses_few_heads() -> None:
+    edition = plan_edition(Config())
+    for relation in edition.base.relations:
+        heads = draw_triplets(edition.base, relation, sampling("balanced"))["head"].n_unique()
+        assert heads >= edition.n_heads[relation] - 1, relation
+
+
+def test_a_fact_is_as_likely_as_the_other_facts_make_it() -> None:
+    """Nobody else has the tail of a lone head, so its fact is as unlikely as its false twin."""
+    groups = {f"head {i}": [f"x {i % 40}", f"y {i % 40}"] for i in range(80)}
+    frame = draw(as_facts(groups | {f"lone {i}": [f"z {i}"] for i in range(40)}), sampling("uniform"))
+    positives = frame.filter(pl.col("is_positive"))
+    lone, others = (
+        positives.filter(pl.col("head").str.starts_with(name))["likelihood"] for name in ("lone", "head")
+    )
+    assert lone.n_unique() == 1
+    assert lone[0] < others.min()
