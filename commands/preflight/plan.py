@@ -76,7 +76,8 @@ def plan_run(config: Config, store: Store) -> RunPlan:
     writer_parts = list(list_writer_parts(edition))
 
     def count(piece: PiecePreview) -> pl.DataFrame:
-        for part in (counted, *writer_parts):
+        counted.add(piece)
+        for part in writer_parts:
             part.add(piece)
         return piece.triplets
 

@@ -85,7 +85,7 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
             points = collect_points(facts, piece, read(piece), sampling)
             missing.setdefault(relation, []).extend(describe_missing(points))
     edition.forget_facts()
-    parts = {"balance": balance, "missing_questions": missing}
+    parts: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing}
     return {name: found for name, found in parts.items() if found}
 
 

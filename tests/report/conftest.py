@@ -117,7 +117,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         attempt(reworded[1], 1, ODD_REASON),
     ]
     guessable = RISKS | {"guessable_rate": 0.894, "is_balanced": False}
-    old.write_edition(EDITION, METHODS, attempts=attempts, balance={"symptoms": guessable, "drugs": RISKS})
+    old.write_edition(
+        EDITION, METHODS, attempts=attempts, balance={"symptoms": guessable, "drugs": RISKS, "sites": RISKS}
+    )
     fresh.write_edition(FRESH, balance={})
     for rule in (simulated_models.erratic, recall, simulated_models.silent):
         old.write_model(rule.__name__)

@@ -117,7 +117,10 @@ def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list
     found = assert_as_rebuilt(root)
     assert "another" not in str(found["leaderboard"])
     assert "HTTP 500" not in str(found["predictions"])
-    assert len(extended) == 4
+    shutil.rmtree(root / "editions" / f"a-{FRESH}")
+    publish(root)
+    assert f"a-{FRESH}" not in str(assert_as_rebuilt(root, "BASE TABLE")["label_risks"])
+    assert len(extended) == 5
 
 
 @pytest.mark.usefixtures("without_views")
