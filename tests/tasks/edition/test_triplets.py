@@ -1,4 +1,5 @@
 from collections import Counter
+from functools import partial
 from random import Random
 from typing import get_args
 
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pretexeval.config.file import Config
+from pretexeval.config.tables import EVIDENCE
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
@@ -211,8 +213,8 @@ def test_every_tail_of_a_block_is_false_as_often_as_it_is_true(
 def test_small_relations_lose_no_head_to_the_evidence(n_heads: int, n_tails: int) -> None:
     rows = as_facts(make_facts(n_heads, n_tails))
     drawn, without = (
-        build_triplets(Piece("r"), lambda facts=facts: facts, sampling("balanced"))
-        for facts in (index_facts(rows), index_facts(rows, evidence=()))
+        build_triplets(Piece("r"), partial(index_facts, rows, evidence=evidence), sampling("balanced"))
+        for evidence in (EVIDENCE, ())
     )
     assert drawn["head"].n_unique() == without["head"].n_unique() >= n_heads - 3
 
