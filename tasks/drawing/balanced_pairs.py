@@ -139,7 +139,9 @@ class _KnownNames:
             own,
             self.locate(self._tails.gather(columns))[of_facts],
             self._is_due[facts],
-            *(each.T[of_facts] for each in (is_excluded, is_asserted, doubts)),
+            is_excluded.T[of_facts],
+            is_asserted.T[of_facts],
+            doubts.T[of_facts],
         )
 
 
