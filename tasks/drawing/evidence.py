@@ -187,7 +187,7 @@ class Evidence:
             n_unlisted += _count_classes(sums.data) - _count_classes(_select(sums, rows, columns))
             n_unlisted[0] += part.height * len(self.tails) - sums.nnz
         hidden = n_listed * MISSING
-        chances: Sums = np.maximum.accumulate(UNIT * hidden // (hidden + (n_unlisted + 1) * (10 - MISSING)))
+        chances = _fit_rising(hidden, hidden + n_unlisted * (10 - MISSING))
         n_hidden = int(hidden.sum())
         usual = UNIT * n_hidden // max(1, n_hidden + int(n_unlisted.sum()) * (10 - MISSING))
         is_calibrated = n_listed.sum() >= MIN_CALIBRATED
@@ -394,6 +394,23 @@ def _weigh(together: "csr_array", n: Sums) -> "csr_array":
     weighed = together.copy()
     weighed.data = WEIGHTS[_find_shares(together.data, np.repeat(n, np.diff(together.indptr)))]
     return weighed
+
+
+def _fit_rising(parts: Sums, totals: Sums) -> Sums:
+    """Return the shares of the classes, of UNIT, after neighbours with falling shares were pooled.
+
+    Source: the pool-adjacent-violators algorithm (Ayer et al. 1955).
+    """
+    pools: list[tuple[int, int, int]] = []
+    for part, total in zip(parts.tolist(), totals.tolist(), strict=True):
+        pool = (part, total, 1)
+        while pools and pools[-1][0] * pool[1] >= pool[0] * pools[-1][1]:
+            part_before, total_before, n_before = pools.pop()
+            pool = (pool[0] + part_before, pool[1] + total_before, pool[2] + n_before)
+        pools.append(pool)
+    # An imagined unlisted pair keeps the share of a small pool below 1.
+    shares = [UNIT * part // (total + 10 - MISSING) for part, total, _ in pools]
+    return np.repeat(shares, [n for _, _, n in pools])
 
 
 def _classify(sums: Sums) -> Sums:
