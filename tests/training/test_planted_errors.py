@@ -110,4 +110,4 @@ def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server
     assert tested & known <= found_facts
     # The model reads some of the heads that it learned badly.
     assert len(read(SUSPECT_FACTS, "clean")) <= 10
-    assert len(found_facts - tested) <= 10
+    assert len(found_facts - tested) <= 15
