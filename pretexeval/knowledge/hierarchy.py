@@ -52,6 +52,22 @@ def read_hierarchy(
     return above.filter(~is_circular), tuple(found)
 
 
+def climb(rows: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.DataFrame:
+    """Return the distinct rows, and for each of them a row per concept above its key.
+
+    Args:
+        rows: the column key, and others, whose values the further rows repeat; none is null.
+        hierarchy: edges without circles.
+    """
+    others = [name for name in rows.columns if name != "key"]
+    reached = found = rows.unique()
+    while not reached.is_empty():
+        parents = reached.join(hierarchy, left_on="key", right_on="child")
+        reached = parents.select(*others, key="parent").unique().join(found, on=[*others, "key"], how="anti")
+        found = pl.concat([found, reached.select(found.columns)])
+    return found
+
+
 def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
     """Return all distinct edges as keys, without those from a concept to itself."""
     if file.suffix.lower() == ".sql":

@@ -7,6 +7,7 @@ import polars as pl
 
 from pretexeval.config.tables import NEW
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import AliasTable, list_keys
 from pretexeval.knowledge.same_triplets import add_true_triplets, pair_same_triplets
 from pretexeval.primitives.errors import InputError
@@ -63,18 +64,9 @@ class Release:
         tails = (
             self.rows.select("relation", "tail", name_older="head").unique().join(same_heads, on="name_older")
         )
-        above = (
-            tails.join(list_keys(self.rows, "tail"), left_on="tail", right_on="name").select(cells).unique()
-        )
-        reached = above
-        while not above.is_empty():
-            higher = above.join(hierarchy, left_on="key", right_on="child")
-            above = (
-                higher.select("relation", "head", key="parent").unique().join(reached, on=cells, how="anti")
-            )
-            reached = pl.concat([reached, above])
+        older = tails.join(list_keys(self.rows, "tail"), left_on="tail", right_on="name").select(cells)
         own = triplets.join(list_keys(triplets, "tail"), left_on="tail", right_on="name")
-        return own.join(reached, on=cells, how="semi")["fact"].unique()
+        return own.join(climb(older, hierarchy), on=cells, how="semi")["fact"].unique()
 
 
 def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:

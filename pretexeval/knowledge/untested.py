@@ -13,6 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import fold_names, list_keys
 
 REPEATED = "the tail repeats the head"
@@ -87,21 +88,15 @@ def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
     """Return the keys without a parent, and those that all known keys are below or above."""
     has_child, has_parent = (hierarchy[end].unique() for end in ("parent", "child"))
     known = keys.filter(keys.is_in(has_child.implode()) | keys.is_in(has_parent.implode()))
-    reached = pl.DataFrame({"key": known, "above": known})
-    found = [reached]
-    while not reached.is_empty():
-        parents = reached.join(hierarchy, left_on="above", right_on="child")
-        reached = parents.select("key", above="parent").unique()
-        reached = reached.join(found[-1], on=["key", "above"], how="anti")
-        found.append(pl.concat([found[-1], reached]))
-    pairs = found[-1]
-    above_known = pairs.filter(pl.col("above").is_in(known.implode()), pl.col("above") != pl.col("key"))
-    n_above = above_known.group_by(pl.col("key").alias("above")).agg(n_above=pl.len())
-    n_below = pairs.group_by("above").agg(n_below=pl.len()).join(n_above, on="above", how="left")
+    pairs = climb(pl.DataFrame({"below": known, "key": known}), hierarchy)
+    above_known = pairs.filter(pl.col("key").is_in(known.implode()), pl.col("key") != pl.col("below"))
+    n_above = above_known.group_by(key="below").agg(n_above=pl.len())
+    # Each key is below itself.
+    n_below = pairs.group_by("key").agg(n_below=pl.len()).join(n_above, on="key", how="left")
     of_all = n_below.filter(
         pl.col("n_below") + pl.col("n_above").fill_null(0) == len(known),
-        pl.col("above").is_in(has_child.implode()),
-    )["above"]
+        pl.col("key").is_in(has_child.implode()),
+    )["key"]
     tops = has_child.filter(~has_child.is_in(has_parent.implode()))
     return pl.concat([of_all, tops]).unique()
 

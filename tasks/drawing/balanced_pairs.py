@@ -1,14 +1,14 @@
-"""Balanced negatives: exact assignments in which true and false triplets resemble each other.
+"""Balanced negatives: assignments in which false triplets resemble true ones and are unlikely to be true.
 
 Each head needs a true tail and a false one, and every tail must be true as often as it is false. Therefore
 the heads of a block are assigned to each other: if head A is assigned to head B, a true tail of A becomes the
-negative of B. A head that is assigned to itself is left out. The cost of the assignment is how differently
-the tail resembles A and B by its letters, at the true tail of A with the least cost. So for every tail, the
-heads for which it is false resemble it as much as the heads for which it is true, as far as the base allows.
+negative of B. The cost is how differently the tail resembles A and B by its letters, plus the chance that it
+is true of B, at the true tail of A with the least cost. So for every tail, the heads for which it is false
+resemble it as much as the heads for which it is true, as far as the base allows. A head that is assigned to
+itself is left out, which has a price.
 
-The assignment is an exact optimum: as many heads as possible, and then the least cost. All costs are whole
-numbers that a double holds exactly, so the result is the same on every machine. Blocks are small, so that
-time grows with the number of heads, and memory does not.
+The assignment is an exact optimum. All costs are whole numbers that a double holds exactly, so the result is
+the same on every machine. Blocks are small, so that time grows with the number of heads, and memory does not.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pretexeval.primitives.mixing import Numbers, combine, hash_column, mix_bits
-from tasks.drawing.evidence import Evidence
+from tasks.drawing.evidence import Evidence, locate
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
@@ -38,16 +38,12 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
 """What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
-DOUBT_COST = 1
-"""The cost of a ten-thousandth of chance that the negative is true."""
 LEAVING_OUT = (700, 800, 900, 1000, 2**30)
-"""The cost of leaving out a head: the first with which MIN_KEPT of the heads of the block are kept. The last
-one is more than the costs of all other heads together."""
+"""The prices of leaving out a head. They are tried in order, until MIN_KEPT of the heads of the block are
+kept. The last price is higher than all other costs together, so that as many heads as possible are kept."""
 MIN_KEPT = 0.8
 MIN_HEADS = 100
-"""A smaller block keeps as many heads as it can."""
-LEFT_OUT = 2.0**36
-"""The cost of a slot without a taker in `shared_tails`: more than any other cost."""
+"""In a block with fewer heads, only the last price is used."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
@@ -58,7 +54,7 @@ PAIRS_SCHEMA = dict.fromkeys(("head", "positive", "negative"), pl.String)
 def draw_balanced(
     evidence: Evidence, blocks: Sequence[pl.Series], seed: int, turn: SeriesTurn | None = None
 ) -> pl.DataFrame:
-    """Return the columns head, positive and negative, for as many heads of each block as can be kept.
+    """Return the columns head, positive and negative, for the heads of each block that are kept.
 
     In a series of editions, tails are preferred whose turn it is.
     """
@@ -116,27 +112,23 @@ class _KnownNames:
         self.names = pl.concat([heads, evidence.tails]).unique().sort()
         self.numbers = hash_column(self.names)
         self.features = NameFeatures(self.names)
-        self._own = self._heads.search_sorted(tested["head"]).to_numpy().astype(np.int64)
-        self._columns = self._tails.search_sorted(tested["tail"]).to_numpy().astype(np.int64)
+        self._own = locate(self._heads, tested["head"])
+        self._columns = locate(self._tails, tested["tail"])
         self._is_due = tested["is_due"].to_numpy()
-
-    def locate(self, names: pl.Series) -> Rows:
-        """Return the positions of some of the names."""
-        return self.names.search_sorted(names).to_numpy().astype(np.int64)
 
     def select(self, heads: pl.Series) -> _Block:
         """Return what is known of the heads of a block."""
         heads = heads.sort()
-        rows = self._heads.search_sorted(heads).to_numpy().astype(np.int64)
+        rows = locate(self._heads, heads)
         starts, ends = np.searchsorted(self._own, rows), np.searchsorted(self._own, rows, side="right")
         own = np.repeat(np.arange(len(rows)), ends - starts)
         facts = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
         columns, of_facts = np.unique(self._columns[facts], return_inverse=True)
         is_excluded, is_asserted, chances = self._judged.judge_pairs(rows, columns)
         return _Block(
-            self.locate(heads),
+            locate(self.names, heads),
             own,
-            self.locate(self._tails.gather(columns))[of_facts],
+            locate(self.names, self._tails.gather(columns))[of_facts],
             self._is_due[facts],
             is_excluded.T[of_facts],
             is_asserted.T[of_facts],
@@ -178,7 +170,8 @@ class _Assignment:
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
-        costs += (DOUBT_COST * block.chances * ~block.is_asserted) << TIE_BITS
+        # A ten-thousandth of chance costs 1.
+        costs += (block.chances * ~block.is_asserted) << TIE_BITS
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS

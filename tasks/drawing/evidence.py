@@ -51,9 +51,9 @@ PRIOR_HEADS = 3
 """Imagined heads that are added to those that have a tail or a word, because the share of few heads says
 little. Half of them have the tail if it specialises the other one, and none otherwise."""
 NEPER = 256
-"""A sum of so much makes the chance that the evidence is wrong e times smaller."""
+"""The weight that divides the chance that a pair is false by e. The scale makes whole numbers fine enough."""
 WEIGHTS = np.array([round(-NEPER * math.log(1 - min(p, 990) / 1000)) for p in range(1001)], np.int64)
-"""Share in thousandths -> weight."""
+"""The weight of each share, which is in thousandths: -NEPER · ln(1 − share). It is cut off at 99 %."""
 EDGES = np.array([0, *(math.isqrt(64 << n) for n in range(24))])
 """The least sum of each class of pairs. Each class reaches to 1.4 times its least sum."""
 
@@ -73,7 +73,7 @@ class Evidence:
         self.tails = facts.tails
         self.names = facts.rows["tail"].unique().sort()
         """All tails that are true of a head, tested or not: the rows of the matrices by tail."""
-        self.columns = _locate(self.names, self.tails)
+        self.columns = locate(self.names, self.tails)
         order = facts.order_heads("evidence")[:MAX_HEADS].sort()
         listed, words = self.mark_tails(order), self.mark_words(order)
         self.n_of_tails, self.n_of_words = _count(listed), _count(words)
@@ -114,10 +114,10 @@ class Evidence:
             pl.col("tail").is_in(self.tails.implode()), pl.col("positive").is_in(self.tails.implode())
         )
         heads = known["head"].unique().sort()
-        rows, columns = _locate(heads, known["head"]), _locate(self.tails, known["tail"])
-        judged, positives = self.judge(heads), _locate(self.tails, known["positive"])
-        likelihood = self.chances[_classify(judged.sum_up_pairs(rows, columns, positives))]
-        doubt = self.chances[_classify(judged.sum_up_pairs(rows, columns))]
+        rows, columns = locate(heads, known["head"]), locate(self.tails, known["tail"])
+        judged, positives = self.judge(heads), locate(self.tails, known["positive"])
+        likelihood = self.find_chances(judged.sum_up_pairs(rows, columns, positives))
+        doubt = self.find_chances(judged.sum_up_pairs(rows, columns))
         is_doubtful = ~pl.col("is_positive") & (pl.col("doubt") > 0)
         described = known.select("head", "tail", "is_positive").with_columns(
             likelihood=likelihood / UNIT,
@@ -132,6 +132,11 @@ class Evidence:
             how="left",
             maintain_order="left",
         )
+
+    def find_chances(self, sums: Sums) -> Sums:
+        """Return the chances that belong to sums of evidence."""
+        chances: Sums = self.chances[_classify(sums)]
+        return chances
 
     def judge(self, heads: pl.Series) -> "JudgedHeads":
         """Return what is known of pairs of some heads with all tails.
@@ -167,7 +172,7 @@ class Evidence:
         known = self.facts.relatives.filter(
             pl.col("tail").is_in(self.names.implode()), pl.col("relative").is_in(self.tails.implode())
         )
-        return _locate(self.names, known["tail"]), _locate(self.tails, known["relative"])
+        return locate(self.names, known["tail"]), locate(self.tails, known["relative"])
 
     def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
         """Return the chance of each class of pairs, which rises with the sum, and the greatest safe chance.
@@ -212,30 +217,33 @@ class JudgedHeads:
         return self.evidence.mark_words(self.heads)
 
     @cached_property
+    def _true_facts(self) -> pl.DataFrame:
+        """The true facts of the heads under all names."""
+        return self.evidence.facts.list_true(self.heads.to_frame("head"))
+
+    @cached_property
     def _true(self) -> "csr_array":
         """The pairs that are true, or the same as the head, under any name."""
-        facts, given = self.evidence.facts, self.heads.to_frame("head")
-        true = facts.list_true(given)
-        return self._mark(pl.concat([true, facts.exclude(true, self.evidence.tails.to_frame("tail"))]))
+        true, tails = self._true_facts, self.evidence.tails.to_frame("tail")
+        return self._mark(pl.concat([true, self.evidence.facts.exclude(true, tails)]))
 
     @cached_property
     def _asserted(self) -> "csr_array":
         """The pairs that the base asserts to be false."""
-        given = self.heads.to_frame("head")
-        return self._mark(self.evidence.facts.list_false(given, self.evidence.facts.list_true(given)))
+        return self._mark(self.evidence.facts.list_false(self.heads.to_frame("head"), self._true_facts))
 
     @cached_property
     def _true_names(self) -> "csr_array":
         """One row per head, one column per true tail: 1 where it is true under any name."""
         names = self.evidence.names
-        true = self.evidence.facts.list_true(self.heads.to_frame("head"))
-        return _mark_pairs(self.heads, names, true.filter(pl.col("tail").is_in(names.implode())))
+        known = self._true_facts.filter(pl.col("tail").is_in(names.implode()))
+        return _mark_pairs(self.heads, names, known)
 
     @cached_property
     def _named(self) -> "csr_array":
         """The pairs in which all words of the tail are among those of the head."""
         names = pl.concat([self.heads, self.evidence.tails]).unique().sort()
-        ends = _locate(names, self.heads), _locate(names, self.evidence.tails)
+        ends = locate(names, self.heads), locate(names, self.evidence.tails)
         return _mark_places(*RelatedNames(names).list_general(*ends), (len(self.heads), len(ends[1])))
 
     def _find_suspects(self, rows: Rows, columns: Rows | slice) -> Flags:
@@ -259,7 +267,7 @@ class JudgedHeads:
         true, asserted = (each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted))
         chances = np.zeros(true.shape, np.int64)
         if "likeness" in self.evidence.facts.evidence:
-            chances = self.find_chances(self._sum_up_block(rows, columns))
+            chances = self.evidence.find_chances(self._sum_up_block(rows, columns))
         is_doubtful = (self._find_suspects(rows, columns) | (chances > self.evidence.max_chance)) & ~asserted
         return true | is_doubtful, asserted, chances
 
@@ -270,15 +278,9 @@ class JudgedHeads:
             rows = np.arange(start, min(start + at_once, len(self.heads)))
             yield from ~self.judge_pairs(rows, slice(None))[0]
 
-    def find_chances(self, sums: Sums) -> Sums:
-        """Return the chances that belong to sums of evidence."""
-        chances: Sums = self.evidence.chances[_classify(sums)]
-        return chances
-
-    def sum_up(self, rows: Rows | slice = slice(None)) -> "csr_array":
-        """Return the sum of the evidence for the pairs of some heads with all tails."""
-        found = self.listed[rows] @ self.evidence.of_tails + self.words[rows] @ self.evidence.of_words
-        return found.tocsr()
+    def sum_up(self) -> "csr_array":
+        """Return the sum of the evidence for all pairs."""
+        return (self.listed @ self.evidence.of_tails + self.words @ self.evidence.of_words).tocsr()
 
     def _sum_up_block(self, rows: Rows, columns: Rows | slice) -> Sums:
         """Return the sums of some heads with some tails."""
@@ -362,7 +364,7 @@ def _select(matrix: "csr_array", rows: Rows, columns: Rows) -> Sums:
     return values
 
 
-def _locate(names: pl.Series, wanted: pl.Series) -> Rows:
+def locate(names: pl.Series, wanted: pl.Series) -> Rows:
     """Return the position of each wanted name among distinct names."""
     places = names.to_frame("name").with_row_index("place")
     found = wanted.to_frame("name").join(places, on="name", how="left", maintain_order="left")
@@ -371,7 +373,7 @@ def _locate(names: pl.Series, wanted: pl.Series) -> Rows:
 
 def _mark_pairs(heads: pl.Series, names: pl.Series, pairs: pl.DataFrame) -> "csr_array":
     """Return one row per head and one column per name: 1 where they are among the distinct pairs."""
-    places = _locate(heads, pairs["head"]), _locate(names, pairs["tail"])
+    places = locate(heads, pairs["head"]), locate(names, pairs["tail"])
     return _mark_places(*places, (len(heads), len(names)))
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from pretexeval.config.tables import EVIDENCE, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
@@ -153,15 +154,9 @@ class RelationFacts:
     @cached_property
     def relatives(self) -> pl.DataFrame:
         """Pairs of tails of which one is above the other in the hierarchy: tail and relative, both ways."""
-        reached = self.tail_keys.select("tail", above="key")
-        found = reached
-        while not reached.is_empty():
-            parents = reached.join(self.hierarchy, left_on="above", right_on="child")
-            reached = parents.select("tail", above="parent").unique()
-            reached = reached.join(found, on=["tail", "above"], how="anti")
-            found = pl.concat([found, reached])
         keys = self.tail_keys.select("key", relative="tail")
-        pairs = found.join(keys, left_on="above", right_on="key").select("tail", "relative").unique()
+        above = climb(self.tail_keys.select("tail", "key"), self.hierarchy)
+        pairs = above.join(keys, on="key").select("tail", "relative").unique()
         return pl.concat([pairs, pairs.select(tail="relative", relative="tail")]).unique()
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

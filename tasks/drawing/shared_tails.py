@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 
 from pretexeval.primitives.hashing import draw_order
 from pretexeval.primitives.mixing import combine, hash_names
-from tasks.drawing.balanced_pairs import ASSERTED, COST_RANGE, LEFT_OUT, TIE_BITS, add_chance, scale_costs
+from tasks.drawing.balanced_pairs import ASSERTED, COST_RANGE, TIE_BITS, add_chance, scale_costs
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import SameNames
 
 MAX_HEADS = 2000
 """Heads that share their tails. Time grows with the third power of them: 1,000 take 1 s, 2,000 take 6 s."""
 FACTS_AT_ONCE = 250
+LEFT_OUT = 2.0**36
+"""The cost of giving a tail to a head that must not get it: more than all other costs together."""
 PRIORITY = COST_RANGE << TIE_BITS
 """What is subtracted from the cost of a tail that was left over in an earlier round: such tails are hard to
 give, so they are given as soon as it is possible."""

@@ -5,8 +5,7 @@ import polars as pl
 
 from pretexeval.primitives.mixing import combine, hash_column
 from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
-from tasks.drawing.evidence import Evidence
-from tasks.drawing.relation_facts import RelationFacts
+from tasks.drawing.evidence import Evidence, locate
 from tasks.drawing.series import SeriesTurn
 
 
@@ -43,9 +42,9 @@ def _draw_possible(evidence: Evidence, heads: pl.Series, salt: tuple[str, ...], 
     The tails are in an order that is drawn for the relation. Each head starts at a drawn place among its
     possible ones, and successive editions of a series take successive ones.
     """
-    facts: RelationFacts = evidence.facts
+    facts = evidence.facts
     order = facts.order_tails(*salt, "negative")
-    columns = evidence.tails.search_sorted(order).to_numpy().astype(np.int64)
+    columns = locate(evidence.tails, order)
     starts = combine(*salt, "start", facts.relation, hash_column(heads)).tolist()
     kept, places = [], []
     for row, is_possible in enumerate(evidence.judge(heads).iterate_possible()):
