@@ -58,7 +58,9 @@ EDGES = np.array([0, *(math.isqrt(64 << n) for n in range(24))])
 """The least sum of each class of pairs. Each class reaches to 1.4 times its least sum."""
 
 CELLS_AT_ONCE = 4_000_000
+"""Pairs of a head and a tail that are judged at once. They bound the memory."""
 HEADS_AT_ONCE = 250
+"""Heads whose pairs are counted at once for the calibration."""
 
 Flags = NDArray[np.bool_]
 Sums = NDArray[np.int64]
