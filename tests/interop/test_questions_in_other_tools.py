@@ -10,7 +10,7 @@ from tests.interop.tool_site import STYLES, Site, read_inspect_metrics, read_lm_
 pytestmark = pytest.mark.slow
 
 # Twelve points have up to ten questions each; the base has too few facts for some of them.
-N_QUESTIONS = 114
+N_QUESTIONS = 111
 Graded = dict[str, tuple[str, str | None, bool]]
 """Question -> response, what was read from it, and whether it is right."""
 

@@ -43,4 +43,4 @@ select
 from leaderboard
 semi join disputed_pairs using (edition_id, method, scoring_policy)
 left join undisputed using (edition_id, model_id, method, scoring_policy, repeat)
-order by edition_id, method, scoring_policy, repeat, rank, model, model_id
+order by edition_id, method, scoring_policy, repeat, rank, leaderboard.model, model_id
