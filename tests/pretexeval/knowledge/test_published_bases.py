@@ -10,6 +10,12 @@ import pytest
 
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.primitives.errors import InputError
+from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
+from tasks.questions.options import draw_options
+from tasks.questions.points import collect_points
 from tests.support.published_bases import read_hpo, require_published
 
 Pair = tuple[str, str]
@@ -91,6 +97,34 @@ def test_the_hierarchy_has_all_ancestors_of_the_findings(base: KnowledgeBase, ye
     reached = climb(set(base.triplets["tail_id"].drop_nulls()), parents)
     edges = {(f"id:{child}", f"id:{parent}") for child in reached for parent in parents[child]}
     assert set(base.hierarchy.iter_rows()) == {edge for edge in edges if edge[1] != "id:HP:0000001"}
+
+
+def list_wrong_tails(base: KnowledgeBase) -> set[Pair]:
+    """Return head and tail of the false twins and of the wrong options of one edition."""
+    sampling = TripletSampling(1, heads_per_relation=2000)
+    triplets = draw_triplets(base, FINDING, sampling)
+    options = draw_options(
+        collect_points(collect_facts(base, FINDING), Piece(FINDING), triplets, sampling), sampling
+    )
+    twins = triplets.filter(~pl.col("is_positive")).select("head", "tail").iter_rows()
+    return {*twins, *((head, tail) for head, found in options.items() for tail in found.false + found.wrong)}
+
+
+def test_no_twin_and_no_wrong_option_may_be_true_by_the_release(base: KnowledgeBase, year: int) -> None:
+    listed, parents = defaultdict[str, set[str]](set), read_parents(year)
+    for (disease, finding), words in read_rows(year).items():
+        if words != {"excluded"}:
+            listed[disease].add(finding)
+    rows = base.triplets.filter(relation=FINDING)
+    ids = dict(rows.group_by("head").agg("head_id").iter_rows())
+    terms = dict(rows.group_by("tail").agg("tail_id").iter_rows())
+    wrong = list_wrong_tails(base)
+    assert len(wrong) > 5000
+    for head, tail in wrong:
+        of_head, of_tail = {term for each in ids[head] for term in listed[each]}, set(terms[tail])
+        assert not climb(of_head, parents) & of_tail, f"{tail} is above a finding of {head}"
+        assert not climb(of_tail, parents) & of_head, f"{tail} is below a finding of {head}"
+        assert not set(re.findall("[a-z]+", tail.lower())) <= set(re.findall("[a-z]+", head.lower())), head
 
 
 def test_contradictions_of_a_release_are_named_with_their_ids() -> None:
