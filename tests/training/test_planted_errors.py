@@ -107,7 +107,8 @@ def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server
     assert len(tested) >= 10
     assert len(tested & known) >= 5
     found_facts = read(SUSPECT_FACTS, "planted")
-    assert tested & known <= found_facts
+    # The model may be unsure of a tail that it was never taught to be false.
+    assert len((tested & known) - found_facts) <= 1
     # The model reads some of the heads that it learned badly.
-    assert len(read(SUSPECT_FACTS, "clean")) <= 8
+    assert len(read(SUSPECT_FACTS, "clean")) <= 3
     assert len(found_facts - tested) <= 8
