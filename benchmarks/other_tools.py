@@ -32,7 +32,8 @@ from benchmarks.measuring import (
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.vllm_process import load_llm, prepare_environment
 from pretexeval.storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, edition_folder
-from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.answers.reading import read_statement
+from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import SAMPLE_STOP_TEXTS
 from warehouse.query import run_query
 
@@ -82,7 +83,7 @@ def measure_engine(folder: Path, model: Path, n_rounds: int) -> str:
 
 
 def _read(response: str) -> bool | None:
-    return extract_answer(cut_completion(response))
+    return read_statement(cut_completion(response))
 
 
 def answer_bare(model: str, prompts_file: str, answers_file: str) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.answers.reading import read_answer
-from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.answers.reading import read_answer, read_statement
+from tasks.answers.segments import cut_completion
 from tasks.asking.thoughts import ReasoningMarks, remove_reasoning
 
 
@@ -46,7 +46,7 @@ def read_row(
         answer = cut_completion(answer)
     if "point_id" in row:
         return read_answer(row["type"], answer, row["options"], row["offered"], row["text"]).answer
-    prediction = extract_answer(answer)
+    prediction = read_statement(answer)
     return None if prediction is None else str(prediction)
 
 

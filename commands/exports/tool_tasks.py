@@ -20,7 +20,6 @@ SAMPLE_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
 QUESTION_TOKENS: int = QuestionsConfig.model_fields["max_tokens"].default
 RECORD = "export.json"
 COPIED = (
-    "tasks.asking.answer_extraction",
     "tasks.asking.thoughts",
     "tasks.answers.letters",
     "tasks.answers.segments",

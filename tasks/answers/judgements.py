@@ -1,22 +1,66 @@
-"""Read judgements: is a statement true (TFQ), is the offered answer right (RQ)?
+"""Read judgements: is a statement true (samples, TFQ), is the offered answer right (RQ)?
 
-The answer words and their negations are read as those of statements (`tasks.asking.answer_extraction`). "Yes"
-and "no" count only at the beginning of a response, because prose says "no fever" and "the right lung".
+The answer words are those of the papers (method, section 3), and some more. What states the answer counts
+before the first answer word, and "no" counts where it ends a clause only, because prose says "no fever".
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from tasks.asking.answer_extraction import AnswerWords
+# "correct" and "wrong" do not count in phrases such as "The correct answer is False", which says False.
+ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
+JUDGING_WORDS = ("correct", "wrong")
+NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
+# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
+FILLERS = (
+    r"a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really"
+    r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be"
+)
+# Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
+START, END = r"(?<![^\W_])", r"(?![^\W_])"
+GAP = r"[\s*_\"'`“”‘’]+"
+
+
+@dataclass(frozen=True)
+class AnswerWords:
+    """The words that mean true and false at some places of a response."""
+
+    true: tuple[str, ...]
+    false: tuple[str, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern that finds the first answer word, and whether it is negated."""
+        # "incorrect" and "untrue" always mean false.
+        opposites = "|".join(f"{prefix}{word}" for prefix, word in (("in", "correct"), ("un", "true")))
+        return re.compile(
+            rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"
+            rf"{START}(?:(?P<true>{_list_words(self.true)})"
+            rf"|(?P<false>{_list_words(self.false)}|{opposites})){END}",
+            re.IGNORECASE,
+        )
+
+
+def _list_words(words: Iterable[str]) -> str:
+    # Longer words come first, so that "not sure" is found before "not".
+    ordered = sorted((word.strip().casefold() for word in words), key=len, reverse=True)
+    return "|".join(
+        r"\s+".join(map(re.escape, word.split())) + (ABOUT_ANSWER if word in JUDGING_WORDS else "")
+        for word in ordered
+    )
+
 
 LEADING_WORDS = AnswerWords(
     true=("true", "correct", "yes", "right", "accurate", "entailed"),
-    false=("false", "wrong", "no", "inaccurate", "contradicted", "not"),
+    false=("false", "wrong", "no", "inaccurate", "contradicted"),
 )
 JUDGEMENT_WORDS = AnswerWords(
     true=("true", "correct", "accurate", "right", "agree"), false=("false", "wrong", "inaccurate", "disagree")
 )
-TRUTH_WORDS = AnswerWords(true=("true",), false=("false",))
+TRUTH_WORDS = AnswerWords(true=("true", "entailed"), false=("false", "contradicted"))
+YES_WORDS = AnswerWords(true=("yes",), false=("no",))
 # These words judge only after such a verb or pronoun: "is right" but not "the right lung".
 NEEDS_BEFORE = {
     "right": re.compile(r"\b(?:is|are|was|am|be|seems?|not|all|absolutely|completely)\s$", re.IGNORECASE),
@@ -59,7 +103,8 @@ CLAUSE_GOES_ON = (
     r"|she|her|option|choice|statement|answer"
 )
 CLAUSE_ENDS = re.compile(
-    rf"[*_`”)\]}}]{{1,8}}(?!\w)|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
+    rf"[\"'’*_`”)\]}}]{{1,8}}(?!\w)"
+    rf"|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
     re.IGNORECASE,
 )
 # In "the correct mechanism" and "an accurate estimate", the word belongs to a noun. After "is", it still
@@ -74,6 +119,8 @@ TEST_RESULT = re.compile(r"[\s\-](?:positive|negative|alarm)", re.IGNORECASE)
 BOTH = re.compile(r"\s?(?:/|or)\s?(?:true|false|correct|incorrect|yes|no)\b", re.IGNORECASE)
 SECOND = re.compile(r"\b(?:true|false|correct|yes)\s?(?:/|or)\s?$", re.IGNORECASE)
 N_CONTEXT = 40
+# A statement that is quoted judges nothing: 'The statement "Gout is not likely" is true.'
+QUOTED = re.compile(r'"[^"\n]{1,600}\s[^"\n]{1,600}"|“[^”\n]{1,600}\s[^”\n]{1,600}”')
 WHETHER = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
@@ -103,6 +150,7 @@ class Judgement:
 
 def read_truth(text: str) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing."""
+    text = QUOTED.sub('""', text)
     return (
         _read_at(text, JSON_VALUE, "json")
         or _read_leading(text)
@@ -110,6 +158,7 @@ def read_truth(text: str) -> Judgement | None:
         or _read_at(text, STATED_JUDGEMENT, "stated_word")
         or _read_first(text, TRUTH_WORDS, "first_word")
         or _read_first(text, JUDGEMENT_WORDS, "judging_word")
+        or _read_yes(text)
     )
 
 
@@ -160,7 +209,11 @@ def _ends_clause(text: str, match: re.Match[str]) -> bool:
 def _read_leading(text: str) -> Judgement | None:
     lead = LEAD.match(text)
     match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0)
-    return _build(match, "leading_word") if match and _ends_clause(text, match) else None
+    if match is None or TEST_RESULT.match(text, match.end()) or BOTH.match(text, match.end()):
+        return None
+    # "True" and "False" are the answers that prompts ask for, whatever follows them.
+    is_asked_for = text[match.start() : match.end()].casefold() in ("true", "false")
+    return _build(match, "leading_word") if is_asked_for or _ends_clause(text, match) else None
 
 
 def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
@@ -171,6 +224,12 @@ def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
         if match and not BOTH.match(text, match.end()):
             found = _build(match, rule)
     return found
+
+
+def _read_yes(text: str) -> Judgement | None:
+    """Read "I do not know much, but yes."."""
+    found = (match for match in YES_WORDS.pattern.finditer(text) if _ends_clause(text, match))
+    return next((_build(match, "yes_or_no") for match in found), None)
 
 
 def _read_first(text: str, words: AnswerWords, rule: str) -> Judgement | None:

@@ -19,6 +19,7 @@ from tasks.answers.text_rules import (
 )
 
 NOUN = r"(?:answers?|choices?|options?|responses?|solutions?|selections?|ans)"
+NOUNS = re.compile(rf"\b{NOUN}\b", re.IGNORECASE)
 VERB = r"(?:is|are|was|were|be|being|remains?|becomes?)"
 ADVERB = (
     r"(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|still|also|then|instead|rather"
@@ -43,13 +44,25 @@ STATED = re.compile(
     re.IGNORECASE,
 )
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
-# "Alice's answer: B" and "The given answer is B" repeat what the question offers.
-OFFERED = re.compile(
+# "Alice's answer: B" and "The given answer is B" repeat what the question offers, and "Alternative answers:"
+# and "The incorrect answer is B" name what the answer is not.
+NOT_CHOSEN = re.compile(
     r"(?:\w['’]s|\b(?:given|provided|offered|suggested|proposed|stated|presented|selected|chosen|original"
-    r"|initial|previous|student|her|his|their|your|user))\s$",
+    r"|initial|previous|student|her|his|their|your|user|incorrect|wrong|false|other|another|alternat(?:e|ive)"
+    r"|remaining|additional|possible|unlikely|rejected))\s$",
     re.IGNORECASE,
 )
-N_OFFERED = 14
+N_BEFORE = 24
+# "Therefore, the answer is" and "The correct answer is" state more than "One good answer is".
+CONCLUDING = re.compile(
+    r"(?:\b(?:correct|right|final|best)\s"
+    r"|\b(?:therefore|thus|hence|so|in conclusion),?\s(?:the\s)?(?:\w+\s)?)$",
+    re.IGNORECASE,
+)
+TAKEN_BACK = re.compile(
+    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistaken?|reconsider(?:ing)?|on second thought)\b",
+    re.IGNORECASE,
+)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
@@ -104,21 +117,39 @@ def read_letters_alone(text: str, options: AnswerOptions) -> Found:
 
 
 def read_stated(text: str, options: AnswerOptions) -> Found:
-    """Read the last "The answer is B", "Answer: B", "I choose option B", or texts instead of letters."""
+    """Read "The answer is B", "Answer: B", "I choose option B", or texts instead of letters.
+
+    The first one that is not taken back counts. One that concludes counts before one that names an answer,
+    and this one before all others.
+    """
     found: Found = ()
+    weight = end = 0
     for match in STATED.finditer(text):
-        if OFFERED.search(text[max(0, match.start() - N_OFFERED) : match.start()]):
+        starts = [noun.start() for noun in NOUNS.finditer(text, match.start(), match.end())]
+        before = [text[max(0, start - N_BEFORE) : start] for start in starts or [match.start()]]
+        if all(map(NOT_CHOSEN.search, before)):
             continue
         denied = NOT_BUT.match(text, match.end())
         place = denied.end() if denied else match.end()
         letters = scan_letters(text, place, options)
         if letters and CUT_ARTICLE.match(text, place) and NAMED.search(match[0]):
             continue
-        if letters:
-            found = letters.found
-        elif match["noun"]:
-            found = read_texts_at(text, place, options)[0] or found
+        is_named = match["noun"] is not None
+        stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()
+        stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
+        if stated and (stated_weight > weight or _is_taken_back(text[end : match.start()], found)):
+            found, weight, end = stated, stated_weight, match.end()
     return found
+
+
+def _is_taken_back(text: str, found: Found) -> bool:
+    """Whether the text that follows an answer says that it is wrong."""
+    letters = "|".join(found)
+    denied = (
+        rf"\b(?:{letters})\b\W{{0,3}}\s(?:is|was)\s(?:not|incorrect|wrong)\b"
+        rf"|\bnot\s(?:option\s)?(?:{letters})\b"
+    )
+    return TAKEN_BACK.search(text) is not None or re.search(denied, text) is not None
 
 
 def read_leading(text: str, options: AnswerOptions) -> Found:

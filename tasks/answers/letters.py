@@ -129,14 +129,14 @@ AFTER_TEXT = re.compile(r"[ \t]?\([^()\n]{0,60}\)|[\"'.)*_]{0,6}")
 # Words that follow the letter of an option but not the article "A".
 FOLLOWERS = re.compile(
     r"(?:and|or|is|are|was|were|because|as|since|due|which|for|based|but|not|instead|rather|given|with|would"
-    r"|should|seems?|appears?|only|alone|if|by|from|so|then|therefore|options?|choices?)\b",
+    r"|should|seems?|appears?|only|alone|if|by|from|so|then|therefore|please|options?|choices?)\b",
     re.IGNORECASE,
 )
 SENTENCES = re.compile(
     r"(?:The|This|That|These|It|Its|In|Because|Since|As|For|If|Given|Explanation|Rationale|Reason\w{0,5}"
     r"|Question|Therefore|However|Note|Based)\b"
 )
-# "Option B: text" and, in the next line, "Option A is wrong": the second letter begins a sentence.
+# "Option B: text" and, in the next line, "Options A and C are wrong": the other letters begin a sentence.
 BEGINS_SENTENCE = re.compile(r"\s(?:is|are|was|were|would|does|do|has|can|may|could|should|because)\b")
 RUN = re.compile(r"[A-Z]{2,10}(?![^\W_])")
 LINE_END = re.compile(r"[ \t.,;!*_]{0,6}(?:\n|$)")
@@ -156,19 +156,23 @@ class Letters:
 
 def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
     """Return the letters of options that begin at `start`, or None if there is none."""
-    found: list[str] = []
-    place, end, n_texts = start, start, 0
+    letters = line = Letters((), start)
+    place = start
     for _ in range(MAX_ITEMS):
         item = _scan_item(text, place, options)
-        if item is None or ("\n" in text[end:place] and BEGINS_SENTENCE.match(text, item.end)):
+        if item is None:
             break
-        found += [letter for letter in item.found if letter not in found]
-        end, n_texts = item.end, n_texts + item.n_texts
-        separator = SEPARATOR.match(text, end)
-        place = separator.end() if separator else end
-        if place == end:
+        if "\n" in text[letters.end : place]:
+            line = letters
+        found = tuple(dict.fromkeys((*letters.found, *item.found)))
+        letters = Letters(found, item.end, letters.n_texts + item.n_texts)
+        separator = SEPARATOR.match(text, letters.end)
+        place = separator.end() if separator else letters.end
+        if place == letters.end:
             break
-    return Letters(tuple(found), end, n_texts) if found else None
+    if line.found and BEGINS_SENTENCE.match(text, letters.end):
+        letters = line
+    return letters if letters.found else None
 
 
 def is_line_end(text: str, place: int) -> bool:

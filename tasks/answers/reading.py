@@ -73,6 +73,12 @@ def read_answer(
     return Reading(None, OTHER_QUESTION, elsewhere.answer or elsewhere.fragment)
 
 
+def read_statement(response: str | None) -> bool | None:
+    """Return whether a response calls a statement true, None if neither (method, section 3)."""
+    answer = read_answer("TFQ", response).answer
+    return None if answer is None else answer == "T"
+
+
 def _check(question_type: str, options: Sequence[str], offered: str | None) -> None:
     if question_type not in READERS:
         raise ValueError(

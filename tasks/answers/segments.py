@@ -26,7 +26,7 @@ FINAL = ("final", "last")
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
-FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)})
+FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". "})
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
@@ -34,6 +34,11 @@ N_RECOGNIZED = 60
 def tidy_text(response: str) -> str:
     """Return the response with single spaces, at most one empty line in a row, and no full-width signs."""
     return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
+
+
+def cut_completion(response: str | None) -> str | None:
+    """Return the first line with text: after its answer, a raw completion continues with something else."""
+    return response if response is None else next(iter(response.strip().splitlines()), "")
 
 
 def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[str, list[str]]:

@@ -20,8 +20,7 @@ from pretexeval.primitives.hashing import draw_one, draw_order, hash_text
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, SAMPLES
-from tasks.answers.reading import NOTHING, Reading, read_answer
-from tasks.asking.answer_extraction import extract_answer
+from tasks.answers.reading import Reading, read_answer
 
 GROUP = ("relation", "group", "form")
 """Items with the same values share their demonstrations."""
@@ -136,10 +135,7 @@ def _draw_group_of_questions(rows: pl.DataFrame, group: Group) -> list[str]:
 
 def _read_truths(asked: pl.DataFrame) -> list[Reading]:
     """Return whether each text says true or false (method, section 3)."""
-    found: dict[str | None, Reading] = {}
-    for text in asked["said"].unique():
-        is_true = extract_answer(text)
-        found[text] = NOTHING if is_true is None else Reading("T" if is_true else "F", "word")
+    found = {text: read_answer("TFQ", text) for text in asked["said"].unique()}
     return [found[text] for text in asked["said"]]
 
 

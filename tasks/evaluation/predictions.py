@@ -7,11 +7,11 @@ import polars as pl
 from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
-from tasks.asking.answer_extraction import cut_completion
+from tasks.answers.segments import cut_completion
 from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks
 from tasks.evaluation.items import ItemKind
 
-PREDICTIONS_VERSION = 2
+PREDICTIONS_VERSION = 3
 """Count it up when `read_responses` or `score_readings` gives other rows for the same arguments."""
 NEVER_ASKED = "the prompt was never asked"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pretexeval.config.tables import JudgeConfig
 from pretexeval.primitives.hashing import hash_json, render_canonical_json
 from schemas.exchange import Prompt, Sampling, find_entailment, hash_prompt
-from tasks.asking.answer_extraction import extract_answer
+from tasks.answers.reading import read_statement
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 
 DEFAULT_THRESHOLD = 0.5
@@ -118,7 +118,7 @@ def _read_answer(reply: Reply) -> float | None:
     yes, no = reply.logprobs
     if yes is not None and no is not None:
         return 1 / (1 + math.exp(min(no - yes, 700.0)))
-    answer = extract_answer(reply.text)
+    answer = read_statement(reply.text)
     return None if answer is None else float(answer)
 
 

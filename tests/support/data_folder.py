@@ -238,7 +238,7 @@ class DataFolder:
             logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
             response = response_row(model_id, prompt_key, sample["text"], answer)
             responses[prompt_key] = response | (logprobs if error is None else fail_response(error))
-            read = {"answer": name_truth(answer), "rule": "word" if answer is not None else None}
+            read = {"answer": name_truth(answer), "rule": "leading_word" if answer is not None else None}
             requests.append(asked | {"n_demonstrations_dropped": 0} | read | {"error": error})
             predictions += [asked | judge(sample, answer, error, policy) for policy in policies]
         given = list(responses.values())

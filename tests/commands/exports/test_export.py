@@ -21,8 +21,8 @@ from commands.main import main
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
-from tasks.answers.reading import read_answer
-from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.answers.reading import read_answer, read_statement
+from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import plan_evaluation
@@ -31,7 +31,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
 from tests.tasks.answers.test_letter_answers import ONE_LETTER, SEVERAL
-from tests.tasks.asking.test_answer_extraction import FALSE, NO_ANSWER, TRUE
+from tests.tasks.answers.test_statement_answers import FALSE, NO_ANSWER, TRUE
 from warehouse.records import require_record
 
 EDITION = "starter-seed1-00000000"
@@ -266,7 +266,7 @@ def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_pa
     for text in corpus:
         answer = remove_reasoning(text)
         for style, said in (("chat", answer), ("completion", cut_completion(answer))):
-            expected = extract_answer(said)
+            expected = read_statement(said)
             assert exported.read_row(text, row, style) == (None if expected is None else str(expected))
     graded = exported.process_chat(row, [str(row["target"])])
     assert exported.accuracy([graded["accuracy"]]) == 1
@@ -283,4 +283,4 @@ def test_two_modules_of_a_bundle_must_not_share_a_name(
     with pytest.raises(ValueError, match="first_part and second_part both define LIMIT"):
         bundle_modules(["first_part", "second_part"])
     with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
-        bundle_modules(["tasks.asking.answer_extraction", "commands.exports.grading"])
+        bundle_modules(["tasks.asking.thoughts", "commands.exports.grading"])

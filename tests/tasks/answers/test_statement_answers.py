@@ -1,6 +1,9 @@
+"""What responses say about statements (method, section 3); the same reader reads true-false questions."""
+
 import pytest
 
-from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.answers.reading import read_statement
+from tasks.answers.segments import cut_completion
 from tasks.evaluation.subject import ANSWER_TEXTS
 
 TRUE = (
@@ -31,8 +34,6 @@ TRUE = (
     "Yes",
     "yes, it does",
     "Yes. It is false that it never helps.",
-    "True or False",
-    "true/false",
     "Is it true? No.",
     "not false",
     "Not wrong",
@@ -119,27 +120,30 @@ NO_ANSWER = (
     "0",
     "maybe",
     "Ja",
+    "True or False",
+    "true/false",
 )
 
 
 @pytest.mark.parametrize("response", TRUE)
 def test_reply_means_true(response: str) -> None:
-    assert extract_answer(response) is True
+    assert read_statement(response) is True
 
 
 @pytest.mark.parametrize("response", FALSE)
 def test_reply_means_false(response: str) -> None:
-    assert extract_answer(response) is False
+    assert read_statement(response) is False
 
 
 @pytest.mark.parametrize("response", NO_ANSWER)
 def test_reply_has_no_answer(response: str | None) -> None:
-    assert extract_answer(response) is None
+    assert read_statement(response) is None
 
 
-@pytest.mark.parametrize("response", TRUE + FALSE + NO_ANSWER[1:])
+# "True or False" is stopped after "True".
+@pytest.mark.parametrize("response", TRUE + FALSE + NO_ANSWER[1:-2])
 @pytest.mark.parametrize(
-    "more", ["", " aspirin", "\n\nStatement", ". No.", ", not true", "*", "ly", "_1", "1"]
+    "more", ["", " because", "\n\nStatement", ". No.", ", not true", "*", "ly", "_1", "1"]
 )
 def test_early_stop_changes_no_answer(response: str, more: str) -> None:
     """The response ends with the first of the texts that is complete, as vLLM generates it."""
@@ -147,14 +151,14 @@ def test_early_stop_changes_no_answer(response: str, more: str) -> None:
     whole = response.replace("notrue", "nothing") + more
     ends = [whole.index(text) + len(text) for text in ANSWER_TEXTS if text in whole]
     stopped = whole[: min(ends, default=len(whole))]
-    assert extract_answer(stopped) is extract_answer(whole)
-    assert extract_answer(cut_completion(stopped)) is extract_answer(cut_completion(whole))
+    assert read_statement(stopped) is read_statement(whole)
+    assert read_statement(cut_completion(stopped)) is read_statement(cut_completion(whole))
 
 
 @pytest.mark.parametrize("part", ["not ", "not the ", "an", "n't ", "a* ", "not" + " " * 99])
 def test_long_reply_without_an_answer_is_read_quickly(part: str) -> None:
     """The pattern must not need quadratic time on the text of a model that repeats itself."""
-    assert extract_answer(part * 5_000) is None
+    assert read_statement(part * 5_000) is None
 
 
 @pytest.mark.parametrize(
