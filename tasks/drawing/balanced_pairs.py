@@ -109,7 +109,7 @@ class _KnownNames:
         """
         self._heads, self._tails = heads.sort(), evidence.tails
         self._judged = evidence.judge(self._heads)
-        self.names = pl.concat([heads, evidence.tails]).unique().sort()
+        self.names = pl.concat([heads, tested["tail"]]).unique().sort()
         self.numbers = hash_column(self.names)
         self.features = NameFeatures(self.names)
         self._own = locate(self._heads, tested["head"])
