@@ -26,7 +26,7 @@ PREDICATE = re.compile(
 )
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
 CALLED_BEST = re.compile(
-    r"(?: \([^)]{0,60}\))?[,:.]?(?: this)?(?: option| choice)? (?:is|are|would be|was)"
+    r"(?: \([^)]{0,60}\))?(?:[,:.]| -)?(?: this)?(?: option| choice)? (?:is|are|would be|was)"
     r"(?: (?!(?:not|also)\b)\w+){0,3}?"
     r" (?:most|best|correct|next|likely|appropriate|answer|right|primary|recommended|indicated)\b"
 )
