@@ -14,7 +14,7 @@ from typing import Any
 from pretexeval.primitives.toml_files import parse_toml, write_toml
 from pretexeval.storage.layout import edition_folder
 from report.console import align
-from tests.support.endpoint import build_reply, serve_endpoint
+from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 
 REPOSITORY = Path(__file__).parents[1]
 REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
@@ -126,5 +126,11 @@ def serve_rule(reply: Callable[[str], str]) -> Iterator[str]:
     Args:
         reply: prompt -> the text of the completion. Threads call it concurrently.
     """
-    with serve_endpoint(lambda body, _: build_reply(reply(body["prompt"]))) as endpoint:
+
+    def answer(request: Body, _: object) -> EndpointReply:
+        # inspect_ai accepts no completion without the name of the model.
+        choice = {"index": 0, "text": reply(request["prompt"]), "finish_reason": "stop"}
+        return EndpointReply(body={"model": request["model"], "choices": [choice]})
+
+    with serve_endpoint(answer) as endpoint:
         yield endpoint.base_url
