@@ -23,8 +23,8 @@ from tasks.evaluation.requests import (
     show_demonstrations,
 )
 
-# At the end of any of these texts, the answer that is read (tasks.answers.judgements) is known. Without
-# the character after the word it is not: "Falsehood" is no answer.
+# At the end of any of these texts, the answer of a response that begins with it (tasks.answers.judgements) is
+# known. Without the character after the word it is not: "Falsehood" is no answer.
 ANSWER_TEXTS = tuple(
     f"{word}{end}" for word in ("True", "False", "true", "false") for end in (" ", "\n", ".", ",", "*", '"')
 )
