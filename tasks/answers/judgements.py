@@ -120,7 +120,9 @@ BOTH = re.compile(r"\s?(?:/|or)\s?(?:true|false|correct|incorrect|yes|no)\b", re
 SECOND = re.compile(r"\b(?:true|false|correct|yes)\s?(?:/|or)\s?$", re.IGNORECASE)
 N_CONTEXT = 40
 # A statement that is quoted judges nothing: 'The statement "Gout is not likely" is true.'
-QUOTED = re.compile(r'"[^"\n]{1,600}\s[^"\n]{1,600}"|“[^”\n]{1,600}\s[^”\n]{1,600}”')
+QUOTED = re.compile(
+    r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
+)
 WHETHER = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
@@ -150,9 +152,10 @@ class Judgement:
 
 def read_truth(text: str) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing."""
+    found = _read_at(text, JSON_VALUE, "json")
     text = QUOTED.sub('""', text)
     return (
-        _read_at(text, JSON_VALUE, "json")
+        found
         or _read_leading(text)
         or _read_concluded(text)
         or _read_at(text, STATED_JUDGEMENT, "stated_word")
