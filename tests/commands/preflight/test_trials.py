@@ -141,7 +141,7 @@ def write_bank(folder: Path, endpoint: Endpoint, setting: str) -> Path:
 
 @pytest.mark.parametrize("setting", ["answer_only", "chain_of_thought"])
 def test_an_edition_without_samples_is_tried_with_a_question(tmp_path: Path, setting: str) -> None:
-    with serve_endpoint(lambda *_: build_reply(" The answer is B.\nThe answer is C.")) as endpoint:
+    with serve_endpoint(lambda *_: build_reply(" The answer is B.\nWait, the answer is C.")) as endpoint:
         found = find_answer(write_bank(tmp_path, endpoint, setting))
         ((_, _, body),) = endpoint.requests
     assert "Please answer" in body["prompt"]
