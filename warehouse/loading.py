@@ -184,6 +184,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     row = [
         *(manifest.get(name) for name in EDITION_COLUMNS),
         configuration,
+        json.dumps(wrong_texts) if (wrong_texts := manifest.get("wrong_texts")) else None,
         is_anchors,
         find_first_day(str(manifest.get("label"))),
     ]

@@ -2,7 +2,8 @@
 -- because triplet and sample ids do not contain the edition. There are no primary keys: each stage is checked when
 -- it is written, and an index on millions of hashes would take more time and space than everything else.
 
--- negatives, pool, rephraser and methods are null for an edition without triplets.
+-- negatives, pool, rephraser and methods are null for an edition without triplets. wrong_texts is what the manifest
+-- says of the texts that the gate accepted; null where no gate checked texts of a language model.
 create table editions (
     edition_id varchar not null,
     kb varchar,
@@ -14,6 +15,7 @@ create table editions (
     methods varchar[],
     n_pairs bigint,
     configuration json,
+    wrong_texts json,
     is_anchors boolean not null,
     period_start date
 );

@@ -14,6 +14,7 @@ from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.statements import join_entities
+from tasks.judging.writer_errors import read_panel
 from tests.support.command import (
     Outcome,
     Table,
@@ -154,7 +155,7 @@ def write_recorded(folder: Path, name: str, **tables: Any) -> Path:  # noqa: ANN
 
 
 def list_prompts(edition: Edition) -> list[tuple[str, str]]:
-    """Return (statement, prompt) of every first attempt. Other attempts differ only in their seed."""
+    """Return (statement, prompt) of the panel and every first attempt. Others differ only in their seed."""
     from tasks.edition.recipes import RECIPES
 
     frames: dict[str, pl.DataFrame] = {}
@@ -163,8 +164,9 @@ def list_prompts(edition: Edition) -> list[tuple[str, str]]:
     rows = join_entities(frames[STATEMENTS.name], frames[TRIPLETS.name])
     rephraser = edition.rephraser
     assert rephraser is not None
-    columns = rows.select("statement", "split").iter_rows()
-    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
+    asked = [*rows.select("statement", "split").iter_rows()]
+    asked += [(text, "demonstration") for text in read_panel()["statement"]]
+    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in asked]
 
 
 def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
