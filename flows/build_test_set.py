@@ -56,7 +56,7 @@ def build_test_set(
         built.append(build(edition, QUESTIONS.name, *built[:1]))
     read_triplets = partial(built[0].read, edition.root) if edition.has_triplets else None
     complete_edition(edition, list_stage_files(*built), list_left_out(edition, read_triplets))
-    if warning := warn_of_wrong_texts(edition):
+    if warning := warn_of_wrong_texts(edition.root, edition.edition_id):
         get_run_logger().warning(warning)
     store.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)

@@ -106,8 +106,9 @@ create table attempts (
     overruled varchar[]
 );
 
--- What the judge (role judge) and the writer of llmeval (role llmeval) were asked for an edition, with the prices in
--- the configuration that published it. The prompts of the rephraser are in attempts.
+-- What the judge (role judge), the rephraser about the panel (role panel) and the writer of llmeval (role llmeval) were
+-- asked for an edition, with the prices in the configuration that published it. The other prompts of the rephraser are
+-- in attempts.
 create table writer_tokens (
     edition_id varchar not null,
     role varchar not null,

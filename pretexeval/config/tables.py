@@ -167,6 +167,11 @@ class RephraserConfig(ConfigTable):
             raise ValueError("max_new_words is not allowed with gate = 'off': the gate counts the words")
         return self
 
+    @property
+    def has_panel(self) -> bool:
+        """Whether the writer's rewordings of the panel decide on the limit on new words."""
+        return self.kind == "model" and self.gate == "on" and self.max_new_words == "auto"
+
 
 class LlmevalConfig(ConfigTable):
     """The writer of the statements of method `llmeval`, one greedy reply per triplet with one statement per

@@ -153,7 +153,7 @@ class Edition:
             plan_judge(self.config),
             self.base.aliases if has_gate else {},
             has_gate,
-            is_limited_by_panel=has_gate and table.max_new_words == "auto",
+            is_limited_by_panel=table.has_panel,
         )
 
     @cached_property

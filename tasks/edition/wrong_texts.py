@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal
 
 from pretexeval.storage.files import FileRef, read_stage_files
@@ -65,12 +66,13 @@ def find_new_words_limit(edition: Edition) -> Limit | Literal["unknown"]:
     return rephraser.limit_new_words(replies).max_new_words
 
 
-def warn_of_wrong_texts(edition: Edition) -> str | None:
+def warn_of_wrong_texts(root: Path, edition_id: str) -> str | None:
     """Say that the gate limits the writer of a complete edition, or that too many of its texts are wrong."""
-    found = (find_manifest(edition.root, edition.edition_id) or {}).get("wrong_texts")
-    if found is None or edition.rephraser is None:
+    manifest = find_manifest(root, edition_id) or {}
+    found = manifest.get("wrong_texts")
+    if found is None:
         return None
-    name, limit = edition.rephraser.writer.config.name, found["max_new_words"]
+    name, limit = manifest["rephraser"], found["max_new_words"]
     if (panel := found.get("panel")) and limit is not None:
         return (
             f"The gate accepted {panel['n_passed']} of {panel['n_attempts']} rewordings of the panel by "

@@ -84,8 +84,7 @@ class WrongRate:
     high: float
 
 
-@lru_cache(64)
-def estimate_wrong_rate(verdicts: Verdicts) -> WrongRate | None:
+def estimate_wrong_rate(verdicts: Verdicts, calibration: pl.DataFrame | None = None) -> WrongRate | None:
     """Return the estimate for these attempts; None if the gate accepted none of them.
 
     The estimate takes the mean of the Jeffreys posterior for each calibrated share, so that none is 0 or 1
@@ -93,11 +92,16 @@ def estimate_wrong_rate(verdicts: Verdicts) -> WrongRate | None:
     labelled relations with replacement (the bootstrap; Efron and Tibshirani, 1993), and every share from the
     Jeffreys posterior of its counts (Brown, Cai and DasGupta, 2001). It takes f from a single relation,
     because writers differ in how many of their sound texts the gate rejects, and few writers are labelled.
+
+    Args:
+        calibration: counts in place of those of `read_calibration`.
     """
     if not verdicts.n_accepted:
         return None
     within = pl.col(name_passed(_find_tabled(verdicts.limit))).alias("n_within")
-    counts = read_calibration().select(*COUNTS, name_passed(None), within)
+    counts = (read_calibration() if calibration is None else calibration).select(
+        *COUNTS, name_passed(None), within
+    )
     table = counts.to_numpy().astype(float)
     n, n_passed, n_accepted = verdicts.n_attempts, verdicts.n_passed, verdicts.n_accepted
     has_limit = verdicts.limit is not None

@@ -3,11 +3,12 @@
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
--- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was
--- off. Of the accepted texts of a language model, about wrong_rate are wrong (wrong_rate_ci_low to wrong_rate_ci_high);
--- the gate allowed them max_new_words, null for any number (docs/gate.md). n_judged attempts have both verdicts of the judge; judge_agreement is the share
--- with yes in both (the text follows from the statement, and the statement from the text). The view
--- rejection_reasons has the reasons for the rejected attempts.
+-- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate
+-- passed; it is null where the gate was off. About wrong_rate (wrong_rate_ci_low to wrong_rate_ci_high) of the
+-- texts that the gate accepted from a language model are wrong, and it allowed them max_new_words, null for any
+-- number (docs/gate.md); both are of the whole edition. n_judged attempts have both verdicts of the judge;
+-- judge_agreement is the share with yes in both (the text follows from the statement, and the statement from the
+-- text). The view rejection_reasons has the reasons for the rejected attempts.
 -- n_triplets: the edition's test triplets. n_incomplete_triplets: those with fewer than K samples, or none
 -- (llmeval with too few usable lines); joint accuracy leaves them out.
 create or replace view sample_quality as
