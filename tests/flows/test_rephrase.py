@@ -1,6 +1,7 @@
 """Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,20 @@ def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased
     assert fallen["text"].to_list() == fallen["statement"].to_list()
     assert fallen["attempts"].unique().to_list() == [2]
     assert fallen.height + reworded.filter(status="accepted").height == reworded.height
+
+
+def test_writer_that_fails_the_panel_is_limited_and_named(rephrased: Rephrased) -> None:
+    (path,) = rephrased.root.glob("editions/*/manifest.json")
+    found = json.loads(path.read_text())["wrong_texts"]
+    assert found["max_new_words"] == 0
+    panel = found["panel"]
+    assert panel["n_passed"] < panel["n_attempts"] / 10
+    assert [row["statement"] for row in panel["rewordings"]] == read_panel()["statement"].to_list()
+    assert (
+        f"{panel['n_passed']} of {panel['n_attempts']} rewordings of the panel" in rephrased.run("build").err
+    )
+    (row,) = query_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
+    assert (row["max_new_words"], row["wrong_rate"]) == (0, found["wrong_rate"])
 
 
 def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from tasks.edition.attempts import PromptsByWriter, run_rounds
 from tasks.edition.rephraser import Rephraser
 from tasks.edition.samples import choose_rewordings
 from tasks.judging.judge import Judge, Thresholds
+from tasks.judging.writer_errors import read_panel
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
@@ -79,6 +81,10 @@ def answer_by_seed(*texts: str) -> Answer:
     return answer
 
 
+def answer_by_key(texts: Mapping[str, str], prompt: WriterPrompt) -> str:
+    return texts[prompt.key]
+
+
 def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_are_kept() -> None:
     texts = (
         "Salbutamol may treat eczema.",
@@ -95,6 +101,17 @@ def test_rewording_with_too_many_new_words_is_rejected() -> None:
     free, close = (run(make_rows(ASTHMA), replace(REPHRASER, max_new_words=n), answers) for n in (8, 7))
     assert free["reasons"].to_list() == [[]]
     assert close["reasons"].to_list() == [["new words"]] * 3
+
+
+def test_writer_that_fails_the_panel_may_change_no_words() -> None:
+    limited = replace(REPHRASER, is_limited_by_panel=True)
+    keys = [prompt.key for prompt in limited.build_panel_prompts()]
+    reworded = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
+    for texts, reasons in ((reworded, []), (["No idea."] * len(keys), ["new words"])):
+        by_key = dict(zip(keys, texts, strict=True))
+        answers: dict[str, Answer] = {"panel": partial(answer_by_key, by_key)}
+        answers["rephraser"] = lambda _: ASTHMA_REWORDED
+        assert run(make_rows(ASTHMA), limited, answers)["reasons"][0].to_list() == reasons
 
 
 def test_prompt_that_is_too_long_is_an_attempt_with_a_reason() -> None:
