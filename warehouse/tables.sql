@@ -3,7 +3,8 @@
 -- it is written, and an index on millions of hashes would take more time and space than everything else.
 
 -- negatives, pool, rephraser and methods are null for an edition without triplets. wrong_texts is what the manifest
--- says of the texts that the gate accepted; null where no gate checked texts of a language model.
+-- says of the texts that the gate accepted, or the record of a review; null where no gate checked texts of a language
+-- model.
 create table editions (
     edition_id varchar not null,
     kb varchar,

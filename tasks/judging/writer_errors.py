@@ -98,11 +98,32 @@ def estimate_wrong_rate(verdicts: Verdicts, calibration: pl.DataFrame | None = N
     """
     if not verdicts.n_accepted:
         return None
+    return _summarise(*_draw_rates(verdicts, read_calibration() if calibration is None else calibration))
+
+
+def estimate_after_reading(verdicts: Verdicts, n_read: int, n_wrong: int) -> WrongRate:
+    """Return the estimate after people read some accepted texts, and found n_wrong of them wrong.
+
+    They read the most doubtful texts first. The others are therefore wrong at most as often as these, and at
+    most as often as the verdicts of the gate say.
+    """
+    point, drawn = _draw_rates(verdicts, read_calibration())
+    of_read = np.random.default_rng(1).beta(n_wrong + 0.5, n_read - n_wrong + 0.5, N_DRAWS)
+    # A judge may have accepted texts that the rules reject.
+    n_others = max(verdicts.n_accepted - n_read, 0)
+    rates = (min(point, n_wrong / n_read), np.minimum(drawn, of_read))
+    return _summarise(*((n_wrong + n_others * rate) / (n_read + n_others) for rate in rates))
+
+
+def _summarise(point: float, drawn: Any) -> WrongRate:  # noqa: ANN401
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return WrongRate(*(round(float(each), 4) for each in (point, min(low, point), max(high, point))))
+
+
+def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> tuple[float, Any]:
+    """Return the estimate, and the draws for its interval."""
     within = pl.col(name_passed(_find_tabled(verdicts.limit))).alias("n_within")
-    counts = (read_calibration() if calibration is None else calibration).select(
-        *COUNTS, name_passed(None), within
-    )
-    table = counts.to_numpy().astype(float)
+    table = calibration.select(*COUNTS, name_passed(None), within).to_numpy().astype(float)
     n, n_passed, n_accepted = verdicts.n_attempts, verdicts.n_passed, verdicts.n_accepted
     has_limit = verdicts.limit is not None
     f, c, g = ((part + 0.5) / (whole + 1) for part, whole in _pair_counts(table.sum(0)))
@@ -113,8 +134,7 @@ def estimate_wrong_rate(verdicts: Verdicts, calibration: pl.DataFrame | None = N
     of_writer = ((n - n_passed, n), (n_accepted, n_passed))
     pairs = (_pair_counts(single)[0], *_pair_counts(drawn)[1:], *of_writer)
     shares = [random.beta(part + 0.5, whole - part + 0.5, N_DRAWS) for part, whole in pairs]
-    low, high = np.quantile(_combine(*shares, has_limit=has_limit), [0.025, 0.975])
-    return WrongRate(*(round(float(each), 4) for each in (point, min(low, point), max(high, point))))
+    return point, _combine(*shares, has_limit=has_limit)
 
 
 def _find_tabled(limit: Limit) -> Limit:

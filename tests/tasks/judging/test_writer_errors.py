@@ -16,6 +16,7 @@ from tasks.judging.writer_errors import (
     Limit,
     Verdicts,
     count_verdicts,
+    estimate_after_reading,
     estimate_wrong_rate,
     judge_panel,
     read_calibration,
@@ -135,3 +136,14 @@ def test_panel_has_traps_of_every_kind_and_distinct_statements_that_hold_their_n
     for head, tail, statement in panel.select("head", "tail", "statement").iter_rows():
         assert head in statement
         assert tail in statement
+
+
+def test_texts_that_people_read_replace_the_estimate() -> None:
+    verdicts = Verdicts(100, 40, 40, None)
+    before = estimate_wrong_rate(verdicts)
+    assert before is not None
+    clean, wrong = (estimate_after_reading(verdicts, 20, n_wrong) for n_wrong in (0, 20))
+    assert clean.wrong_rate == 0
+    assert clean.high < before.high
+    assert wrong.wrong_rate == pytest.approx((20 + 20 * before.wrong_rate) / 40, abs=1e-4)
+    assert estimate_after_reading(verdicts, 40, 10).wrong_rate == 0.25
