@@ -87,18 +87,18 @@ class WrongRate:
 def estimate_wrong_rate(verdicts: Verdicts, calibration: pl.DataFrame | None = None) -> WrongRate | None:
     """Return the estimate for these attempts; None if the gate accepted none of them.
 
-    The estimate takes the mean of the Jeffreys posterior for each calibrated share, so that none is 0 or 1
-    for lack of texts. The interval has the quantiles of N_DRAWS draws with a fixed seed. Each draw takes the
-    labelled relations with replacement (the bootstrap; Efron and Tibshirani, 1993), and every share from the
-    Jeffreys posterior of its counts (Brown, Cai and DasGupta, 2001). It takes f from a single relation,
-    because writers differ in how many of their sound texts the gate rejects, and few writers are labelled.
+    The estimate is the mean of N_DRAWS draws with a fixed seed, and the interval has their quantiles. Each
+    draw takes the labelled relations with replacement (the bootstrap; Efron and Tibshirani, 1993), and every
+    share from the Jeffreys posterior of its counts (Brown, Cai and DasGupta, 2001), so that none is 0 or 1
+    for lack of texts. It takes f from a single relation, because writers differ in how many of their sound
+    texts the gate rejects, and few writers are labelled.
 
     Args:
         calibration: counts in place of those of `read_calibration`.
     """
     if not verdicts.n_accepted:
         return None
-    return _summarise(*_draw_rates(verdicts, read_calibration() if calibration is None else calibration))
+    return _summarise(_draw_rates(verdicts, read_calibration() if calibration is None else calibration))
 
 
 def estimate_after_reading(verdicts: Verdicts, n_read: int, n_wrong: int) -> WrongRate:
@@ -107,34 +107,32 @@ def estimate_after_reading(verdicts: Verdicts, n_read: int, n_wrong: int) -> Wro
     They read the most doubtful texts first. The others are therefore wrong at most as often as these, and at
     most as often as the verdicts of the gate say.
     """
-    point, drawn = _draw_rates(verdicts, read_calibration())
     of_read = np.random.default_rng(1).beta(n_wrong + 0.5, n_read - n_wrong + 0.5, N_DRAWS)
     # A judge may have accepted texts that the rules reject.
     n_others = max(verdicts.n_accepted - n_read, 0)
-    rates = (min(point, n_wrong / n_read), np.minimum(drawn, of_read))
-    return _summarise(*((n_wrong + n_others * rate) / (n_read + n_others) for rate in rates))
+    others = n_others * np.minimum(_draw_rates(verdicts, read_calibration()), of_read)
+    return _summarise((n_wrong + others) / (n_read + n_others))
 
 
-def _summarise(point: float, drawn: Any) -> WrongRate:  # noqa: ANN401
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return WrongRate(*(round(float(each), 4) for each in (point, min(low, point), max(high, point))))
+def _summarise(drawn: Any) -> WrongRate:  # noqa: ANN401
+    mean, (low, high) = drawn.mean(), np.quantile(drawn, [0.025, 0.975])
+    return WrongRate(*(round(float(each), 4) for each in (mean, low, high)))
 
 
-def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> tuple[float, Any]:
-    """Return the estimate, and the draws for its interval."""
+def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> Any:  # noqa: ANN401
+    """Return draws of the share of wrong texts among the accepted ones."""
     within = pl.col(name_passed(_find_tabled(verdicts.limit))).alias("n_within")
     table = calibration.select(*COUNTS, name_passed(None), within).to_numpy().astype(float)
     n, n_passed, n_accepted = verdicts.n_attempts, verdicts.n_passed, verdicts.n_accepted
-    has_limit = verdicts.limit is not None
-    f, c, g = ((part + 0.5) / (whole + 1) for part, whole in _pair_counts(table.sum(0)))
-    point = _combine(f, c, g, 1 - n_passed / n, n_accepted / n_passed, has_limit=has_limit)
     random = np.random.default_rng(0)
     drawn = random.multinomial(len(table), np.full(len(table), 1 / len(table)), N_DRAWS) @ table
     single = random.choice(table[table[:, 0] > 0], N_DRAWS)
     of_writer = ((n - n_passed, n), (n_accepted, n_passed))
     pairs = (_pair_counts(single)[0], *_pair_counts(drawn)[1:], *of_writer)
-    shares = [random.beta(part + 0.5, whole - part + 0.5, N_DRAWS) for part, whole in pairs]
-    return point, _combine(*shares, has_limit=has_limit)
+    f, c, g, r, a = (random.beta(part + 0.5, whole - part + 0.5, N_DRAWS) for part, whole in pairs)
+    wrong = np.clip((r - f) / np.maximum(c - f, 1e-9), 0, 1)
+    limited = 1 if verdicts.limit is None else g / a
+    return np.clip(wrong * (1 - c) / np.maximum(1 - r, 1e-9) * limited, 0, 1)
 
 
 def _find_tabled(limit: Limit) -> Limit:
@@ -147,11 +145,6 @@ def _pair_counts(counts: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
     """Return (part, whole) of the sound texts rejected, the wrong caught, and the wrong within the limit."""
     n_sound, n_rejected, n_wrong, n_caught, n_passed, n_within = np.moveaxis(counts, -1, 0)
     return [(n_rejected, n_sound), (n_caught, n_wrong), (n_within, n_passed)]
-
-
-def _combine(f: Any, c: Any, g: Any, r: Any, a: Any, *, has_limit: bool) -> Any:  # noqa: ANN401
-    wrong = np.clip((r - f) / np.maximum(c - f, 1e-9), 0, 1)
-    return np.clip(wrong * (1 - c) / np.maximum(1 - r, 1e-9) * (g / a if has_limit else 1), 0, 1)
 
 
 @dataclass(frozen=True)

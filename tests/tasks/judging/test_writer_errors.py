@@ -31,18 +31,18 @@ def test_calibration_is_what_the_gate_does_to_the_labelled_texts() -> None:
     assert read_calibration().equals(count_calibration())
 
 
-def test_estimate_is_the_one_of_rogan_and_gladen_with_the_calibrated_rates() -> None:
-    total = read_calibration().sum().row(0, named=True)
-    f = (total["n_rejected"] + 0.5) / (total["n_sound"] + 1)
-    c = (total["n_caught"] + 0.5) / (total["n_wrong"] + 1)
-    found = estimate_wrong_rate(Verdicts(100, 40, 40, None))
+def test_estimate_is_the_one_of_rogan_and_gladen_where_the_rates_are_well_known() -> None:
+    """One large relation leaves no doubt about f = 0.2, c = 0.9 and g = 0.1."""
+    counts = {"n_sound": 10**6, "n_rejected": 200_000, "n_wrong": 10**6, "n_caught": 900_000}
+    known = pl.DataFrame(counts | {"n_passed": 10**6, "n_passed_4": 100_000})
+    found = estimate_wrong_rate(Verdicts(100_000, 40_000, 40_000, None), known)
     assert found is not None
-    wrong = (0.6 - f) / (c - f)
-    assert found.wrong_rate == pytest.approx(wrong * (1 - c) / 0.4, abs=1e-4)
-    limited = estimate_wrong_rate(Verdicts(100, 40, 10, 3))
+    rate = (0.6 - 0.2) / (0.9 - 0.2) * (1 - 0.9) / 0.4
+    assert found.wrong_rate == pytest.approx(rate, abs=1e-3)
+    assert found.high - found.low < 0.01
+    limited = estimate_wrong_rate(Verdicts(100_000, 40_000, 10_000, 3), known)
     assert limited is not None
-    g = (total["n_passed_4"] + 0.5) / (total["n_passed"] + 1)
-    assert limited.wrong_rate == pytest.approx(wrong * (1 - c) / 0.4 * g / 0.25, abs=1e-4)
+    assert limited.wrong_rate == pytest.approx(rate * 0.1 / 0.25, abs=1e-3)
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -143,7 +143,7 @@ def test_texts_that_people_read_replace_the_estimate() -> None:
     before = estimate_wrong_rate(verdicts)
     assert before is not None
     clean, wrong = (estimate_after_reading(verdicts, 20, n_wrong) for n_wrong in (0, 20))
-    assert clean.wrong_rate == 0
+    assert clean.wrong_rate < 0.02
     assert clean.high < before.high
-    assert wrong.wrong_rate == pytest.approx((20 + 20 * before.wrong_rate) / 40, abs=1e-4)
+    assert wrong.wrong_rate == pytest.approx((20 + 20 * before.wrong_rate) / 40, abs=2e-3)
     assert estimate_after_reading(verdicts, 40, 10).wrong_rate == 0.25
