@@ -72,18 +72,19 @@ def warn_of_wrong_texts(root: Path, edition_id: str) -> str | None:
     found = manifest.get("wrong_texts")
     if found is None:
         return None
-    name, limit = manifest["rephraser"], found["max_new_words"]
+    name, limit, said = manifest["rephraser"], found["max_new_words"], []
     if (panel := found.get("panel")) and limit is not None:
-        return (
+        said.append(
             f"The gate accepted {panel['n_passed']} of {panel['n_attempts']} rewordings of the panel by "
             f"{name}. Many accepted rewordings of a writer that errs so often are wrong, so the gate accepts "
             f"at most {limit} new words, and the other samples are statements. A better writer gives more "
             "rewordings (docs/gate.md)"
         )
-    if found["wrong_rate"] is None or found["wrong_rate"] <= MAX_WRONG_RATE:
-        return None
-    share, low, high = (f"{100 * found[key]:.1f}" for key in ("wrong_rate", "low", "high"))
-    return (
-        f"About {share} % ({low} to {high} %) of the rewordings by {name} that the gate accepted are wrong: "
-        "set max_new_words = 0 in [rephraser], or choose a better writer (docs/gate.md)"
-    )
+    if found["wrong_rate"] is not None and found["wrong_rate"] > MAX_WRONG_RATE:
+        share, low, high = (f"{100 * found[key]:.1f}" for key in ("wrong_rate", "low", "high"))
+        remedy = "" if limit == 0 else "set max_new_words = 0 in [rephraser], or "
+        said.append(
+            f"About {share} % ({low} to {high} %) of the rewordings by {name} that the gate accepted are "
+            f"wrong: {remedy}choose a better writer (docs/gate.md)"
+        )
+    return "\n".join(said) or None

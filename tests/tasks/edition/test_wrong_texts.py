@@ -94,10 +94,11 @@ def test_limited_writer_and_free_writer_with_many_wrong_texts_are_named(tmp_path
         return warn_of_wrong_texts(tmp_path, edition_id)
 
     panel = {"n_passed": 8, "n_attempts": 32}
-    limited = warn({"max_new_words": 0, **estimate, "panel": panel})
+    limited = warn({"max_new_words": 0, **estimate, "wrong_rate": 0.02, "panel": panel})
     assert limited is not None
     assert "8 of 32 rewordings of the panel by pen-1" in limited
     assert "at most 0 new words" in limited
+    assert "are wrong: set" not in limited
     free = warn({"max_new_words": None, **estimate})
     assert free is not None
     assert "About 25.0 % (10.0 to 50.0 %)" in free
