@@ -59,7 +59,7 @@ PromptsByWriter = dict[str, list[WriterPrompt]]
 Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
 
 
-ATTEMPTS_VERSION = 2
+ATTEMPTS_VERSION = 1
 """Count it up when the function gives other rows for the same arguments."""
 
 
