@@ -5,6 +5,7 @@ replies. The same code therefore runs the rounds while a model is asked and from
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -263,9 +264,9 @@ def ask_rounds(
     while waiting:
         replies: dict[str, Replies] = {}
         for name, writer in writers.items():
-            listed = [prompt for of_relation in waiting.values() for prompt in of_relation.get(name, ())]
+            asking = [of_relation[name] for of_relation in waiting.values() if name in of_relation]
             # All relations wait for the same panel.
-            if prompts := [*{prompt.key: prompt for prompt in listed}.values()] if name == PANEL else listed:
+            if prompts := [*chain.from_iterable(asking[:1] if name == PANEL else asking)]:
                 n_rounds[name] += 1
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
                     replies[name] = ask_for_replies(store, writer, prompts, advance, load)
