@@ -30,7 +30,12 @@ select count(*), count(*) filter (one.response = other.response)
 from prediction_details as one join prediction_details as other using (edition_id, sample_id, scoring_policy)
 where one.model = '{NAME}' and other.model = '{SERVED}'
 """
-ACCEPTED = "select count(*), count(*) filter (is_accepted) from attempts"
+REWORDED = """
+select count(*), count(*) filter (is_accepted),
+    any_value(wrong_texts -> '$.panel' ->> '$.wrong_rate')::double,
+    any_value(wrong_texts ->> '$.max_new_words')::integer
+from attempts join editions using (edition_id)
+"""
 
 
 def convert_model(environment: Path, folder: Path) -> None:
@@ -72,16 +77,21 @@ def ask_model(
     return run_query(root, SCORES)[1], n_samples, n_equal
 
 
-def reword(model: Path, folder: Path) -> tuple[int, int]:
-    """Let the model reword 128 statements once each; return the numbers of rewordings and accepted ones."""
+def reword(model: Path, folder: Path) -> tuple[int, int, float, int | None]:
+    """Let the model reword a panel, and 128 statements once each.
+
+    Returns:
+        The numbers of rewordings and of accepted ones, the share of wrong texts among those of the panel that
+        the gate accepts, as estimated, and the limit on new words that follows from it.
+    """
     root, rephraser = folder / "rewordings", {"kind": "model", "writer": NAME, "max_attempts": 1}
     tables = {"knowledge": {"relations": ["may_treat"]}, "edition": {"heads_per_relation": 8}}
     config = folder / "rewordings.toml"
     write_config(config, root, **tables, rephraser=rephraser, writers=[_describe(model)])
     run_command(folder, "build", config)
     run_command(folder, "publish", config)
-    ((n_attempts, n_accepted),) = run_query(root, ACCEPTED)[1]
-    return n_attempts, n_accepted
+    ((n_attempts, n_accepted, wrong_rate, limit),) = run_query(root, REWORDED)[1]
+    return n_attempts, n_accepted, wrong_rate, limit
 
 
 def _describe(model: Path) -> dict[str, Any]:
@@ -101,5 +111,8 @@ def main(arguments: Sequence[str]) -> None:
     columns = ("model", "pairs", "samples", "accuracy", "low", "high", "mastery", "true", "no answer", "s")
     print(align(columns, [[f"{x:.3f}" if isinstance(x, float) else str(x) for x in row] for row in scores]))
     print(f"{n_equal} of {n_samples} answers of the served model are those of the model in process")
-    n_attempts, n_accepted = reword(options.model, options.model.parent)
+    n_attempts, n_accepted, wrong_rate, limit = reword(options.model, options.model.parent)
+    print(
+        f"of the panel, an estimated {wrong_rate:.1%} of the accepted texts are wrong: max_new_words {limit}"
+    )
     print(f"the gate accepts {n_accepted} of {n_attempts} rewordings ({n_accepted / n_attempts:.1%})")

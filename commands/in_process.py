@@ -37,14 +37,14 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
 def find_published(config: Config, edition_id: str) -> list[Path] | None:
     """Return the warehouse and the edition's page if a publication would change nothing; null if it would.
 
-    The tokens of a judge and of the writer of llmeval are only counted by a publication.
+    The tokens of a judge, of a panel and of the writer of llmeval are only counted by a publication.
     """
     from report.page import are_pages_current
     from tasks.quality.measurements import is_measured
     from warehouse.publishing import is_warehouse_current
 
     root = config.storage.root
-    if config.judge.is_set or "llmeval" in config.edition.methods:
+    if config.has_other_prompts:
         return None
     noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
     is_current = (

@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     write_output(f"page       {page}")
     if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
         report_progress(stale)
+    _warn_of_wrong_texts(config, report.edition_id)
     status = _report_failures(report.failures)
     if report.left_out:
         report_error(report.left_out)
@@ -93,7 +94,15 @@ def build(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     edition_id = run_build(config, options.config)
     write_output(config.storage.root / edition_folder(edition_id))
+    _warn_of_wrong_texts(config, edition_id)
     return 0
+
+
+def _warn_of_wrong_texts(config: Config, edition_id: str) -> None:
+    from tasks.edition.wrong_texts import warn_of_wrong_texts
+
+    if warning := warn_of_wrong_texts(config.storage.root, edition_id):
+        report_progress(warning)
 
 
 def evaluate(options: argparse.Namespace) -> int:

@@ -10,7 +10,8 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
 TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
-JUDGED = ("negatives", "positives", "disputed")
+REWORDINGS = "rewordings"
+JUDGED = ("negatives", "positives", "disputed", REWORDINGS)
 EDITION = "the name of the edition, as in the table editions"
 
 
@@ -203,7 +204,7 @@ def _add_review(subcommands: Subcommands) -> None:
         "--what",
         choices=JUDGED,
         help="ask whether labels are right: of the false twins, of the facts, or those that most good models "
-        "contradict",
+        "contradict; or whether the rewordings that the gate accepted say what their statements say",
     )
     add_root(parser)
     summary = "Check a filled-in sheet, and load its grades or write its verdicts against labels."
@@ -216,7 +217,11 @@ def _add_review(subcommands: Subcommands) -> None:
 
 def export_sheets(options: argparse.Namespace) -> int:
     """Write a sheet for every grader, or one with labels to judge, and print the paths."""
-    if options.what:
+    if options.what == REWORDINGS:
+        from commands.review.rewordings import export_rewordings
+
+        paths = export_rewordings(options.root, options.edition)
+    elif options.what:
         from commands.review.verdicts import export_verdicts
 
         paths = export_verdicts(options.root, options.edition, options.what, options.pairs)
@@ -233,9 +238,16 @@ def export_sheets(options: argparse.Namespace) -> int:
 
 def import_sheet(options: argparse.Namespace) -> int:
     """Load the grades of a filled-in sheet, or write its verdicts against labels."""
-    from commands.review.sheet import VERDICT, read_sheet
+    from commands.review.sheet import REWORDING, VERDICT, read_sheet
 
-    if any(VERDICT in row.cells for row in read_sheet(options.sheet)):
+    columns = {name for row in read_sheet(options.sheet) for name in row.cells}
+    if {VERDICT, REWORDING} <= columns:
+        from commands.review.rewordings import import_rewordings
+
+        path, n_rows, n_judged = import_rewordings(options.root, options.sheet)
+        write_output(f"{path}: {n_rows} of {n_judged} rewordings are wrong; publish the edition again")
+        return 0
+    if VERDICT in columns:
         from commands.review.verdicts import import_verdicts
 
         path, n_rows, n_judged = import_verdicts(options.root, options.sheet)

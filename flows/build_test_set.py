@@ -4,7 +4,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from prefect import flow
+from prefect import flow, get_run_logger
 
 from flows.rephrase_samples import rephrase_samples
 from flows.support.artifacts import link_edition, track_calls
@@ -22,6 +22,7 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import require_wordings_of_pool
 from tasks.edition.stage_files import StageFiles
+from tasks.edition.wrong_texts import warn_of_wrong_texts
 
 
 @flow(
@@ -55,6 +56,8 @@ def build_test_set(
         built.append(build(edition, QUESTIONS.name, *built[:1]))
     read_triplets = partial(built[0].read, edition.root) if edition.has_triplets else None
     complete_edition(edition, list_stage_files(*built), list_left_out(edition, read_triplets))
+    if warning := warn_of_wrong_texts(edition.root, edition.edition_id):
+        get_run_logger().warning(warning)
     store.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)
     return edition.edition_id

@@ -90,11 +90,11 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
 
 @task(name="count-writer-tokens", **RETRIES)
 def count_writer_tokens(config: Config, edition_id: str) -> None:
-    """Record what the edition of the configuration cost its judge and its writer of llmeval.
+    """Record what the edition of the configuration cost its judge, its panel and its writer of llmeval.
 
     Publishing needs neither the knowledge base nor these models, so what is missing is only logged.
     """
-    if not (config.judge.is_set or "llmeval" in config.edition.methods):
+    if not config.has_other_prompts:
         return
     try:
         edition = plan_edition(config)

@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 import polars as pl
-from prefect import flow, get_run_logger, task
+from prefect import flow, task
 
 from flows.support.artifacts import show_run_progress
 from flows.support.configurations import PlannedConfig, find_config
@@ -18,7 +18,7 @@ from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.rephraser import Llmeval, Rephraser, warn_of_weak_writer
+from tasks.edition.rephraser import Llmeval, Rephraser
 from tasks.edition.stage_files import StageFiles
 from tasks.edition.statements import join_entities
 
@@ -85,8 +85,6 @@ def ask_rephraser(
         for piece in edition.pieces
     ]
     attempts = ask_rounds(store, rows, rephraser, show_run_progress)
-    if warning := warn_of_weak_writer(rephraser, attempts):
-        get_run_logger().warning(warning)
     return dict(zip(edition.pieces, attempts, strict=True))
 
 

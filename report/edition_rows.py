@@ -10,6 +10,7 @@ from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.leaders import join_names, read_lead
 from report.remarks import judge_against_shortcut
+from schemas.stages import MAX_WRONG_RATE
 from warehouse.query import open_warehouse
 
 AS_WRITTEN = "as written"
@@ -91,6 +92,8 @@ def read_edition(reader: EditionReader) -> Row | None:
         **dates[0],
         "rephraser": name_rephraser(found[0]["rephraser"], configuration),
         "is_gate_off": configuration.get("rephraser", {}).get("gate") == "off",
+        "max_wrong_rate": MAX_WRONG_RATE,
+        "is_limited_by_panel": configuration.get("rephraser", {}).get("max_new_words") == "auto",
     }
 
 

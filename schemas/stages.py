@@ -37,6 +37,8 @@ SINGLE_METHODS = ("direct", "origin")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 # In the place of a reason, because no gate checked the text of an edition whose gate is off.
 GATE_OFF = "gate off"
+MAX_WRONG_RATE = 0.03
+"""With a larger share of wrong texts among those that it accepts from a writer, the gate limits new words."""
 RESPONSE_STATUSES = ("ok", "error")
 GUESSERS = ("overlap", "neighbour")
 

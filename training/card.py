@@ -111,7 +111,9 @@ def configure_measure(recipe: Recipe, folders: Sequence[Path], seed: int, root: 
     if recipe.kind == "writing":
         tables["edition"]["methods"] = ["pretexeval", "llmeval"]
         writer = {"writer": models[0]["name"]}
-        return tables | {"writers": models, "llmeval": writer, "rephraser": {"kind": "model", **writer}}
+        # The writer knows only the statements of the pool, so a panel of others says nothing about it.
+        rephraser = {"kind": "model", "max_new_words": "free", **writer}
+        return tables | {"writers": models, "llmeval": writer, "rephraser": rephraser}
     if recipe.kind == "questions":
         # On the first edition the models also think before they answer.
         settings = ["answer_only", "chain_of_thought"] if seed == SEEDS["questions"][0] else ["answer_only"]

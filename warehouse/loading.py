@@ -16,7 +16,7 @@ import duckdb
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.labels import require_derived_labels
-from pretexeval.storage.layout import MANIFEST, writer_tokens_record
+from pretexeval.storage.layout import MANIFEST, rewordings_record, writer_tokens_record
 from pretexeval.storage.records import explain_missing, find_manifest, find_record, read_files, set_aside
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
@@ -181,9 +181,13 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     is_anchors = "anchor_pairs" in (manifest.get("configuration") or {})
+    path = folder.parent.parent / rewordings_record(folder.name)
+    reviewed = find_record(path, "import the sheet again", edition_id=folder.name)
+    wrong_texts = (reviewed or manifest).get("wrong_texts")
     row = [
         *(manifest.get(name) for name in EDITION_COLUMNS),
         configuration,
+        json.dumps(wrong_texts) if wrong_texts else None,
         is_anchors,
         find_first_day(str(manifest.get("label"))),
     ]

@@ -32,6 +32,7 @@ from pretexeval.storage.layout import (
     guesses_file,
     guesses_record,
     model_file,
+    rewordings_record,
     writer_tokens_record,
 )
 from warehouse.appraisals import list_grades
@@ -62,7 +63,7 @@ def name_parts(root: Path) -> dict[str, Part]:
 
 def _list_parts(root: Path) -> list[Part]:
     editions = [
-        Part("edition", path, {"edition_id": path.name}, _stamp_folder(path, MANIFEST))
+        Part("edition", path, {"edition_id": path.name}, _stamp_edition(root, path))
         for path in find_filled(root / EDITIONS_FOLDER)
     ]
     of_editions = [part for edition in editions for part in _list_parts_of_edition(root, edition)]
@@ -77,6 +78,11 @@ def _list_parts(root: Path) -> list[Part]:
         *(part for part in of_editions if part.kind in LOADED_AFTER_MODELS),
         Part("checks", root / CHECKS_FOLDER, {}, _hash(checks)),
     ]
+
+
+def _stamp_edition(root: Path, folder: Path) -> str:
+    reviewed = _read(root / rewordings_record(folder.name))
+    return _hash([_stamp_folder(folder, MANIFEST), *([reviewed] if reviewed else [])])
 
 
 def _list_models(root: Path) -> Iterator[Part]:

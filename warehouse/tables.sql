@@ -2,7 +2,9 @@
 -- because triplet and sample ids do not contain the edition. There are no primary keys: each stage is checked when
 -- it is written, and an index on millions of hashes would take more time and space than everything else.
 
--- negatives, pool, rephraser and methods are null for an edition without triplets.
+-- negatives, pool, rephraser and methods are null for an edition without triplets. wrong_texts is what the manifest
+-- says of the texts that the gate accepted, or the record of a review; null where no gate checked texts of a language
+-- model.
 create table editions (
     edition_id varchar not null,
     kb varchar,
@@ -14,6 +16,7 @@ create table editions (
     methods varchar[],
     n_pairs bigint,
     configuration json,
+    wrong_texts json,
     is_anchors boolean not null,
     period_start date
 );
@@ -104,8 +107,9 @@ create table attempts (
     overruled varchar[]
 );
 
--- What the judge (role judge) and the writer of llmeval (role llmeval) were asked for an edition, with the prices in
--- the configuration that published it. The prompts of the rephraser are in attempts.
+-- What the judge (role judge), the rephraser about the panel (role panel) and the writer of llmeval (role llmeval) were
+-- asked for an edition, with the prices in the configuration that published it. The other prompts of the rephraser are
+-- in attempts.
 create table writer_tokens (
     edition_id varchar not null,
     role varchar not null,

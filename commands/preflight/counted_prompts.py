@@ -234,6 +234,8 @@ def list_writer_parts(edition: Edition) -> Iterator[WriterPart]:
         return
     rephraser, llmeval = edition.rephraser, edition.llmeval
     if rephraser is not None:
+        if rephraser.is_limited_by_panel:
+            yield _plan_panel(edition, rephraser)
         yield _plan_rephraser(edition, rephraser)
         if rephraser.judge is not None:
             yield _plan_judge(edition, rephraser.judge, rephraser.max_attempts)
@@ -267,6 +269,22 @@ def _plan_rephraser(edition: Edition, rephraser: Rephraser) -> WriterPart:
         rephraser.instruction,
         rephraser.max_tokens,
         n_rounds=n,
+    )
+
+
+def _plan_panel(edition: Edition, rephraser: Rephraser) -> WriterPart:
+    """Return the part of the panel, which is no part of a piece and counted here."""
+    prompts = rephraser.build_panel_prompts()
+    tally = _start_writer(edition, rephraser.writer, "panel")
+    tally.add(len(prompts), [ask.prompt.text for ask in prompts], lambda: [ask.key for ask in prompts])
+    return WriterPart(
+        tally,
+        lambda piece: piece.statements.clear(),
+        lambda _, __: [],
+        Span.of(1),
+        "1 prompt per statement of the panel, once per writer",
+        rephraser.instruction,
+        rephraser.max_tokens,
     )
 
 

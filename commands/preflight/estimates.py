@@ -53,7 +53,7 @@ class Estimate:
 
     name: str
     part: str
-    """rephraser, judge, llmeval, evaluation, or the setting of questions."""
+    """panel, rephraser, judge, llmeval, evaluation, or the setting of questions."""
     n_prompts: Span
     n_answered: int
     """The prompts that have an answer already."""

@@ -124,7 +124,7 @@ def _read_answer(
 
 def _list_writer_trials(edition: Edition, statement: pl.DataFrame) -> Iterator[Trial]:
     if (rephraser := edition.rephraser) is not None:
-        alone = replace(rephraser, max_attempts=1, judge=None)
+        alone = replace(rephraser, max_attempts=1, judge=None, is_limited_by_panel=False)
         (prompt,) = next(run_rounds(statement, alone))["rephraser"]
         yield _try_writer(
             "rewording", alone.writer, prompt, partial(_read_rewording, alone, statement, prompt)

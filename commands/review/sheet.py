@@ -23,7 +23,9 @@ GRADES = ("reliability", "lexical_diversity", "structural_diversity")
 COMMON = ("edition", "row_id")
 """The columns that every sheet has."""
 VERDICT = "verdict"
-"""The column of a sheet on which labels are judged."""
+"""The column of a sheet on which labels or rewordings are judged."""
+REWORDING = "rewording"
+"""The column that only a sheet of rewordings has."""
 DELIMITERS = (",", ";", "\t")
 # The first bytes of xlsx and ods, which are zip files, and of xls.
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")

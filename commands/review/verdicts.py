@@ -158,7 +158,8 @@ def import_verdicts(root: Path, path: Path) -> tuple[Path, int, int]:
     rows = read_sheet(path)
     edition_id = find_edition(path, rows)
     triplets = list_triplets(root, edition_id).with_columns(row_id="t-" + pl.col("triplet_id"))
-    require_correct(path, _find_problems(rows, edition_id, set(triplets["row_id"])))
+    known = set(triplets["row_id"])
+    require_correct(path, find_problems(rows, edition_id, known, VERDICTS, "triplet that this edition tests"))
     given = {row.cells["row_id"]: row.cells[VERDICT].casefold() for row in rows if row.cells[VERDICT]}
     verdicts = pl.DataFrame(list(given.items()), {"row_id": pl.String, "verdict": pl.String}, orient="row")
     judged = verdicts.join(triplets, on="row_id")
@@ -175,16 +176,24 @@ def import_verdicts(root: Path, path: Path) -> tuple[Path, int, int]:
     return target, contradicting.height, judged.height
 
 
-def _find_problems(rows: Sequence[SheetRow], edition_id: str, known: Collection[str]) -> Iterator[str]:
+def find_problems(
+    rows: Sequence[SheetRow], edition_id: str, known: Collection[str], verdicts: Sequence[str], what: str
+) -> Iterator[str]:
+    """Yield what is wrong with the rows of a sheet of verdicts.
+
+    Args:
+        known: the row ids that a sheet of the edition may have; what: what they are.
+        verdicts: those that are allowed.
+    """
     seen: set[str] = set()
     for row in rows:
         row_id, verdict = row.cells["row_id"], row.cells[VERDICT].casefold()
         if row.cells["edition"] != edition_id:
             yield f"row {row.number}, edition: {row.cells['edition']!r} is not {edition_id!r}"
         elif row_id not in known:
-            yield f"row {row.number}, row_id: {row_id!r} is no triplet that this edition tests"
+            yield f"row {row.number}, row_id: {row_id!r} is no {what}"
         elif row_id in seen:
             yield f"row {row.number}, row_id: {row_id!r} appears twice"
-        if verdict and verdict not in VERDICTS:
-            yield f"row {row.number}, {VERDICT}: {verdict!r} is none of {', '.join(VERDICTS)}"
+        if verdict and verdict not in verdicts:
+            yield f"row {row.number}, {VERDICT}: {verdict!r} is none of {', '.join(verdicts)}"
         seen.add(row_id)

@@ -180,6 +180,11 @@ class Config(ConfigTable):
         judge = self.judge.to_writer()
         return self.writers if judge is None else (*self.writers, judge)
 
+    @property
+    def has_other_prompts(self) -> bool:
+        """Whether writers are asked prompts that no stage of the edition names."""
+        return self.judge.is_set or self.rephraser.has_panel or "llmeval" in self.edition.methods
+
     def find_judge(self) -> WriterConfig | None:
         """Return the model that judges rewordings; null without a judge."""
         writer = self.judge.writer

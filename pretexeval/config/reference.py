@@ -100,9 +100,8 @@ def _render_default(schema: dict[str, Any]) -> str:
 
 def _render_type(schema: dict[str, Any]) -> str:
     """Return the type of a JSON schema in words, with the values that it allows."""
-    for option in schema.get("anyOf", ()):
-        if option.get("type") != "null":
-            return _render_type(option)
+    if options := schema.get("anyOf"):
+        return ", ".join(_render_type(option) for option in options if option.get("type") != "null")
     if "enum" in schema:
         return ", ".join(f'`"{value}"`' for value in schema["enum"])
     match schema["type"]:

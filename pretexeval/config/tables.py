@@ -149,9 +149,9 @@ class RephraserConfig(ConfigTable):
     """Number of rewordings to try before the statement itself becomes the sample."""
     gate: Literal["on", "off"] = "on"
     """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers (docs/gate.md)."""
-    max_new_words: Annotated[int, Field(ge=0)] | None = None
+    max_new_words: Annotated[int, Field(ge=0)] | Literal["auto", "free"] = "auto"
     """The most words that a rewording may add, drop or exchange, apart from harmless changes (docs/gate.md).
-    Set 0 for a weak writer. The default is any number."""
+    `auto`: the limit follows from how the writer rewords a panel of statements. `free`: any number."""
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:
@@ -159,13 +159,18 @@ class RephraserConfig(ConfigTable):
         if (self.writer is not None) != (self.kind == "model"):
             rule = "needed" if self.writer is None else "not allowed"
             raise ValueError(f"writer is {rule} with kind {self.kind!r}")
-        if self.max_new_words is not None and self.kind != "model":
+        if self.max_new_words != "auto" and self.kind != "model":
             raise ValueError(f"max_new_words is not allowed with kind {self.kind!r}: delete it")
         if self.gate == "off" and self.kind != "model":
             raise ValueError(f"gate = 'off' is not allowed with kind {self.kind!r}: delete it")
-        if self.gate == "off" and self.max_new_words is not None:
+        if self.gate == "off" and self.max_new_words != "auto":
             raise ValueError("max_new_words is not allowed with gate = 'off': the gate counts the words")
         return self
+
+    @property
+    def has_panel(self) -> bool:
+        """Whether the writer's rewordings of the panel decide on the limit on new words."""
+        return self.kind == "model" and self.gate == "on" and self.max_new_words == "auto"
 
 
 class LlmevalConfig(ConfigTable):

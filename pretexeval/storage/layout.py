@@ -136,6 +136,11 @@ def freshness_record(edition_id: str) -> str:
     return f"freshness/{edition_id}.json"
 
 
+def rewordings_record(edition_id: str) -> str:
+    """Return the record of what people said of the rewordings that the gate accepted."""
+    return f"{review_folder(edition_id)}/rewordings.json"
+
+
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
     return f"{REVIEWS_FOLDER}/{edition_id}"

@@ -5,6 +5,7 @@ replies. The same code therefore runs the rounds while a model is asked and from
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,8 @@ from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities, write_on_one_line
 from tasks.judging.judge import Judge, combine_scores
 
+PANEL = "panel"
+"""The name of the rephraser in its first step, in which it rewords the panel."""
 JUDGE = "judge"
 """The reason for which an attempt is rejected that the judge denies."""
 Aliases = Mapping[str, Sequence[str]]
@@ -29,6 +32,13 @@ def select_aliases(aliases: Aliases, name: str, other: str) -> list[str]:
     """Return the aliases of a name, without those that the other name of the triplet has too."""
     others = {fold_text(spelling) for spelling in (other, *aliases.get(other, ()))}
     return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
+
+
+def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
+    """Return the reasons of the rules against each attempt with a text, also if a judge overruled them."""
+    written = attempts.filter(pl.col("text").is_not_null())
+    rows = written.select("reasons", "overruled").iter_rows()
+    return [overruled or [reason for reason in reasons if reason != JUDGE] for reasons, overruled in rows]
 
 
 def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
@@ -46,7 +56,7 @@ COLLISION = "collision"
 NO_TEXT = "no text"
 
 PromptsByWriter = dict[str, list[WriterPrompt]]
-"""Writer (`rephraser` or `judge`) -> the prompts that it must reply to."""
+"""Writer (`panel`, `rephraser` or `judge`) -> the prompts that it must reply to."""
 Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
 
 
@@ -83,9 +93,10 @@ def build_attempts(
 
 
 def name_writers(rephraser: Rephraser) -> dict[str, Writer]:
-    """Return name (`rephraser`, `judge`) -> writer, for the writers that the rounds ask."""
+    """Return name (`panel`, `rephraser`, `judge`) -> writer, for the writers that the rounds ask."""
+    panel = {PANEL: rephraser.writer} if rephraser.is_limited_by_panel else {}
     judge = {} if rephraser.judge is None else {"judge": rephraser.judge.writer}
-    return {"rephraser": rephraser.writer, **judge}
+    return {**panel, "rephraser": rephraser.writer, **judge}
 
 
 def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
@@ -94,6 +105,9 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
     Args:
         statements: the statements of one relation, with the head and the tail of their triplets.
     """
+    if rephraser.is_limited_by_panel:
+        replies = yield {PANEL: rephraser.build_panel_prompts()}
+        rephraser = rephraser.limit_new_words(replies[PANEL])
     text_labels = {
         fold_text(text): label for text, label in statements.select("statement", "label").iter_rows()
     }
@@ -250,8 +264,9 @@ def ask_rounds(
     while waiting:
         replies: dict[str, Replies] = {}
         for name, writer in writers.items():
-            prompts = [prompt for of_relation in waiting.values() for prompt in of_relation.get(name, ())]
-            if prompts:
+            asking = [of_relation[name] for of_relation in waiting.values() if name in of_relation]
+            # All relations wait for the same panel.
+            if prompts := [*chain.from_iterable(asking[:1] if name == PANEL else asking)]:
                 n_rounds[name] += 1
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
                     replies[name] = ask_for_replies(store, writer, prompts, advance, load)

@@ -149,10 +149,11 @@ class Edition:
             table.max_tokens,
             table.max_attempts if has_gate else 1,
             self.config.edition.seed,
-            table.max_new_words,
+            table.max_new_words if isinstance(table.max_new_words, int) else None,
             plan_judge(self.config),
             self.base.aliases if has_gate else {},
             has_gate,
+            is_limited_by_panel=table.has_panel,
         )
 
     @cached_property

@@ -11,13 +11,14 @@ from pretexeval.knowledge.medqa import QuestionBank
 from pretexeval.storage.files import FileRef, count_rows, read_stage_files
 from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import manifest_file
-from pretexeval.storage.records import list_files, set_aside, write_record
+from pretexeval.storage.records import find_manifest, list_files, set_aside, write_record
 from schemas.stages import TRIPLETS
 from tasks.drawing.heads import count_tested
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
 from tasks.edition.risks import Balance, describe_relation, estimate_wrong_twins
 from tasks.edition.triplets import list_missing_heads
+from tasks.edition.wrong_texts import describe_wrong_texts
 from tasks.questions.medqa_points import list_unturned
 from tasks.questions.points import collect_points, describe_missing
 
@@ -36,7 +37,8 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
     table = edition.config.edition
     path = edition.root / manifest_file(edition.edition_id)
     files = [count_rows(edition.root, ref) for ref in files]
-    if edition.is_complete():
+    earlier = find_manifest(edition.root, edition.edition_id)
+    if earlier is not None:
         if set(edition.read_files().values()) <= set(files):
             return edition.edition_id
         set_aside(path, "it does not list the files of the edition as they are", "it is written again")
@@ -54,6 +56,7 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         "configuration": edition.configuration,
         **_describe_left_out(edition, left_out),
         **_describe_relations(edition, files),
+        **describe_wrong_texts(edition, files, earlier or {}),
         "files": list_files(files, edition.folder),
     }
     write_record(path, manifest)

@@ -25,6 +25,7 @@ from tasks.edition.samples import SAMPLES_VERSION, Wording, build_samples, find_
 from tasks.edition.statements import STATEMENTS_VERSION, fill_prototypes
 from tasks.edition.triplets import TRIPLETS_VERSION, build_triplets
 from tasks.edition.variants import VARIANTS_VERSION, derive_variants
+from tasks.edition.wrong_texts import find_new_words_limit
 from tasks.questions.medqa_points import MEDQA_VERSION, build_medqa_questions
 from tasks.questions.questions import QUESTIONS_VERSION, build_questions
 
@@ -127,6 +128,12 @@ def _describe_rephraser(edition: Edition, relation: str) -> dict[str, Any]:
     return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed}
 
 
+def _describe_rounds(edition: Edition, relation: str) -> dict[str, Any]:
+    is_limited = edition.rephraser is not None and edition.rephraser.is_limited_by_panel
+    limit = {"max_new_words": find_new_words_limit(edition)} if is_limited else {}
+    return _describe_rephraser(edition, relation) | limit
+
+
 def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     table = edition.config.edition
     wording = Wording(
@@ -218,7 +225,7 @@ RECIPES: dict[str, Recipe] = {
             build_attempts,
             ATTEMPTS_VERSION,
             _select_rephraser,
-            _describe_rephraser,
+            _describe_rounds,
         ),
         Recipe(
             SAMPLES,

@@ -1,22 +1,22 @@
 """The rephraser, a language model that rewords statements."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from pretexeval.gate import clean_reply
 from pretexeval.primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT, SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, WriterPrompt
 from tasks.edition.statements import write_on_one_line
 from tasks.judging.judge import Judge
+from tasks.judging.writer_errors import PanelResult, identify_basis, judge_panel, read_panel
 
 # A greedy rephraser samples at this temperature after its first rewording was rejected.
 RETRY_TEMPERATURE = 0.7
-# With a larger share of rejected rewordings, a writer is weak.
-WEAK_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Rephraser:
     """Name of a head or a tail -> the other names under which the gate accepts it."""
     has_gate: bool = True
     """Whether the gate checks the rewordings; if not, the first one is used as it is."""
+    is_limited_by_panel: bool = False
+    """Whether the writer's rewordings of the panel decide on max_new_words."""
 
     def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
         """Return the prompt of one attempt (1, 2, …).
@@ -49,9 +51,28 @@ class Rephraser:
             return self.writer.build_prompt(content, self.max_tokens)
         return self.writer.build_prompt(content, self.max_tokens, self.temperature or RETRY_TEMPERATURE, seed)
 
+    def build_panel_prompts(self) -> list[WriterPrompt]:
+        """Return the prompts of the panel. They are the same in every edition that asks the writer so."""
+        return [self.build_prompt(statement, 1, "demonstration") for statement in read_panel()["statement"]]
+
+    def assess_panel(self, replies: Replies) -> tuple[list[str | None], PanelResult]:
+        """Return the writer's rewordings of the panel, and what follows from them."""
+        texts = [replies[prompt.key].text for prompt in self.build_panel_prompts()]
+        cleaned = [None if text is None else clean_reply(text) for text in texts]
+        return cleaned, judge_panel(tuple(cleaned))
+
+    def limit_new_words(self, replies: Replies) -> "Rephraser":
+        """Return the rephraser with the limit that its rewordings of the panel call for."""
+        limit = self.assess_panel(replies)[1].limit
+        return replace(self, max_new_words=limit, is_limited_by_panel=False)
+
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its rewordings depend on."""
-        closeness = {} if self.max_new_words is None else {"max_new_words": self.max_new_words}
+        closeness: dict[str, object] = {}
+        if self.is_limited_by_panel:
+            closeness = {"max_new_words": "auto", "panel": identify_basis()}
+        elif self.max_new_words is not None:
+            closeness = {"max_new_words": self.max_new_words}
         aliases = {"aliases": hash_json(dict(self.aliases), digits=16)} if self.aliases else {}
         return {
             "kind": "model",
@@ -64,28 +85,6 @@ class Rephraser:
             **closeness,
             **aliases,
         }
-
-
-def warn_of_weak_writer(rephraser: Rephraser, attempts: Iterable[pl.DataFrame]) -> str | None:
-    """Return a warning if the gate rejects most rewordings, although it may accept any number of new words.
-
-    Without the gate there is no warning.
-
-    Args:
-        attempts: the attempts of each relation.
-    """
-    if not rephraser.has_gate:
-        return None
-    written = [frame.filter(pl.col("text").is_not_null()) for frame in attempts]
-    n_written = sum(map(len, written))
-    n_rejected = sum(len(frame.filter(~pl.col("is_accepted"))) for frame in written)
-    if rephraser.max_new_words is not None or n_rejected <= WEAK_SHARE * n_written:
-        return None
-    return (
-        f"The gate rejected {n_rejected:,} of {n_written:,} rewordings by {rephraser.writer.config.name}. Of "
-        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 0 in "
-        "[rephraser], or choose a better writer (docs/gate.md)"
-    )
 
 
 N_STATEMENTS = len(NAMES)

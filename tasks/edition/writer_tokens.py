@@ -1,7 +1,7 @@
-"""The tokens that the judge and the writer of llmeval used for an edition, and their prices.
+"""The tokens that the judge, the panel and the writer of llmeval used for an edition, and their prices.
 
-The stages of an edition do not name these prompts, so they are built again. The prompts of the rephraser are
-in the stage attempts.
+The stages of an edition do not name these prompts, so they are built again. The other prompts of the
+rephraser are in the stage attempts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,10 +27,12 @@ COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 def record_writer_tokens(edition: Edition, store: Store) -> None:
     """Write the record of a complete edition, unless it has one with the present prices.
 
-    An edition without a judge and without llmeval has no record.
+    An edition without a judge, a panel and llmeval has no record.
     """
-    judge = edition.rephraser and edition.rephraser.judge
+    rephraser = edition.rephraser
+    judge = rephraser and rephraser.judge
     roles: dict[str, Writer] = {} if judge is None else {"judge": judge.writer}
+    roles |= {"panel": rephraser.writer} if rephraser and rephraser.is_limited_by_panel else {}
     roles |= {} if edition.llmeval is None else {"llmeval": edition.llmeval.writer}
     if not roles:
         return
@@ -39,10 +41,14 @@ def record_writer_tokens(edition: Edition, store: Store) -> None:
     if (find_record(path, "it is written again") or {}).get("key") == key:
         return
     counts = []
+    list_prompts = {
+        "judge": _list_judge_prompts,
+        "panel": _list_panel_prompts,
+        "llmeval": _list_llmeval_prompts,
+    }
     for role, writer in roles.items():
         store.sync_responses(writer.model_id)
-        prompts = _list_judge_prompts(edition) if role == "judge" else _list_llmeval_prompts(edition)
-        counts.append({"role": role, **_count_tokens(edition, writer, prompts)})
+        counts.append({"role": role, **_count_tokens(edition, writer, list_prompts[role](edition))})
     write_record(path, {"edition_id": edition.edition_id, "key": key, "roles": counts})
 
 
@@ -52,6 +58,11 @@ def _list_judge_prompts(edition: Edition) -> Iterable[WriterPrompt]:
     statements = _read_stage(edition, STATEMENTS).select("variant_id", "statement")
     attempts = _read_stage(edition, ATTEMPTS).join(statements, on="variant_id")
     return list_judge_prompts(attempts, edition.rephraser.judge)
+
+
+def _list_panel_prompts(edition: Edition) -> Sequence[WriterPrompt]:
+    assert edition.rephraser is not None
+    return edition.rephraser.build_panel_prompts()
 
 
 def _list_llmeval_prompts(edition: Edition) -> Sequence[WriterPrompt]:

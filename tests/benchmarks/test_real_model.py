@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.real_model import ask_model, reword
+from schemas.stages import MAX_WRONG_RATE
 from tests.support.command import REPOSITORY
 
 pytestmark = [pytest.mark.long, pytest.mark.real_model]
@@ -27,7 +28,9 @@ def test_the_model_says_the_same_in_process_and_behind_a_server(tmp_path: Path) 
     assert n_equal >= 12
 
 
-def test_the_gate_accepts_some_of_its_rewordings(tmp_path: Path) -> None:
-    n_attempts, n_accepted = reword(MODEL, tmp_path)
+def test_the_gate_limits_this_weak_writer_and_accepts_some_of_its_rewordings(tmp_path: Path) -> None:
+    n_attempts, n_accepted, wrong_rate, limit = reword(MODEL, tmp_path)
     assert n_attempts > 100
     assert 0 < n_accepted < n_attempts
+    assert wrong_rate > MAX_WRONG_RATE
+    assert limit == 0

@@ -1,6 +1,7 @@
 """Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.statements import join_entities
+from tasks.judging.writer_errors import read_panel
 from tests.support.command import (
     Outcome,
     Table,
@@ -97,6 +99,20 @@ def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased
     assert fallen.height + reworded.filter(status="accepted").height == reworded.height
 
 
+def test_writer_that_fails_the_panel_is_limited_and_named(rephrased: Rephrased) -> None:
+    (path,) = rephrased.root.glob("editions/*/manifest.json")
+    found = json.loads(path.read_text())["wrong_texts"]
+    assert found["max_new_words"] == 0
+    panel = found["panel"]
+    assert panel["n_passed"] < panel["n_attempts"] / 10
+    assert [row["statement"] for row in panel["rewordings"]] == read_panel()["statement"].to_list()
+    assert (
+        f"{panel['n_passed']} of {panel['n_attempts']} rewordings of the panel" in rephrased.run("build").err
+    )
+    (row,) = query_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
+    assert (row["max_new_words"], row["wrong_rate"]) == (0, found["wrong_rate"])
+
+
 def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:
     editions = read_bytes(rephrased.root / "editions")
     before = read_stamps(rephrased.root, "responses/**/*.parquet")
@@ -154,7 +170,7 @@ def write_recorded(folder: Path, name: str, **tables: Any) -> Path:  # noqa: ANN
 
 
 def list_prompts(edition: Edition) -> list[tuple[str, str]]:
-    """Return (statement, prompt) of every first attempt. Other attempts differ only in their seed."""
+    """Return (statement, prompt) of the panel and every first attempt. Others differ only in their seed."""
     from tasks.edition.recipes import RECIPES
 
     frames: dict[str, pl.DataFrame] = {}
@@ -163,8 +179,9 @@ def list_prompts(edition: Edition) -> list[tuple[str, str]]:
     rows = join_entities(frames[STATEMENTS.name], frames[TRIPLETS.name])
     rephraser = edition.rephraser
     assert rephraser is not None
-    columns = rows.select("statement", "split").iter_rows()
-    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
+    asked = [*rows.select("statement", "split").iter_rows()]
+    asked += [(text, "demonstration") for text in read_panel()["statement"]]
+    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in asked]
 
 
 def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(

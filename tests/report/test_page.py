@@ -9,9 +9,20 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from report.formats import format_percent, format_points
 from report.page import write_index, write_report
-from tests.report.conftest import EDITION, FRESH, ODD_HEAD, ODD_NAME, ODD_REASON, SETTING, change, share
+from tests.report.conftest import (
+    EDITION,
+    FRESH,
+    ODD_HEAD,
+    ODD_NAME,
+    ODD_REASON,
+    SETTING,
+    attempt,
+    change,
+    fill_pairs,
+    share,
+)
 from tests.support.command import REPOSITORY
-from tests.support.data_folder import query_rows
+from tests.support.data_folder import DataFolder, query_rows
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
 
@@ -206,6 +217,25 @@ def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Par
     assert here[5] == change(view_row, "difference")
     assert there[5] == change(view_row, "difference", is_swapped=True)
     assert here[3:5] == there[4:2:-1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "rate", "said"),
+    [(None, 0.25, ", and the gate did not limit new words."), (None, 0.01, None), (4, 0.25, ".")],
+)
+def test_share_of_wrong_texts_and_the_limit_on_new_words(
+    tmp_path: Path, limit: int | None, rate: float, said: str | None
+) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    attempts = [attempt(sample, 1) | {"rephraser": "reviewed"} for sample in data.samples("pretexeval")]
+    wrong_texts = {"max_new_words": limit, "wrong_rate": rate, "low": 0.0, "high": 0.5}
+    data.write_edition(EDITION, attempts=attempts, wrong_texts=wrong_texts)
+    build_warehouse(data.root)
+    text = parse(write_report(data.root, EDITION).read_text(encoding="utf-8")).text
+    interval = f"(95\xa0% interval: 0.0\xa0% to {format_percent(0.5)})"
+    assert f"An estimated {format_percent(rate)} of the accepted texts are wrong {interval}." in text
+    assert (f"This is more than 3.0\xa0%{said}" in text) is (said is not None)
+    assert ("at most 4 words of its statement" in text) is (limit == 4)
 
 
 def test_sample_quality_and_grades(compared: Path, page: Parsed) -> None:

@@ -150,6 +150,7 @@ class DataFolder:
         attempts: list[Row] | None = None,
         knowledge: dict[str, str] | None = None,
         balance: dict[str, Row] | None = None,
+        wrong_texts: Row | None = None,
     ) -> None:
         """Write an edition; its risks are those of RISKS in every relation by default."""
         folder = self.root / "editions" / edition_id
@@ -178,6 +179,7 @@ class DataFolder:
                 "methods": list(methods),
                 "n_pairs": len(self.pairs),
                 "balance": {pair[0]: RISKS for pair in self.pairs} if balance is None else balance,
+                "wrong_texts": wrong_texts,
                 "files": files,
                 "configuration": {
                     "edition": {"seed": self.seed},

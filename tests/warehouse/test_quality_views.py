@@ -60,7 +60,8 @@ def test_attempts_and_their_rejections(data: DataFolder) -> None:
         attempt(inverse, 1, implied=True, implying=False),
         attempt(samples["Migraine", "none"], 1, "polarity"),
     ]
-    data.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts)
+    wrong_texts = {"max_new_words": 4, "wrong_rate": 0.25, "low": 0.0, "high": 1.0}
+    data.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts, wrong_texts=wrong_texts)
     build_warehouse(data.root)
     loaded = data.query("from attempts order by variant_id, attempt")
     expected = [
@@ -79,12 +80,16 @@ def test_attempts_and_their_rejections(data: DataFolder) -> None:
         "mean_attempts": 1.0,
         "n_attempts": 4,
         "acceptance_rate": 0.5,
+        "wrong_rate": 0.25,
+        "wrong_rate_ci_low": 0.0,
+        "wrong_rate_ci_high": 1.0,
+        "max_new_words": 4,
         "n_judged": 2,
         "judge_agreement": 0.5,
         "n_triplets": 8,
         "n_incomplete_triplets": 0,
     }
-    none = {"method": "direct", "n_samples": 8, "n_attempts": 0, "acceptance_rate": None, "n_judged": 0}
+    none = {"method": "direct", "n_samples": 8, "n_attempts": 0, "acceptance_rate": None, "wrong_rate": None}
     assert pick(direct, none) == none
     rows = data.query("select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
     assert [tuple(row.values()) for row in rows] == [

@@ -1,4 +1,4 @@
--- Grain: one row per edition, model and role (evaluated, anchors, rephraser, judge, llmeval); for anchors, one per
+-- Grain: one row per edition, model and role (evaluated, anchors, rephraser, judge, panel, llmeval); for anchors, one per
 -- period too.
 -- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
@@ -6,8 +6,8 @@
 -- evaluated: the edition's samples and questions, at the price in the record of the latest evaluation that has one.
 -- anchors: likewise what a schedule asked in a period; edition_id is the edition of anchors.
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
--- judge, llmeval: what the judge of rewordings and the writer of llmeval were asked, from writer_tokens, which is
--- filled when the edition is published with its own configuration.
+-- judge, panel, llmeval: what the judge of rewordings, the rephraser about the panel and the writer of llmeval were
+-- asked, from writer_tokens, which is filled when the edition is published with its own configuration.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with prices as (

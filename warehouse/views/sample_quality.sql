@@ -3,10 +3,12 @@
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
--- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was
--- off. n_judged attempts have both verdicts of the judge; judge_agreement is the share
--- with yes in both (the text follows from the statement, and the statement from the text). The view
--- rejection_reasons has the reasons for the rejected attempts.
+-- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate
+-- passed; it is null where the gate was off. About wrong_rate (wrong_rate_ci_low to wrong_rate_ci_high) of the
+-- texts that the gate accepted from a language model are wrong, and it allowed them max_new_words, null for any
+-- number (docs/gate.md); both are of the whole edition. n_judged attempts have both verdicts of the judge;
+-- judge_agreement is the share with yes in both (the text follows from the statement, and the statement from the
+-- text). The view rejection_reasons has the reasons for the rejected attempts.
 -- n_triplets: the edition's test triplets. n_incomplete_triplets: those with fewer than K samples, or none
 -- (llmeval with too few usable lines); joint accuracy leaves them out.
 create or replace view sample_quality as
@@ -55,7 +57,13 @@ test_variants as (
 ),
 
 gates as (
-    select edition_id, coalesce((configuration ->> '$.rephraser.gate') = 'off', false) as is_gate_off
+    select
+        edition_id,
+        coalesce((configuration ->> '$.rephraser.gate') = 'off', false) as is_gate_off,
+        (wrong_texts ->> '$.wrong_rate')::double as wrong_rate,
+        (wrong_texts ->> '$.low')::double as wrong_rate_ci_low,
+        (wrong_texts ->> '$.high')::double as wrong_rate_ci_high,
+        (wrong_texts ->> '$.max_new_words')::integer as max_new_words
     from editions
 ),
 
@@ -66,6 +74,10 @@ tried as (
         attempts.rephraser,
         count(*) as n_attempts,
         avg(is_accepted::integer) filter (where not is_gate_off) as acceptance_rate,
+        any_value(gates.wrong_rate) as wrong_rate,
+        any_value(gates.wrong_rate_ci_low) as wrong_rate_ci_low,
+        any_value(gates.wrong_rate_ci_high) as wrong_rate_ci_high,
+        any_value(gates.max_new_words) as max_new_words,
         count(is_judged_implied and is_judged_implying) filter (
             where is_judged_implied is not null and is_judged_implying is not null
         ) as n_judged,
@@ -89,6 +101,10 @@ select
     by_method.mean_attempts,
     coalesce(tried.n_attempts, 0) as n_attempts,
     tried.acceptance_rate,
+    tried.wrong_rate,
+    tried.wrong_rate_ci_low,
+    tried.wrong_rate_ci_high,
+    tried.max_new_words,
     coalesce(tried.n_judged, 0) as n_judged,
     tried.judge_agreement,
     test_triplets.n_triplets,

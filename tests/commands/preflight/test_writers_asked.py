@@ -14,6 +14,7 @@ from tasks.asking.writers import WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
+from tasks.judging.writer_errors import read_panel
 from tests.support.command import make_rows, write_base
 
 WRITER = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
@@ -77,6 +78,17 @@ def test_first_attempts_that_were_answered_are_not_asked_again(base: Path) -> No
     assert rephraser.n_answered == N_STATEMENTS + 10
     assert rephraser.n_to_ask == Span(0, 2 * N_STATEMENTS - 10)
     assert rephraser.n_completion_tokens.high == pytest.approx(rephraser.n_to_ask.high * 12)
+
+
+def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(base: Path) -> None:
+    config = configure(base)
+    rephraser, n = plan_edition(config).rephraser, read_panel().height
+    assert rephraser is not None
+    assert estimate(config)["panel"].n_to_ask == Span.of(n)
+    reply(config, rephraser.build_panel_prompts()[:10], 12)
+    assert estimate(config)["panel"].n_to_ask == Span.of(n - 10)
+    free = {"kind": "model", "writer": "pen", "max_new_words": "free"}
+    assert "panel" not in estimate(configure(base, rephraser=free))
 
 
 def test_a_judge_is_asked_both_ways_round(base: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.writers import Writer
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.rephraser import Rephraser
+from tasks.judging.writer_errors import read_panel
 from tests.tasks.edition.test_attempts import ASTHMA, ECZEMA, TABLE, make_rows
 
 FACTS = [ASTHMA, ECZEMA]
@@ -72,3 +74,10 @@ def test_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
     ]
     assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
     assert ask_rounds(store, relations, rephraser, show, load)[0].equals(attempts[0])
+    # Both relations wait for one panel, in which the model fails, so that it may change no words.
+    shown.clear()
+    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show, load)
+    n = read_panel().height
+    assert shown[0] == ["panel w, round 1", n, n]
+    assert [title for title, *_ in shown[1:]] == [f"rephraser w, round {number}" for number in (1, 2, 3)]
+    assert not pl.concat(limited)["is_accepted"].any()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -11,9 +12,10 @@ from pretexeval.config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import PromptsByWriter, run_rounds
-from tasks.edition.rephraser import Rephraser, warn_of_weak_writer
+from tasks.edition.rephraser import Rephraser
 from tasks.edition.samples import choose_rewordings
 from tasks.judging.judge import Judge, Thresholds
+from tasks.judging.writer_errors import read_panel
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
@@ -79,6 +81,10 @@ def answer_by_seed(*texts: str) -> Answer:
     return answer
 
 
+def answer_by_key(texts: Mapping[str, str], prompt: WriterPrompt) -> str:
+    return texts[prompt.key]
+
+
 def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_are_kept() -> None:
     texts = (
         "Salbutamol may treat eczema.",
@@ -89,17 +95,23 @@ def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_ar
     assert rows == [("v0", 1, texts[0], False), ("v0", 2, texts[1], False), ("v0", 3, ASTHMA_REWORDED, True)]
 
 
-def test_rewording_with_too_many_new_words_is_rejected_and_a_writer_that_errs_often_is_named() -> None:
+def test_rewording_with_too_many_new_words_is_rejected() -> None:
     """The rewording keeps one word of the statement in its order, and differs in eight around it."""
     answers = {"rephraser": lambda _: "Asthma may be treated by salbutamol."}
     free, close = (run(make_rows(ASTHMA), replace(REPHRASER, max_new_words=n), answers) for n in (8, 7))
     assert free["reasons"].to_list() == [[]]
     assert close["reasons"].to_list() == [["new words"]] * 3
-    warning = warn_of_weak_writer(REPHRASER, [close])
-    assert warning is not None
-    assert "rejected 3 of 3 rewordings by w" in warning
-    assert warn_of_weak_writer(REPHRASER, [free]) is None
-    assert warn_of_weak_writer(replace(REPHRASER, max_new_words=0), [close]) is None
+
+
+def test_writer_that_fails_the_panel_may_change_no_words() -> None:
+    limited = replace(REPHRASER, is_limited_by_panel=True)
+    keys = [prompt.key for prompt in limited.build_panel_prompts()]
+    reworded = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
+    for texts, reasons in ((reworded, []), (["No idea."] * len(keys), ["new words"])):
+        by_key = dict(zip(keys, texts, strict=True))
+        answers: dict[str, Answer] = {"panel": partial(answer_by_key, by_key)}
+        answers["rephraser"] = lambda _: ASTHMA_REWORDED
+        assert run(make_rows(ASTHMA), limited, answers)["reasons"][0].to_list() == reasons
 
 
 def test_prompt_that_is_too_long_is_an_attempt_with_a_reason() -> None:
@@ -242,7 +254,6 @@ def test_without_the_gate_the_first_reply_is_the_sample_as_it_is() -> None:
         ("", False, ["no text"]),
         (None, False, ["prompt too long"]),
     ]
-    assert warn_of_weak_writer(rephraser, [frame]) is None
     statements = make_frame("statements")[:4]
     of_statements = frame.with_columns(statements["variant_id"])
     samples = choose_rewordings(statements, of_statements, "w-00000000")

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
+from tasks.judging.writer_errors import read_panel
 from tests.support.command import make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.small_bases import read_rows_of
@@ -110,9 +112,13 @@ def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoi
     record_writer_tokens(edition, store)
     build_warehouse(edition.root)
     rows = {row["role"]: row for row in read_rows(edition.root, "from cost")}
-    assert set(rows) == {"judge", "llmeval", "rephraser"}
-    for role, model in (("judge", "judge"), ("llmeval", "author"), ("rephraser", "poet")):
-        n_requests = sum(body["model"] == model for _, _, body in endpoint.requests)
+    assert set(rows) == {"judge", "llmeval", "panel", "rephraser"}
+    requests = Counter(body["model"] for _, _, body in endpoint.requests)
+    n_panel = read_panel().height
+    counts = {"judge": requests["judge"], "llmeval": requests["author"], "panel": n_panel}
+    counts["rephraser"] = requests["poet"] - n_panel
+    for role, model in (("judge", "judge"), ("llmeval", "author"), ("panel", "poet"), ("rephraser", "poet")):
+        n_requests = counts[role]
         assert n_requests > 0
         row = rows[role]
         assert (row["model"], row["n_prompts"], row["n_unknown"]) == (model, n_requests, 0)
@@ -133,10 +139,10 @@ def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[P
         create_tables(connection)
         load_writer_tokens(connection, edition.root, edition.edition_id)
         rows = connection.execute("select role, price_input from writer_tokens order by role").fetchall()
-        assert rows == [("judge", 3.0), ("llmeval", 3.0)]
+        assert rows == [("judge", 3.0), ("llmeval", 3.0), ("panel", 3.0)]
         path.write_text("{")
         load_writer_tokens(connection, edition.root, edition.edition_id)
-        assert connection.execute("select count(*) from writer_tokens").fetchone() == (2,)
+        assert connection.execute("select count(*) from writer_tokens").fetchone() == (3,)
     assert not path.exists()
 
 

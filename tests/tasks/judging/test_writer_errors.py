@@ -1,0 +1,149 @@
+"""The estimate of a writer's wrong texts, checked against texts whose labels are known."""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scipy.stats import beta
+
+from benchmarks.gate import count_calibration, read_rewordings
+from pretexeval.gate import check_rewordings
+from schemas.stages import MAX_WRONG_RATE
+from tasks.judging.measurement import read_labelled
+from tasks.judging.writer_errors import (
+    LIMITS,
+    Limit,
+    Verdicts,
+    count_verdicts,
+    estimate_after_reading,
+    estimate_wrong_rate,
+    judge_panel,
+    read_calibration,
+    read_panel,
+)
+
+NONSENSE = "The medical term is a medical term of the body."
+
+
+def test_calibration_is_what_the_gate_does_to_the_labelled_texts() -> None:
+    """After a change of the gate: python -m benchmarks --only gate --calibrate."""
+    assert read_calibration().equals(count_calibration())
+
+
+def test_estimate_is_the_one_of_rogan_and_gladen_where_the_rates_are_well_known() -> None:
+    """One large relation leaves no doubt about f = 0.2, c = 0.9 and g = 0.1."""
+    counts = {"n_sound": 10**6, "n_rejected": 200_000, "n_wrong": 10**6, "n_caught": 900_000}
+    known = pl.DataFrame(counts | {"n_passed": 10**6, "n_passed_4": 100_000})
+    found = estimate_wrong_rate(Verdicts(100_000, 40_000, 40_000, None), known)
+    assert found is not None
+    rate = (0.6 - 0.2) / (0.9 - 0.2) * (1 - 0.9) / 0.4
+    assert found.wrong_rate == pytest.approx(rate, abs=1e-3)
+    assert found.high - found.low < 0.01
+    limited = estimate_wrong_rate(Verdicts(100_000, 40_000, 10_000, 3), known)
+    assert limited is not None
+    assert limited.wrong_rate == pytest.approx(rate * 0.1 / 0.25, abs=1e-3)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_interval_contains_the_estimate_and_every_acceptance_has_one(limit: Limit) -> None:
+    for n_passed in range(1, 41):
+        found = estimate_wrong_rate(Verdicts(40, n_passed, max(n_passed // 2, 1), limit))
+        assert found is not None
+        assert 0 <= found.low <= found.wrong_rate <= found.high <= 1
+        assert found.high > 0 or limit is not None
+    assert estimate_wrong_rate(Verdicts(40, 3, 0, limit)) is None
+
+
+def test_reasons_are_counted_without_copies_and_empty_texts() -> None:
+    reasons = [(), ("new words",), ("polarity", "new words"), ("roles",), ("unchanged",), ("no text",)]
+    assert count_verdicts(reasons, 4) == Verdicts(4, 2, 1, 4)
+
+
+def find_rates(rows: pl.DataFrame, limit: Limit = None) -> tuple[float, float, float]:
+    """Return the share of wrong texts among the accepted ones, and the interval of its estimate."""
+    reasons = check_rewordings(rows, limit)
+    accepted = rows.filter(pl.Series([not each for each in reasons]))
+    found = estimate_wrong_rate(count_verdicts(reasons, limit))
+    assert found is not None
+    return accepted["error"].count() / accepted.height, found.low, found.high
+
+
+def test_truth_of_labelled_writers_lies_in_the_interval() -> None:
+    strong, weak = (read_rewordings(name) for name in ("labelled", "weak_writer"))
+    for rows in (strong, weak.filter(sample="attempts")):
+        truth, low, high = find_rates(rows)
+        assert low <= truth <= high
+    truth, low, high = find_rates(weak.filter(sample="attempts"), 0)
+    assert low <= truth <= high
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize(("source", "sample"), [("strong", None), ("weak", "attempts")])
+def test_estimate_from_the_other_relations_agrees_with_the_truth(
+    source: str, sample: str | None, half: int
+) -> None:
+    """Half of the relations have few texts, so the interval must overlap that of their own share."""
+    rows = read_rewordings({"strong": "labelled", "weak": "weak_writer"}[source])
+    rows = rows if sample is None else rows.filter(sample=sample)
+    chosen = rows["relation"].unique(maintain_order=True)[half::2].to_list()
+    rows = rows.filter(pl.col("relation").is_in(chosen))
+    others = read_calibration().filter(~pl.col("relation").is_in(chosen))
+    reasons = check_rewordings(rows)
+    accepted = rows.filter(pl.Series([not each for each in reasons]))
+    found = estimate_wrong_rate(count_verdicts(reasons, None), others)
+    assert found is not None
+    n_wrong, n_sound = accepted["error"].count(), accepted["error"].null_count()
+    assert found.low <= beta.ppf(0.975, n_wrong + 0.5, n_sound + 0.5)
+    assert found.high >= beta.ppf(0.025, n_wrong + 0.5, n_sound + 0.5)
+
+
+@pytest.mark.skipif("PRETEXEVAL_REFERENCE_DATA" not in os.environ, reason="needs the papers' rephrasings")
+def test_truth_of_a_strong_writer_outside_the_calibration_lies_in_the_interval() -> None:
+    path = Path(os.environ["PRETEXEVAL_REFERENCE_DATA"]) / "rephrasings_labelled.parquet"
+    rows = read_labelled(path)
+    truth, low, high = find_rates(rows)
+    assert low <= truth <= high
+    found = estimate_wrong_rate(count_verdicts(check_rewordings(rows), None))
+    assert found is not None
+    assert found.wrong_rate <= MAX_WRONG_RATE
+
+
+def reword_panel(n_sound: int, prefix: str = "It is true that ") -> tuple[str | None, ...]:
+    """Return sound rewordings of the first statements of the panel, and nonsense for the others."""
+    texts = [f"{prefix}{text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
+    return (*texts[:n_sound], *[NONSENSE] * (len(texts) - n_sound))
+
+
+def test_panel_leaves_a_strong_writer_free_and_limits_a_weak_one() -> None:
+    n = read_panel().height
+    assert judge_panel(reword_panel(n)).limit is None
+    assert judge_panel(reword_panel(n * 3 // 4)).limit is None
+    assert judge_panel(reword_panel(n // 8)).limit == 0
+    assert judge_panel(reword_panel(0)).limit == 0
+    assert judge_panel((None,) * n).limit == 0
+
+
+def test_writer_that_only_copies_gives_no_evidence_and_is_limited() -> None:
+    result = judge_panel(tuple(read_panel()["statement"]))
+    assert (result.limit, result.verdicts.n_attempts) == (0, 0)
+
+
+def test_panel_has_traps_of_every_kind_and_distinct_statements_that_hold_their_names() -> None:
+    panel = read_panel()
+    assert panel["statement"].is_unique().all()
+    assert {"negation", "direction", "similar names", "hedge"} < set(panel["trap"])
+    for head, tail, statement in panel.select("head", "tail", "statement").iter_rows():
+        assert head in statement
+        assert tail in statement
+
+
+def test_texts_that_people_read_replace_the_estimate() -> None:
+    verdicts = Verdicts(100, 40, 40, None)
+    before = estimate_wrong_rate(verdicts)
+    assert before is not None
+    clean, wrong = (estimate_after_reading(verdicts, 20, n_wrong) for n_wrong in (0, 20))
+    assert clean.wrong_rate < 0.02
+    assert clean.high < before.high
+    assert wrong.wrong_rate == pytest.approx((20 + 20 * before.wrong_rate) / 40, abs=2e-3)
+    assert estimate_after_reading(verdicts, 40, 10).wrong_rate == 0.25
