@@ -12,11 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-
-from benchmarks import coverage, instrument, other_tools, real_model, replay, speed
+from benchmarks import coverage, gate, instrument, other_tools, real_model, replay, speed
 from benchmarks.measuring import add_config, build_edition, build_parser, run_command
-from pretexeval.gate import check_rewordings
 from report.console import align
 from warehouse.query import run_query
 
@@ -60,32 +57,6 @@ def score_guessers(arguments: Sequence[str]) -> None:
             print(align(columns, cells), end="\n\n")
 
 
-def check_gate(_: Sequence[str]) -> None:
-    """Print how the gate judges rewordings that were read and labelled.
-
-    `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model, and
-    `weak_writer_rewordings.tsv` those of four relations by a weak one (SmolLM2-135M-Instruct). `error` is
-    null where a rewording is sound. Measure your own labelled rewordings with `pretexeval gate FILE`.
-    """
-    labelled, weak = (
-        pl.read_csv(Path(__file__).with_name(name), separator="\t", quote_char=None, infer_schema=False)
-        for name in ("labelled_rewordings.tsv", "weak_writer_rewordings.tsv")
-    )
-    kind = pl.col("error").str.split(":").list.first().fill_null("sound")
-    verdicts = labelled.with_columns(kind=kind, is_rejected=pl.Series(map(bool, check_rewordings(labelled))))
-    for (name,), part in verdicts.group_by("kind", maintain_order=True):
-        n_rejected = part["is_rejected"].sum()
-        print(f"{name}: {n_rejected} of {len(part)} rejected ({n_rejected / len(part):.1%})")
-    for (sample,), part in weak.group_by("sample", maintain_order=True):
-        for limit in (None, 1, 0):
-            accepted = part.filter(pl.Series([not reasons for reasons in check_rewordings(part, limit)]))
-            n_wrong = accepted["error"].count()
-            print(
-                f"weak writer, drawn with max_new_words {sample}: {len(accepted)} of {len(part)} accepted "
-                f"with {limit}, {n_wrong} wrong ({n_wrong / max(1, len(accepted)):.1%})"
-            )
-
-
 PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "builds": partial(speed.measure, "builds"),
     "engine": partial(other_tools.measure, "engine"),
@@ -93,7 +64,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "publication": partial(speed.measure, "publication"),
     "coverage": coverage.main,
     "guessers": score_guessers,
-    "gate": check_gate,
+    "gate": gate.check_gate,
     "instrument": instrument.main,
     "replay": replay.main,
     "real-model": real_model.main,
