@@ -64,7 +64,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "publication": partial(speed.measure, "publication"),
     "coverage": coverage.main,
     "guessers": score_guessers,
-    "gate": gate.main,
+    "gate": gate.check_gate,
     "instrument": instrument.main,
     "replay": replay.main,
     "real-model": real_model.main,

@@ -1,152 +1,145 @@
-"""Extract from the words of a masked sentence the features that the checks compare."""
+"""What a sentence denies, how sure it is, and the other features that the checks compare."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
-from pretexeval.gate.kinds import find_entity_kinds, find_hinted, find_noun_kinds, find_stated
-from pretexeval.gate.lexicon import AUXILIARIES, CACHE_SIZE, CONDITIONS, join_phrases, load_words, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, tag_word
 from pretexeval.gate.names import SLOTS
-from pretexeval.gate.roles import find_premise, find_sources
+from pretexeval.gate.relations import (
+    find_changed,
+    find_entity_kinds,
+    find_nouns,
+    find_premise,
+    find_sources,
+    find_stated,
+    list_hinted,
+)
 
 Tags = Sequence[frozenset[str]]
 _NEGATING_TAGS = frozenset(("neg", "rare", "unlike", "doubt"))
-_MAY = load_words("may")
 _FORCES = {"no_longer": "no longer", "doubt": "doubtful", "unlike": "unlikely", "rare": "not often"}
-# These deny the entity itself if it follows directly.
-_PRIVATIVE = load_words("privative")
-_LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
-_OPENING = load_words("opening")
-_PHRASE_ENDS = AUXILIARIES | CONDITIONS | {"not", "then", "that", "by", ","}
-_MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
+_RELATIVE = frozenset(("that", "which", "who", "what"))
+_PHRASE_ENDS = WORDS["auxiliaries"] | WORDS["conditions"] | {"not", "then", "that", "by", ","}
+_CLAUSE_BOUNDARIES = frozenset((",", ";", "and", "but", "because", "since", "while", "although", "or", "nor"))
+_COPULAS = WORDS["copulas"]
+_PRONOUNS = frozenset(("it", "this", "they", "these", "he", "she", "there"))
+_POSSIBLE = frozenset(("may", "can"))
+_KEPT_IN_DENIALS = frozenset(("must", "only", "mainly", "should", "hedge", "shift"))
+_KEPT = _KEPT_IN_DENIALS | {"often", "likely"}
+_ASSERTING = {(",", "and"), (",", "which")}
 
 
 @dataclass(frozen=True)
 class Polarity:
-    """Whether a sentence negates its condition and its claim, and how firm the denial is."""
+    """What a sentence denies, and how firm its denial is."""
 
+    absent: frozenset[str]
+    """The slots that the sentence says are absent: X in "a lack of X" and "what is not X"."""
     is_condition_negated: bool
     is_negated: bool
-    force: str
-    """affirmed, denied, or less: not always, not often, often not, may not, unlikely, doubtful, no longer."""
+    force: str  # affirmed, denied, or less: not always, not often, may not, unlikely, doubtful, no longer.
 
 
-def read_polarity(tokens: Sequence[str], tags: Tags) -> Polarity:
-    """Return the polarity of a masked sentence."""
+def read_polarity(tokens: Sequence[str], tags: Tags, known: frozenset[str] | None = None) -> Polarity:
+    """Return the polarity of a masked sentence; ``known`` are the slots that its statement says are absent.
+
+    Only for these "a lack of X" is about X; for others, it denies what the statement affirms of X.
+    """
     negations = [i for i, found in enumerate(tags) if found & _NEGATING_TAGS]
     if not negations:
-        return Polarity(False, False, "affirmed")
-    condition = frozenset(_find_condition(tokens, tags, negations))
-    in_condition = [i for i in negations if i in condition]
-    claimed = [i for i in negations if i not in condition and not _continues_negation(tokens, i)]
-    is_negated = len(claimed) % 2 == 1
+        return Polarity(frozenset(), False, False, "affirmed")
+    ends = {i: slot for i in negations if (slot := _find_denied_end(tokens, i, known))}
+    in_condition = _find_condition(tokens, tags).intersection(negations).difference(ends)
+    claimed = [i for i in negations if i not in ends and i not in in_condition]
+    is_negated = _is_claim_denied(tokens, claimed)
     force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
-    return Polarity(len(in_condition) % 2 == 1, is_negated, force)
+    return Polarity(frozenset(ends.values()), len(in_condition) % 2 == 1, is_negated, force)
 
 
-def _continues_negation(tokens: Sequence[str], at: int) -> bool:
-    """Return whether this is a "nor" that only continues an earlier negation."""
-    return tokens[at] == "nor" and any(word in ("neither", "not", "no", "never") for word in tokens[:at])
+def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | None) -> str | None:
+    """Return the slot that the negation denies, as in "other than X", "what is not X" or "without X"."""
+    before, after = tokens[max(0, at - 2) : at], tokens[at + 1 : at + 6]
+    end = next((i for i, word in enumerate(after) if word in SLOTS or word in _PHRASE_ENDS), len(after))
+    slot = after[end] if end < len(after) and after[end] in SLOTS else None
+    if slot is not None and tokens[at] in WORDS["privative"]:
+        is_first = slot == next(token for token in tokens if token in SLOTS)
+        is_opening = is_first and WORDS["opening"].issuperset(tokens[:at])
+        is_verb = tokens[at] in ("lack", "lacks") and after[0] != "of"
+        return slot if is_opening or (slot in known if known is not None else not is_verb) else None
+    if slot is not None and tokens[at] in ("not", "other_than", "non"):
+        is_noun_phrase = (WORDS["prepositions"] - {"of"} | _COPULAS).isdisjoint(after[:end])
+        is_complement = tokens[at] == "not" and not WORDS["auxiliaries"].isdisjoint(before[-1:])
+        is_relative = not _COPULAS.isdisjoint(before) and not _RELATIVE.isdisjoint(before)
+        is_noun_phrase = is_noun_phrase and not after[0].endswith(("ed", "ing"))
+        return slot if is_noun_phrase and (not is_complement or is_relative) else None
+    # "X is absent", "X deficiency"
+    is_predicate = tokens[at] in WORDS["privative"] and not _COPULAS.union(SLOTS).isdisjoint(before[-1:])
+    own = known if known is not None else SLOTS
+    return next((token for token in before if is_predicate and token in own), None)
 
 
-def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> Iterator[int]:
-    """Yield the negations that are part of a condition or of the description of the subject."""
+def _is_claim_denied(tokens: Sequence[str], negations: Sequence[int]) -> bool:
+    """Return whether the negations deny the claim; two cancel only if one is in the scope of the other.
+
+    A later negation is outside the scope if a new clause begins after a name: "it is not X, as it is not Y".
+    """
+    is_denied, is_any_denied = False, False
+    for i, at in enumerate(negations):
+        between = tokens[negations[i - 1] : at] if i else ()
+        slot = next((j for j, token in enumerate(between) if token in SLOTS), len(between))
+        # "It is false that" has all that follows in its scope.
+        is_frame = "that" in between[1 : min(5, slot)]
+        # "As a cause" begins no clause, "as it is" does.
+        is_reason = "as" in between[slot:] and not _PRONOUNS.isdisjoint(between[slot:])
+        is_new = is_reason or tokens[at] == "nor" or not _CLAUSE_BOUNDARIES.isdisjoint(between[slot:])
+        if i and is_new and not is_frame:
+            is_any_denied, is_denied = is_any_denied or is_denied, False
+        is_denied = not is_denied
+    return is_denied or is_any_denied
+
+
+def _find_condition(tokens: Sequence[str], tags: Tags) -> set[int]:
+    """Return the positions of conditions; words such as "given" open one only at the start of a clause."""
     slots = [i for i, token in enumerate(tokens) if token in SLOTS]
-    first = slots[0] if slots else len(tokens)
-    for start, end in _find_conditional_clauses(tokens, tags, slots):
-        yield from (i for i in negations if start <= i < end)
-    if len(slots) < 2:
-        return
-    for i in negations:
-        if i < first and _denies_subject(tokens, i, first):
-            yield i
-
-
-def _find_conditional_clauses(
-    tokens: Sequence[str], tags: Tags, slots: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each condition; words such as "given" open one only at the start of a clause."""
-    for i, found in enumerate(tags):
-        if "if" in found and (tokens[i] in CONDITIONS or i == 0 or tokens[i - 1] == ","):
+    found: set[int] = set()
+    for i, tag in enumerate(tags):
+        if "if" in tag and (tokens[i] in WORDS["conditions"] or i == 0 or tokens[i - 1] == ","):
             inner = [slot for slot in slots if slot > i]
             after = inner[0] + 1 if inner else len(tokens)
             ends = [j for j in range(after, len(tokens)) if tokens[j] in (",", "then")]
-            is_last = len(inner) < 2
-            yield i, ends[0] if ends else len(tokens) if is_last else after
-
-
-def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
-    """Return whether the sentence begins with an absence: "without X, …", "a patient lacking X …"."""
-    if tokens[at] not in _PRIVATIVE or any(
-        token not in _LIGHT and not find_noun_kinds(token) for token in tokens[at + 1 : first]
-    ):
-        return False
-    opening = [token for token in tokens[:at] if token not in _LIGHT]
-    return all(token in _OPENING for token in opening)
+            found.update(range(i, ends[0] if ends else len(tokens) if len(inner) < 2 else after))
+    return found
 
 
 def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> str:
     """Return how firm the denial is that the negations of the claim make together."""
-    all_tags = frozenset().union(*tags)
+    vocabulary = frozenset().union(*tags)
     for tag, force in _FORCES.items():
-        if tag in all_tags:
+        if tag in vocabulary:
             return force
     for at in negations:
-        if weaker := _find_weaker_force(tokens, tags, at):
-            return weaker
-    if "likely" in all_tags:
-        return "unlikely"
-    return "not often" if "often" in all_tags else "denied"
+        stop = next((j for j in range(at + 1, len(tokens)) if tokens[j] in SLOTS or tokens[j] == ","), at + 5)
+        reach = tags[at + 1 : min(stop, at + 5)]
+        if any("must" in found for found in reach) or any("imply" in found for found in reach[:2]):
+            return "not always"
+        if any("evidence" in found for found in reach):
+            return "doubtful"
+        if tokens[at] != "no" and not WORDS["may"].isdisjoint(tokens[max(0, at - 2) : at]):
+            return "may not"
+    return "unlikely" if "likely" in vocabulary else "not often" if "often" in vocabulary else "denied"
 
 
-def _find_weaker_force(tokens: Sequence[str], tags: Tags, at: int) -> str | None:
-    """Return the weaker force that the words around the negation give it; None if they do not weaken it."""
-    reach = []
-    for j in range(at + 1, min(at + 5, len(tokens))):
-        if tokens[j] in SLOTS or tokens[j] == ",":
-            break
-        reach.append(tags[j])
-    if any("must" in found for found in reach) or any("imply" in found for found in reach[:2]):
-        return "not always"
-    if any("evidence" in found for found in reach):
-        return "doubtful"
-    if tokens[at - 1] == "need":
-        return "not always"
-    if tokens[at] != "no" and not _MAY.isdisjoint(tokens[max(0, at - 2) : at]):
-        return "may not"
-    return "often not" if any("often" in found for found in tags[max(0, at - 2) : at]) else None
-
-
-def read_modes(tags: Tags) -> frozenset[str]:
-    """Return the modes that the words of a sentence express."""
-    found = frozenset().union(*tags) & _MODES
-    # "No X other than Y" means only Y.
-    if any("exclusive" in word for word in tags) and sum("neg" in word for word in tags) > 1:
-        found |= {"only"}
+def read_modes(tokens: Sequence[str], tags: Tags) -> frozenset[str]:
+    """Return the modes that words express; "X used to be Y" is past."""
+    vocabulary, n_denials = frozenset().union(*tags), sum("neg" in word for word in tags)
+    found = vocabulary & (_KEPT | _POSSIBLE)
+    for at in range(1, len(tokens) - 2):
+        is_past = tokens[at - 1] in SLOTS or tokens[at + 2] in ("be", "have")
+        found |= {"shift"} if is_past and tokens[at : at + 2] == ("used", "to") else set()
     # "Not uncommon" means common, and "not unlikely" means likely.
-    n_rare = sum("rare" in word for word in tags)
-    return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
-
-
-def find_directions(tokens: Sequence[str], tags: Tags) -> dict[str, str]:
-    """Return slot -> "up" or "down"; a change counts for the next slot of its phrase, or the last one."""
-    found: dict[str, set[str]] = {}
-    for at, tag in enumerate(tags):
-        if change := tag & {"up", "down"}:
-            slot = _find_slot(tokens[at + 1 :]) or _find_slot(tokens[:at][::-1], is_bounded=False)
-            if slot is not None:
-                found.setdefault(slot, set()).update(change)
-    return {slot: changes.pop() for slot, changes in found.items() if len(changes) == 1}
-
-
-def _find_slot(tokens: Sequence[str], is_bounded: bool = True) -> str | None:
-    """Return the first slot before the end of the phrase."""
-    for token in tokens:
-        if token in SLOTS:
-            return token
-        if is_bounded and (token in _PHRASE_ENDS or "_" in token):
-            return None
-    return None
+    return found | ({"often"} if "rare" in vocabulary and n_denials else set())
 
 
 @dataclass(frozen=True)
@@ -155,22 +148,15 @@ class SentenceFeatures:
 
     tokens: tuple[str, ...]
     tags: tuple[frozenset[str], ...]
-    vocabulary: frozenset[str]
-    """All tags that occur in the sentence."""
+    vocabulary: frozenset[str]  # All tags that occur in the sentence.
     polarity: Polarity
     modes: frozenset[str]
-    sources: dict[str, str]
-    """Class of relation -> the slot that is its source."""
-    entity_kinds: dict[str, frozenset[str]]
-    """Slot -> the kinds of thing that the sentence calls the entity."""
-    directions: dict[str, str]
-    """Slot -> "up" or "down", if the sentence says that something about it rises or falls."""
-    premise: str | None
-    """The slot that the sentence assumes: X in "if X, then Y"."""
-    stated: frozenset[str]
-    """Classes of relations that the sentence states explicitly."""
-    hinted: frozenset[str]
-    """Classes of relations that the sentence states or hints at."""
+    claimed_modes: frozenset[str]  # The modes of the claim, without those of a condition.
+    sources: dict[str, str]  # Class of relation, or stem of a verb -> the slot that is its source.
+    entity_kinds: dict[str, frozenset[str]]  # Slot -> the kinds of thing that the sentence calls the entity.
+    premise: str | None  # The slot that the sentence assumes: X in "if X, then Y".
+    stated: frozenset[str]  # Classes of relations that the sentence states explicitly.
+    hinted: frozenset[str]  # Classes of relations that the sentence states or hints at.
 
 
 @lru_cache(CACHE_SIZE)
@@ -178,58 +164,65 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
     """Return the features of a sentence, given its masked words."""
     tokens = join_phrases(masked)
     tags = tuple(tag_word(token) for token in tokens)
-    premise = find_premise(tokens)
+    claim = sorted(set(range(len(tokens))).difference(_find_condition(tokens, tags)))
     return SentenceFeatures(
         tokens,
         tags,
         frozenset().union(*tags),
         read_polarity(tokens, tags),
-        read_modes(tags),
+        read_modes(tokens, tags),
+        read_modes(tuple(tokens[i] for i in claim), [tags[i] for i in claim]),
         find_sources(tokens),
         find_entity_kinds(tokens),
-        find_directions(tokens, tags),
-        premise,
+        find_premise(tokens),
         find_stated(tokens),
-        find_hinted(tokens),
+        frozenset().union(*map(list_hinted, tokens)),
     )
-
-
-_OPPOSITES = (("up", "down"), ("good", "bad"), ("normal", "abnormal"))
-_KEPT = ("must", "only", "often", "mainly", "likely", "should")
-_KEPT_IN_DENIALS = ("must", "only", "mainly", "should")
-_POSSIBLE = frozenset(("may", "can"))
 
 
 def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
     """Return "polarity" if the text reverses the statement, "modality" if it is more or less sure."""
-    own, other = statement.polarity, text.polarity
-    if (
-        _has_opposite_word(statement.vocabulary, text.vocabulary)
-        or any(text.directions.get(slot, way) != way for slot, way in statement.directions.items())
-        or (own.is_condition_negated, own.is_negated) != (other.is_condition_negated, other.is_negated)
-    ):
+    own, other = statement.polarity, read_polarity(text.tokens, text.tags, statement.polarity.absent)
+    ways = {"up", "down"}
+    is_turned = bool(ways & statement.vocabulary and ways & text.vocabulary - statement.vocabulary)
+    if is_turned or replace(own, force="") != replace(other, force=""):
         return "polarity"
-    return None if own.force == other.force and _is_modality_kept(statement, text) else "modality"
+    is_kept = own.force == other.force and _is_modality_kept(statement, text, other.is_negated)
+    return None if is_kept else "modality"
 
 
-def _has_opposite_word(statement: frozenset[str], text: frozenset[str]) -> bool:
-    """Return whether the text has "less" for "more", "harm" for "good", or "normal" for "abnormal"."""
-    return any(
-        one in statement - text and other in text - statement
-        for pair in _OPPOSITES
-        for one, other in (pair, pair[::-1])
-    )
-
-
-def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_denied: bool) -> bool:
     """Return whether the text, whose denials are as firm as those of the statement, is as sure as it."""
-    is_denied = text.polarity.force != "affirmed"
-    if not (statement.modes ^ text.modes).isdisjoint(_KEPT_IN_DENIALS if is_denied else _KEPT):
-        return False
+    changed = (statement.claimed_modes - text.modes) | (text.claimed_modes - statement.modes)
+    if "bar" in statement.vocabulary | text.vocabulary:
+        changed -= {"should"}
     if is_denied:
-        return True
+        # "Must not" forbids as "should not" does.
+        changed -= {"must", "should"} if {"must", "should"}.issubset(statement.modes ^ text.modes) else set()
+        return changed.isdisjoint(_KEPT_IN_DENIALS)
     if statement.modes.isdisjoint(_POSSIBLE):
-        return "may" not in text.modes
+        return changed.isdisjoint(_KEPT) and "may" not in text.modes
     # A new word may make the claim weak, as "linked" does in "is linked to".
     new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
-    return not text.modes.isdisjoint(_POSSIBLE) or any("weak" in tags for tags in new)
+    is_possible = not text.modes.isdisjoint(_POSSIBLE) or any("weak" in tags for tags in new)
+    return is_possible and (changed - {"hedge"}).isdisjoint(_KEPT)
+
+
+def are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether a relation of both has another source in the text, or an entity another kind."""
+    premises = {statement.premise, text.premise} - {None}
+    changed = {find_changed(statement.tokens), find_changed(text.tokens)} - {None}
+    # "A patient takes X, and …" says the condition as a fact.
+    is_asserted = statement.premise and not text.premise and bool(_ASSERTING & {*pairwise(text.tokens)})
+    kinds = ((statement.entity_kinds[slot], text.entity_kinds[slot]) for slot in SLOTS)
+    called = find_nouns(statement.tokens)
+    exchanged = {slot: find_nouns(text.tokens).get(SLOTS[slot == SLOTS[0]]) for slot in SLOTS}
+    return (
+        any(text.sources.get(kind, source) != source for kind, source in statement.sources.items())
+        # A relation that has the same source in both says more than what is assumed.
+        or (len(premises) == 2 and not statement.sources.items() & text.sources.items())
+        or len(changed) == 2
+        or bool(is_asserted)
+        or any(own and other and own.isdisjoint(other) for own, other in kinds)
+        or (called == exchanged and called[SLOTS[0]] != called[SLOTS[1]])
+    )

@@ -1,63 +1,49 @@
-"""Compare the relations of two sentences: "follows in time" is not "is caused by"."""
+"""Compare the relations of two sentences ("follows" is not "is caused by"), and find what a text adds."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from pretexeval.gate.features import SentenceFeatures
-from pretexeval.gate.kinds import (
-    REMEDIES,
-    Kinds,
-    find_noun_kinds,
-    find_phrase_start,
-    is_class_lost,
-    list_added,
-    list_hinted,
-    list_stated,
-)
-from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, fold_word, load_words, stem_word, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, WORDS, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
-from pretexeval.gate.roles import is_predicate_noun
+from pretexeval.gate.relations import find_noun_kinds, is_predicate_noun, list_hinted, list_stated
 
-# With one of these, a class noun has a complement: "X is among the drugs for this disease".
-_COMPLEMENTS = load_words("prepositions")
+# A rewording must name these classes, because no other wording implies them.
+_NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
+_NEVER_ADDED = _NEVER_IMPLIED | {"cure", "worse", "bind", "map", "regulate"}
+# What a gene encodes, or what a cause brings about, also originates from it.
+_IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}}
 
 
 def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds a class of relation to those of the statement, or loses its class."""
-    added = list_added(text.stated, statement.hinted)
+    added = (text.stated & _NEVER_ADDED) - statement.hinted
+    added -= set().union(*(_IMPLIED.get(kind, set()) for kind in statement.hinted))
     # "The protein encoded by X" is the gene product X.
-    if "encode" in added and _only_names_products(text.tokens, statement.entity_kinds):
+    if "encode" in added and _only_names_products(text.tokens, statement):
         added -= {"encode"}
-    # In "if X, then Y", X leads to Y only figuratively.
-    if added == {"cause"} and statement.premise is not None and "lead_to" in text.tokens:
-        return False
+    # X leads to Y only figuratively in "if X, then Y", or if the text repeats what X does.
+    stems = {stem_word(word) for word in statement.tokens if word not in SLOTS and not statement.stated}
+    is_figurative = any(stem_word(word) in stems for word in text.tokens if not _is_neutral(word))
+    is_figurative = is_figurative or (statement.premise is not None and "lead_to" in text.tokens)
     # What raises a risk leads to a higher risk.
-    if "hazard" in statement.hinted & text.hinted:
+    if is_figurative or "hazard" in statement.hinted & text.hinted:
         added -= {"cause"}
-    if added:
-        return True
-    if _says_only_class(text.tokens) or _is_risk_lost(statement, text):
-        return True
-    if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
-        return True
-    return _adds_direction(statement.vocabulary, text.vocabulary, statement.stated) or is_class_lost(
-        statement.stated, text.hinted
-    )
+    own = statement.stated & _NEVER_IMPLIED
+    is_lost = bool(own) and not own & text.hinted and not ("cause" in own and "origin" in text.hinted)
+    is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
+    return bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
 
 
-def _only_names_products(tokens: Sequence[str], kinds: Kinds) -> bool:
-    """Return whether "encoded by" only says which gene product is meant, and is no predicate of the sentence.
-
-    Args:
-        kinds: slot -> the kinds of thing for which the statement takes the entity.
-    """
-    others = [slot for slot in SLOTS if kinds[slot] and kinds[slot].isdisjoint(("gene", "product"))]
+def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:
+    """Return whether "encoded by" only says which gene product is meant, and is no predicate."""
+    others = [slot for slot, kinds in statement.entity_kinds.items() if kinds and "gene" not in kinds]
     return all(
         word.endswith("ed")
         and tokens[i + 1 : i + 2] == ("by",)
-        and "product" in find_noun_kinds(tokens[i - 1])
+        and "gene" in find_noun_kinds(tokens[i - 1])
         and not is_predicate_noun(tokens, i)
         and next((token for token in tokens[i:] if token in SLOTS), None) not in (None, *others)
         for i, word in enumerate(tokens)
@@ -65,119 +51,78 @@ def _only_names_products(tokens: Sequence[str], kinds: Kinds) -> bool:
     )
 
 
-def _is_risk_lost(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
-    """Return whether the text is about a patient who has the condition, not about one at risk of it."""
-    is_lost = "risk" in statement.vocabulary - text.vocabulary
-    return is_lost and any(pair == ("has", statement.premise) for pair in pairwise(text.tokens))
-
-
-def _says_only_class(tokens: Sequence[str]) -> bool:
-    """Return whether the sentence ends by saying what one entity is: "if a patient has Y, X is a drug"."""
-    last = max(at for at, token in enumerate(tokens) if token in SLOTS)
-    tail = tokens[last + 1 :]
-    if tail[:1] not in (("is",), ("are",)) or not find_noun_kinds(tail[-1]):
-        return False
-    return _COMPLEMENTS.isdisjoint(tail) and not any("may" in tag_word(token) for token in tail)
-
-
-def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:
+def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds that something rises, falls or is abnormal."""
-    if "normal" in statement and "abnormal" in text - statement:
-        return True
-    if statement & {"up", "down"}:
-        return False
-    if "up" in text and ("risk" not in text or stated & REMEDIES):
-        return True
-    return "down" in text and not stated & REMEDIES
+    own, other, is_remedy = (
+        statement.vocabulary,
+        text.vocabulary,
+        bool(statement.stated & {"treat", "prevent"}),
+    )
+    is_new = own.isdisjoint(("up", "down"))
+    is_raised = "up" in other and ("risk" not in other or is_remedy)
+    is_damaged = "normal" in own and "abnormal" in other - own
+    return is_damaged or (is_new and (is_raised or ("down" in other and not is_remedy)))
 
 
-_DETERMINERS = load_words("determiners")
-_PREPOSITIONS = load_words("prepositions")
-_CLAUSE_WORDS = load_words("clause_words")
-BOUNDARIES = _DETERMINERS | _PREPOSITIONS | _CLAUSE_WORDS | MARKS
-# A verb may follow these directly.
-_BEFORE_VERB = load_words("before_verb")
-# These describe any entity without changing which one it is.
-_NEUTRAL = load_words("neutral")
+_BOUNDARIES = WORDS["determiners"] | WORDS["prepositions"] | WORDS["clause_words"] | MARKS
 # After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
-_TYPE_CHANGING = frozenset(map(stem_word, load_words("type_changing")))
+_TYPE_CHANGING = frozenset(map(stem_word, WORDS["type_changing"]))
 # A form of an entity that a statement speaks of must not get lost.
 _FORMS = frozenset(map(stem_word, ("variant", "mutation", "deletion", "deficiency", "overexpression")))
-_RELATIVE = frozenset(("that", "which"))
 Stems = frozenset[str]
-
-
-def list_known_stems(statement: Iterable[str], name_words: Iterable[str]) -> Stems:
-    """Return the stems of the words that a rewording may use next to a name without changing the entity."""
-    return frozenset(stem_word(word) for word in (*statement, *name_words))
-
-
-_CAPITALIZED = re.compile(r"(?<=[\w,;:(] )[\"'(]?([A-Z][\w-]*)|^([A-Z]\w+),")
-
-
-def names_other_thing(text: str, masked: Sequence[str], known: frozenset[str]) -> bool:
-    """Return whether the text has a capitalized word that is neither in a name nor in the statement."""
-    new = {word for word in masked if word not in known and not _is_neutral(word)}
-    return bool(new) and any(
-        fold_word(word) in new
-        for match in _CAPITALIZED.finditer(text)
-        for word in (match[1] or match[2]).split("-")
-    )
-
-
-def is_entity_changed(text: Sequence[str], known: Stems) -> bool:
-    """Return whether a word next to a slot, absent from the statement, makes it another entity."""
-    places = (i for i, token in enumerate(text) if token in SLOTS)
-    return any(
-        _is_narrowed(text, at, known)
-        or _is_extended(text, at, known)
-        or _is_part_of_other(text, at, known)
-        or _describes_other(text, at)
-        for at in places
-    )
 
 
 @lru_cache(CACHE_SIZE)
 def _is_neutral(word: str) -> bool:
     """Return whether the word can stand beside any entity: a class of things, or a part of any predicate."""
-    is_listed = word in _NEUTRAL or word in BOUNDARIES or bool(find_noun_kinds(word) or tag_word(word))
-    return is_listed or word.endswith("ly")
+    is_listed = word in WORDS["neutral"] or word in _BOUNDARIES or word.endswith("ly")
+    return is_listed or bool(find_noun_kinds(word) or tag_word(word))
 
 
-def is_foreign(word: str, known: Stems) -> bool:
-    """Return whether the word is neither known nor neutral beside any entity."""
-    return not _is_neutral(word) and stem_word(word) not in known
+def _is_foreign(word: str, known: Stems) -> bool:
+    """Return whether the word is neither known, if only shortened ("lab"), nor neutral beside any entity."""
+    if _is_neutral(word) or stem_word(word) in known:
+        return False
+    return len(word) < 3 or not any(stem.startswith(word) for stem in known)
 
 
-def is_part_lost(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Return whether the statement speaks of a form of an entity, "a variant of X", and the text not."""
+def is_entity_changed(statement: Sequence[str], text: Sequence[str], known: Stems) -> bool:
+    """Return whether a word next to a slot, absent from the statement, makes it another entity.
+
+    Or whether the statement speaks of a form of an entity, "a variant of X", and the text does not.
+    """
     forms = {word for word in statement if stem_word(word) in _FORMS}
     new = [word for word in text if word not in statement or word in forms]
-    return bool(forms) and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new)
+    if forms and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new):
+        return True
+    places = (i for i, token in enumerate(text) if token in SLOTS)
+    return any(
+        _is_narrowed(text, at, known) or _is_extended(text, at, known) or _is_part_of_other(text, at, known)
+        for at in places
+    )
 
 
 def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
     """Return whether the noun phrase that ends in the slot has a foreign adjective: "microscopic X"."""
     start = at
-    while start and text[start - 1] not in BOUNDARIES and text[start - 1] not in SLOTS:
+    while start and text[start - 1] not in _BOUNDARIES and text[start - 1] not in SLOTS:
         start -= 1
-    words = text[start:at]
-    # "A typical X" is not every X.
-    if words and "often" in tag_word(words[-1]):
-        return True
-    before = text[start - 1] if start else ""
+    words, before = text[start:at], text[start - 1] if start else ""
     if not words or find_noun_kinds(words[-1]):
         return False
+    # "A typical X" is not every X.
+    if "often" in tag_word(words[-1]):
+        return True
     verbs = [i for i, word in enumerate(words) if _is_verb(word, words[i - 1] if i else before)]
-    return any(is_foreign(word, known) for word in words[verbs[-1] + 1 if verbs else 0 :])
+    return any(_is_foreign(word, known) for word in words[verbs[-1] + 1 if verbs else 0 :])
 
 
 def _is_verb(word: str, before: str) -> bool:
     """Return whether the word is a verb, by its ending and by the word before it."""
-    if word.endswith("ing") or list_hinted(word):
+    if word.endswith("ing") or list_hinted(word) or _ends_like_verb(word):
         return True
-    is_finite = before in SLOTS or before in _BEFORE_VERB or before.endswith("ly")
-    return is_finite or _ends_like_verb(word) or (word.endswith("ed") and before in _CLAUSE_WORDS)
+    is_finite = before in SLOTS or before in WORDS["before_verb"] or before.endswith("ly")
+    return is_finite or (word.endswith("ed") and before in WORDS["clause_words"])
 
 
 def _ends_like_verb(word: str) -> bool:
@@ -190,122 +135,70 @@ def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
     if not after:
         return False
     if after[0] in ("and", "or", "plus", "of"):
-        following = [word for word in after[1:] if word not in _DETERMINERS]
-        return bool(following) and is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
-    if after[0] == "(":
-        return any(is_foreign(word, known) for word in after[1:2])
-    if after[0].isdigit() or (stem_word(after[0]) in _TYPE_CHANGING and stem_word(after[0]) not in known):
-        return True
-    return is_noun(after[0], after[1:2], known)
+        following = [word for word in after[1:] if word not in WORDS["determiners"] | WORDS["prepositions"]]
+        return bool(following) and _is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
+    is_other = stem_word(after[0]) in _TYPE_CHANGING and stem_word(after[0]) not in known
+    return after[0].isdigit() or is_other or _is_noun(after[0], after[1:2], known)
 
 
-def is_noun(word: str, after: Sequence[str], known: Stems, is_listed: bool = False) -> bool:
+def _is_noun(word: str, after: Sequence[str], known: Stems, is_listed: bool = False) -> bool:
     """Return whether the word is foreign and no verb, by its ending and by the word after it."""
-    if not is_foreign(word, known) or list_hinted(word):
+    if not _is_foreign(word, known) or list_hinted(word):
         return False
     if word.endswith(("ed", "ing")) or _ends_like_verb(word):
-        return is_listed and (not after or after[0] in _CLAUSE_WORDS)
-    return not after or (after[0] not in _DETERMINERS and after[0] not in SLOTS)
-
-
-def _describes_other(text: Sequence[str], at: int) -> bool:
-    """Return whether the slot only describes the object of a verb: "makes an enzyme that produces X"."""
-    ends = (i for i in range(at - 1, 0, -1) if text[i] in _RELATIVE or text[i] in SLOTS or text[i] == ",")
-    that = next(ends, 0)
-    if text[that] not in _RELATIVE or not find_noun_kinds(text[that - 1]):
-        return False
-    start = find_phrase_start(text, that)
-    governor = text[start - 1] if start else "of"
-    is_verb = governor not in BOUNDARIES and not governor.endswith(("ly", "ing"))
-    return is_verb and text[start] in _DETERMINERS
+        return is_listed
+    return not after or (after[0] not in WORDS["determiners"] and after[0] not in SLOTS)
 
 
 def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     """Return whether the slot only describes another thing: "resistance to X", "amlodipine and X"."""
     start = at - 1
-    while start > 0 and text[start] in _DETERMINERS:
+    while start > 0 and text[start] in WORDS["determiners"]:
         start -= 1
     if start < 1:
         return False
     before = text[start - 1]
     # "The function and growth of X" is more than X; a denial with "or" denies both.
-    if text[start] == "of" and text[start - 2] == "and" and is_noun(before, (), known, is_listed=True):
+    if text[start] == "of" and text[start - 2] == "and" and _is_noun(before, (), known, is_listed=True):
         return True
     if text[start] in ("of", "to", "against", "for"):
         return stem_word(before) in _TYPE_CHANGING and stem_word(before) not in known
-    return text[start] in ("and", "or", "plus", "(") and is_noun(before, (), known)
+    return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
 
-# New in a text, these say which of several the entity is.
-_RANKS = load_words("ranks")
-_CONFIRMING = load_words("confirming")
-_CONDITIONAL = load_words("conditional")
-_FRAMES = load_words("frames")
-_VERBS = frozenset(("is", "are", "was", "were", "has", "have", "can", "may"))
 _INSERTING = frozenset(("also", "a", "an", "the", "which", "who", "known", "called"))
-# Endings of fields of knowledge: "in human genetics" narrows no claim.
-_FIELDS = ("ics", "logy")
+_ADJECTIVE = re.compile(r"(?:al|ous|ic|ive|ary|ar|ible|able|ful)$")
+# Endings of participles, and of fields of knowledge: "in human genetics" narrows no claim.
+_NO_ADDITION = ("ed", "ing", "ics", "logy")
 
 
 def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
-    """Return whether the text adds a rank ("its first finding") or a condition ("in overdose")."""
-    if any(word in _RANKS and stem_word(word) not in known for word in text):
-        return True
-    if _has_foreign_tail(text, known) or _has_foreign_insertion(text, known):
-        return True
-    if any(word == "not" and _limits_denial(after, known) for word, after in pairwise(text)):
-        return True
-    return any(
-        is_foreign(phrase[-1], known) and not list_hinted(phrase[-1])
-        for phrase in _list_outer_phrases(text)
-        if phrase and _FRAMES.isdisjoint(phrase[:3]) and not phrase[-1].endswith(_FIELDS)
-    )
+    """Return whether the text adds a rank ("its first finding"), a condition ("in overdose") or a clause."""
 
+    def is_added(word: str) -> bool:
+        is_told = word in WORDS["frames"] or word.endswith(_NO_ADDITION) or bool(list_hinted(word))
+        return not is_told and _is_foreign(word, known)
 
-def _has_foreign_tail(text: Sequence[str], known: Stems) -> bool:
-    """Return whether foreign nouns follow the last mention: ", which is a disease of the kidneys"."""
-    last = max(i for i, token in enumerate(text) if token in SLOTS)
-    tail = text[last + 1 :]
-    if "due_to" in tail and "due" not in known:
+    if any(word in WORDS["ranks"] and stem_word(word) not in known for word in text):
         return True
-    foreign = [
-        word for word in tail if is_foreign(word, known) and word not in _FRAMES and not list_hinted(word)
-    ]
-    nouns = [word for word in foreign if not word.endswith(("ed", "ing", *_FIELDS)) and word not in tail[:1]]
-    is_relative = tail[:2] in ((",", "which"), (",", "a"), (",", "an"))
-    n_said = sum(word not in BOUNDARIES for word in tail)
-    if (is_relative and n_said > 2) or (tail[:1] == (",",) and tail[1] in _VERBS):
+    if text[1:2] == ("the",) and is_added(text[0]):
         return True
-    is_relative = is_relative or any(word == "by" and after.endswith("ing") for word, after in pairwise(tail))
-    return len(nouns) > 1 or (is_relative and bool(nouns))
-
-
-def _has_foreign_insertion(text: Sequence[str], known: Stems) -> bool:
-    """Return whether foreign nouns are between commas: ", a condition that affects the muscles,"."""
+    for word, after in pairwise(text):
+        # "Not directly" leaves a part of the claim undenied, and "a serious reaction" is not every reaction.
+        is_limit = word == "not" and after.endswith("ly") and after not in WORDS["confirming"]
+        if is_limit and not tag_word(after) and stem_word(after) not in known:
+            return True
+        if _ADJECTIVE.search(word) and stem_word(after) in known and is_added(word):
+            return True
     commas = [i for i, token in enumerate(text) if token == ","]
-    return any(
-        text[start + 1] in _INSERTING
-        and any(is_foreign(word, known) and not list_hinted(word) for word in text[start + 1 : end])
-        for start, end in pairwise(commas)
-    )
-
-
-def _limits_denial(adverb: str, known: Stems) -> bool:
-    """Return whether the word after "not" leaves a part of the claim undenied: "not directly"."""
-    is_adverb = adverb.endswith("ly") and adverb not in _CONFIRMING and not tag_word(adverb)
-    return is_adverb and stem_word(adverb) not in known
-
-
-def _list_outer_phrases(text: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the words after a preposition that opens or ends the text, if they name no entity."""
-    if text[0] in _CONDITIONAL and "," in text and not _has_slot(opening := text[1 : text.index(",")]):
-        yield opening
-    for i in range(len(text) - 1, 0, -1):
-        if text[i] in SLOTS or text[i] == ",":
-            return
-        if text[i] in _CONDITIONAL:
-            yield text[i + 1 :]
-
-
-def _has_slot(words: Sequence[str]) -> bool:
-    return any(word in SLOTS for word in words)
+    last = max(i for i, token in enumerate(text) if token in SLOTS)
+    asides = [text[start + 1 : end] for start, end in pairwise(commas) if text[start + 1] in _INSERTING]
+    if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
+        return True
+    # "… in overdose", "In pregnancy, …"
+    for at in (i for i, word in enumerate(text) if word in WORDS["conditional"] and (i == 0 or i > last)):
+        phrase = text[at + 1 : next((i for i in commas if i > at), len(text))]
+        is_outer = bool(phrase) and WORDS["frames"].union(SLOTS).isdisjoint((*phrase[:3], phrase[-1]))
+        if is_outer and is_added(phrase[-1]):
+            return True
+    return False

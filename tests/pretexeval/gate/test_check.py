@@ -38,6 +38,19 @@ def test_a_rewording_passes_if_it_says_the_same(row: dict[str, str]) -> None:
     assert bool(reasons) == (row["meaning"] == "other"), reasons
 
 
+def test_most_texts_of_relations_that_the_gate_does_not_know_are_judged_right() -> None:
+    """The table was written before the rules: ten kinds of error, and sound texts."""
+    with Path(__file__).with_name("new_relations.tsv").open() as table:
+        rows = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+    is_rejected: dict[str, list[bool]] = {"same": [], "other": []}
+    for row in rows:
+        aliases = (tuple(filter(None, row[name].split("|"))) for name in ("head_aliases", "tail_aliases"))
+        rewording = Rewording(row["statement"], row["text"], row["head"], row["tail"], *aliases)
+        is_rejected[row["meaning"]].append(bool(check_rewording(rewording)))
+    assert sum(is_rejected["other"]) >= 0.85 * len(is_rejected["other"])
+    assert sum(is_rejected["same"]) <= 0.05 * len(is_rejected["same"])
+
+
 @pytest.mark.parametrize("names", NAMES)
 def test_a_wording_with_another_meaning_is_rejected_whatever_the_names(names: tuple[str, str]) -> None:
     assert [case for case in CHANGED if not check(*case, *names)] == []

@@ -24,6 +24,13 @@ SAME = [
     ("hepatitis A", "Hepatitis A"),
     ("metastasis", "metastases"),
     ("corneal ulcer", "corneal ulcer(s)"),
+    ("X-linked recessive inheritance", "inheritance that is X-linked recessive"),
+    ("mitogen-activated protein kinase kinase kinase 7", "MAP3K7"),
+    ("Borrelia burgdorferi", "B. burgdorferi"),
+    (
+        "B Lymphoblastic Leukemia with t(9;22)(q34.1;q11.2); BCR-ABL1",
+        "BCR-ABL1 t(9;22)(q34.1;q11.2) B lymphoblastic leukemia",
+    ),
 ]
 OTHER = [
     ("type 1 diabetes", "type 2 diabetes"),

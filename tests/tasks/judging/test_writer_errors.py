@@ -1,6 +1,5 @@
 """The estimate of a writer's wrong texts, checked against texts whose labels are known."""
 
-import os
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +21,7 @@ from tasks.judging.writer_errors import (
     read_calibration,
     read_panel,
 )
+from tests.support.small_bases import FOLDER, needs_reference
 
 NONSENSE = "The medical term is a medical term of the body."
 
@@ -70,7 +70,7 @@ def find_rates(rows: pl.DataFrame, limit: Limit = None) -> tuple[float, float, f
 
 
 def test_truth_of_labelled_writers_lies_in_the_interval() -> None:
-    strong, weak = (read_rewordings(name) for name in ("labelled", "weak_writer"))
+    strong, weak = (read_rewordings(f"{name}_rewordings.tsv") for name in ("labelled", "weak_writer"))
     for rows in (strong, weak.filter(sample="attempts")):
         truth, low, high = find_rates(rows)
         assert low <= truth <= high
@@ -79,12 +79,12 @@ def test_truth_of_labelled_writers_lies_in_the_interval() -> None:
 
 
 @pytest.mark.parametrize("half", [0, 1])
-@pytest.mark.parametrize(("source", "sample"), [("strong", None), ("weak", "attempts")])
+@pytest.mark.parametrize(("source", "sample"), [("labelled", None), ("weak_writer", "attempts")])
 def test_estimate_from_the_other_relations_agrees_with_the_truth(
     source: str, sample: str | None, half: int
 ) -> None:
     """Half of the relations have few texts, so the interval must overlap that of their own share."""
-    rows = read_rewordings({"strong": "labelled", "weak": "weak_writer"}[source])
+    rows = read_rewordings(f"{source}_rewordings.tsv")
     rows = rows if sample is None else rows.filter(sample=sample)
     chosen = rows["relation"].unique(maintain_order=True)[half::2].to_list()
     rows = rows.filter(pl.col("relation").is_in(chosen))
@@ -98,10 +98,9 @@ def test_estimate_from_the_other_relations_agrees_with_the_truth(
     assert found.high >= beta.ppf(0.025, n_wrong + 0.5, n_sound + 0.5)
 
 
-@pytest.mark.skipif("PRETEXEVAL_REFERENCE_DATA" not in os.environ, reason="needs the papers' rephrasings")
+@needs_reference
 def test_truth_of_a_strong_writer_outside_the_calibration_lies_in_the_interval() -> None:
-    path = Path(os.environ["PRETEXEVAL_REFERENCE_DATA"]) / "rephrasings_labelled.parquet"
-    rows = read_labelled(path)
+    rows = read_labelled(Path(FOLDER) / "rephrasings_labelled.parquet")
     truth, low, high = find_rates(rows)
     assert low <= truth <= high
     found = estimate_wrong_rate(count_verdicts(check_rewordings(rows), None))
