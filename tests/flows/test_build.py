@@ -25,6 +25,7 @@ from tests.support.command import (
     write_base,
     write_config,
 )
+from tests.support.fault_models import wait_until
 from tests.support.wrong_labels import plant_wrong_labels
 
 pytestmark = pytest.mark.slow
@@ -57,17 +58,26 @@ class Bench:
         return Path(outcome.out.strip())
 
     def read_states(self, run_name: str) -> dict[str, str]:
-        """Return name of a task -> name of its state, of the last run of that name on the server."""
+        """Return name of a task -> name of its state, of the last run of that name on the server.
+
+        The server records the states of tasks from events, some time after the tasks end.
+        """
+        states: dict[str, str] = {}
 
         def ask(kind: str, **body: object) -> list[dict[str, Any]]:
             url = f"{self.server['PREFECT_API_URL']}/{kind}/filter"
             found: list[dict[str, Any]] = httpx.post(url, json=body).raise_for_status().json()
             return found
 
+        def are_final() -> bool:
+            tasks = ask("task_runs", task_runs={"flow_run_id": {"any_": [run["id"]]}})
+            states.update({each["name"].partition(":")[0]: each["state_name"] for each in tasks})
+            return len(states) == 2 * len(STAGES) and {"Pending", "Running"}.isdisjoint(states.values())
+
         named = {"name": {"any_": [run_name]}}
         (run,) = ask("flow_runs", flow_runs=named, sort="START_TIME_DESC", limit=1)
-        tasks = ask("task_runs", task_runs={"flow_run_id": {"any_": [run["id"]]}})
-        return {each["name"].partition(":")[0]: each["state_name"] for each in tasks}
+        wait_until(are_final, f"the states of the tasks of {run_name}", timeout_s=60)
+        return states
 
     def fail(self, config: Path, prepare: Callable[[], None] | None = None) -> Outcome:
         run = run_command if prepare is None else partial(run_process_command, prepare=prepare)
