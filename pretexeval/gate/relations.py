@@ -260,11 +260,11 @@ def _skip_helpers(tokens: Sequence[str], at: int) -> int:
 
 
 def _is_role_verb(tokens: Sequence[str], at: int) -> bool:
-    word, no_verbs = tokens[at], MARKS | WORDS["prepositions"] | WORDS["symmetric"] | frozenset(SLOTS)
+    word = tokens[at]
     is_noun = tokens[at - 1] in ("of", "the", "a", "an")
     return (
         len(word) > 3
         and not is_noun
-        and word not in no_verbs
+        and word not in _NO_VERBS
         and not word.endswith(("al", "ar", "ic", "ous"))
     )

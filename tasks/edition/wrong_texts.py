@@ -30,7 +30,7 @@ def describe_wrong_texts(
         return {}
     if "wrong_texts" in earlier:
         return {"wrong_texts": earlier["wrong_texts"]}
-    rephraser, panel = edition.rephraser, {}
+    rephraser, limit, panel = edition.rephraser, edition.rephraser.max_new_words, {}
     if rephraser.is_limited_by_panel:
         replies = read_replies(edition.root, rephraser.writer)
         require_replies(rephraser.build_panel_prompts(), replies, rephraser.writer)
@@ -38,12 +38,12 @@ def describe_wrong_texts(
         rows = zip(read_panel()["statement"], texts, result.reasons, strict=True)
         rewordings = [{"statement": s, "text": text, "reasons": reasons} for s, text, reasons in rows]
         panel = {"panel": {**_describe_estimate(result.verdicts), "rewordings": rewordings}}
-        rephraser = rephraser.limit_new_words(replies)
+        limit = result.limit
     refs = [ref for ref in files if f"/{ATTEMPTS.name}/" in ref.path]
     reasons = chain.from_iterable(
         list_rule_reasons(read_stage_files(edition.root, [ref], ATTEMPTS)) for ref in refs
     )
-    verdicts = count_verdicts(reasons, rephraser.max_new_words)
+    verdicts = count_verdicts(reasons, limit)
     return {"wrong_texts": {"max_new_words": verdicts.limit, **_describe_estimate(verdicts), **panel}}
 
 
