@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from prototypes.naturalness import READER, STILTED
 from report.contents import Row, Setting, choose_setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
@@ -71,8 +72,8 @@ def read_leaderboard(reader: EditionReader) -> list[Row]:
 def read_edition(reader: EditionReader) -> Row | None:
     """Return what the edition is, with its numbers of pairs and its dates; None if the warehouse lacks it."""
     found = reader.read(
-        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration "
-        "from editions where edition_id = $edition_id"
+        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration, "
+        "naturalness from editions where edition_id = $edition_id"
     )
     if not found:
         return None
@@ -91,7 +92,10 @@ def read_edition(reader: EditionReader) -> Row | None:
         **counts[0],
         **dates[0],
         "rephraser": name_rephraser(found[0]["rephraser"], configuration),
+        "naturalness": json.loads(found[0]["naturalness"] or "{}"),
         "is_gate_off": configuration.get("rephraser", {}).get("gate") == "off",
+        "naturalness_reader": READER,
+        "stilted": STILTED,
         "max_wrong_rate": MAX_WRONG_RATE,
         "is_limited_by_panel": configuration.get("rephraser", {}).get("max_new_words") == "auto",
     }

@@ -188,6 +188,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         *(manifest.get(name) for name in EDITION_COLUMNS),
         configuration,
         json.dumps(wrong_texts) if wrong_texts else None,
+        json.dumps(manifest["naturalness"]) if manifest.get("naturalness") else None,
         is_anchors,
         find_first_day(str(manifest.get("label"))),
     ]

@@ -4,7 +4,8 @@
 
 -- negatives, pool, rephraser and methods are null for an edition without triplets. wrong_texts is what the manifest
 -- says of the texts that the gate accepted, or the record of a review; null where no gate checked texts of a language
--- model.
+-- model. naturalness is how natural a small language model finds the wordings of the pool (`prototypes/naturalness.py`);
+-- null where none was measured.
 create table editions (
     edition_id varchar not null,
     kb varchar,
@@ -17,6 +18,7 @@ create table editions (
     n_pairs bigint,
     configuration json,
     wrong_texts json,
+    naturalness json,
     is_anchors boolean not null,
     period_start date
 );

@@ -20,7 +20,6 @@ def list_words(text: str) -> frozenset[str]:
 PATTERNS = {name: re.compile(text) for name, text in VOCABULARY["patterns"].items()}
 _AMERICAN = [(re.compile(ending), american) for ending, american in VOCABULARY["american"].items()]
 WORDS = {name: list_words(text) for name, text in VOCABULARY["words"].items()}
-FUNCTION_WORDS = WORDS["function_words"]
 
 
 def load_groups(name: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.capitals import lower_titles
 from pretexeval.knowledge.rows import Source, build_source_rows
 from pretexeval.knowledge.tables import read_delimited, read_parquet_columns
 from pretexeval.primitives.errors import InputError
@@ -28,7 +29,7 @@ _FILE_NAME = re.compile(r"(?P<relation>.+?)(?:_\d+(?P<hard>_hard)?)?$")
 
 
 def read_medlama(path: Path) -> Source:
-    """Return the unchecked rows of all relations of MedLAMA.
+    """Return the unchecked rows of all relations of MedLAMA, with names as they stand within a sentence.
 
     Raises:
         InputError: ``path`` is not MedLAMA, or a file cannot be read.
@@ -36,7 +37,7 @@ def read_medlama(path: Path) -> Source:
     if path.is_dir():
         return _read_folder(path)
     if path.suffix.lower() == ".parquet":
-        return Source(_split_tails(path, _read_parquet(path)))
+        return Source(lower_titles(_split_tails(path, _read_parquet(path))))
     raise InputError(f"{path} is not MedLAMA: give medlama.parquet or the published folder of CSV files")
 
 
@@ -52,7 +53,7 @@ def _read_folder(folder: Path) -> Source:
         )
     skipped = (LeftOut(p.name, "file", "repeats rows of the full file") for p in parts.keys() - read)
     frames = [_split_tails(p, _read_csv(p)) for p in read]
-    return Source(pl.concat(frames), tuple(sorted(skipped, key=lambda item: item.where)))
+    return Source(lower_titles(pl.concat(frames)), tuple(sorted(skipped, key=lambda item: item.where)))
 
 
 def _parse_name(path: Path) -> tuple[str, bool]:

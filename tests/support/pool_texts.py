@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.config.tables import KnowledgeConfig
-from pretexeval.gate.lexicon import FUNCTION_WORDS, split_words, stem_word
+from pretexeval.gate.lexicon import WORDS, split_words, stem_word
 from pretexeval.knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from prototypes.templates import fill_slots
@@ -48,7 +48,7 @@ def find_alike(pool: Pool) -> set[tuple[str, str]]:
             for cell in prototypes.cells.values()
             for text in cell.texts
             for word in split_words(text)
-            if word not in FUNCTION_WORDS
+            if word not in WORDS["function_words"]
         }
         for relation, prototypes in pool.relations.items()
     }
