@@ -185,9 +185,8 @@ def measure_budget(
     for (measure, truths), weighting in product(answering.expect(len(sizes)).items(), ("relations", "pairs")):
         if measure != "joint":
             truth = float(np.average(truths, weights=sizes["len"] if weighting == "pairs" else None))
-            low, high = (
-                ("ci_low", "ci_high") if measure == "average" else ("mastery_ci_low", "mastery_ci_high")
-            )
+            score = "average_accuracy" if measure == "average" else "mastery"
+            low, high = f"{score}_ci_low", f"{score}_ci_high"
             budget, same = (each.filter(weighting=weighting) for each in rows)
             widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (budget, same)]
             covers = float(((budget[low] <= truth) & (truth <= budget[high])).to_numpy().mean())

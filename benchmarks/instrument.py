@@ -28,8 +28,8 @@ PROMPTS = f"""
     where models.name = '{SERVED.name}' order by prompt
 """
 SHOWN = ("average accuracy", "joint accuracy", "mastery", "consistency", "share of true")
-ACCURACY = "average_accuracy, ci_low, ci_high"
-JOINT = "joint_accuracy, joint_ci_low, joint_ci_high"
+ACCURACY = "average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high"
+JOINT = "joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high"
 MASTERY = "mastery, mastery_ci_low, mastery_ci_high"
 COMPONENTS = "(select *, 'pretexeval' as method from component_ablation)"
 NO_INTERVAL = ", null, null"
@@ -42,7 +42,7 @@ QUERIES = (
     ("'no answer'", "no_answer_rate" + NO_INTERVAL, "leaderboard"),
     ("'share of true'", "true_rate" + NO_INTERVAL, "leaderboard"),
     ("'accuracy, ' || transformation", ACCURACY, "accuracy_by_transformation"),
-    ("'curve, n = ' || n", "joint_accuracy, ci_low, ci_high", "joint_accuracy_curve"),
+    ("'curve, n = ' || n", JOINT, "joint_accuracy_curve"),
     ("'ablation ' || ablation || ' ' || step || ', accuracy'", ACCURACY, "transformation_ablation"),
     ("'ablation ' || ablation || ' ' || step || ', joint'", JOINT, "transformation_ablation"),
     ("'ablation ' || ablation || ' ' || step || ', mastery'", MASTERY, "transformation_ablation"),

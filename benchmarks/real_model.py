@@ -21,8 +21,8 @@ from warehouse.query import run_query
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 NAME, SERVED = "smollm2", "smollm2-served"
 SCORES = """
-select model, n_pairs, leaderboard.n_samples, average_accuracy, ci_low, ci_high, mastery, true_rate,
-    no_answer_rate, duration_s
+select model, n_pairs, leaderboard.n_samples, average_accuracy, average_accuracy_ci_low,
+    average_accuracy_ci_high, mastery, true_rate, no_answer_rate, duration_s
 from leaderboard join runs using (edition_id, model_id) order by model
 """
 AGREEMENT = f"""

@@ -149,9 +149,9 @@ def _score(config: Config, options: argparse.Namespace) -> None:
 
     edition_id = run_score(config, options.score or None, options.config)
     query = (
-        "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate, "
-        f"error_rate from average_accuracy where edition_id = '{edition_id}' "
-        "order by model, method, scoring_policy"
+        "select model, method, scoring_policy, n_samples, average_accuracy, average_accuracy_ci_low, "
+        f"average_accuracy_ci_high, no_answer_rate, error_rate from leaderboard "
+        f"where edition_id = '{edition_id}' order by model, method, scoring_policy"
     )
     columns, rows = run_query(config.storage.root, query)
     scores = _read_facet_scores(config, edition_id)

@@ -37,8 +37,8 @@ KEY_COLUMNS = (
     "scoring_policy",
     "setting",
     "repeat",
-    "ci_low",
-    "ci_high",
+    "average_accuracy_ci_low",
+    "average_accuracy_ci_high",
     "no_answer_rate",
     "n_pairs",
 )

@@ -14,11 +14,11 @@ Read = Callable[[str], list[Row]]
 FACETS = tuple(FACET_OF.values())
 # The row that is shown for a facet, or for mastered points, if a model was asked nothing about them.
 _NOT_ASKED: Row = {
-    "accuracy": None,
-    "average_accuracy": None,
-    "mastered_rate": None,
-    "ci_low": None,
-    "ci_high": None,
+    **{
+        f"{score}{end}": None
+        for score in ("accuracy", "average_accuracy", "mastered_rate")
+        for end in ("", "_ci_low", "_ci_high")
+    },
     "no_answer_rate": None,
     "unfinished_reasoning_rate": None,
     "error_rate": None,

@@ -282,7 +282,9 @@ def _build_facet(score: FacetScores, facet: str) -> Share:
     row = score.facets[facet]
     of = f"{format_count(row['n_questions'])} questions of {format_count(row['n_points'])} points"
     link = link_samples(row) if row["accuracy"] is not None else ""
-    return Share(ACCURACY[score.setting], row["accuracy"], row["ci_low"], row["ci_high"], of, link)
+    return Share(
+        ACCURACY[score.setting], row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"], of, link
+    )
 
 
 @dataclass(frozen=True)
@@ -335,7 +337,9 @@ def _build_curves(model: Model, rows: list[Row]) -> list[Curve]:
 def _build_share(row: Row) -> Share:
     of = f"{format_count(row['n_points'])} points; {', '.join(row['facets'])}"
     link = link_mastered(row, "mastered_rate")
-    return Share(MASTERED, row["mastered_rate"], row["ci_low"], row["ci_high"], of, link)
+    return Share(
+        MASTERED, row["mastered_rate"], row["mastered_rate_ci_low"], row["mastered_rate_ci_high"], of, link
+    )
 
 
 def _count_points(rows: list[Row]) -> str:

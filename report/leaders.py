@@ -130,8 +130,8 @@ def read_lead(reader: EditionReader, setting: Setting, ranked: Sequence[Row]) ->
     if not ranked:
         return None
     name = choose_measure(ranked[0])
-    low = ranked[0]["ci_low" if name == "average accuracy" else "mastery_ci_low"]
-    high = "ci_high" if name == "average accuracy" else "mastery_ci_high"
+    column = name.replace(" ", "_")
+    low, high = ranked[0][f"{column}_ci_low"], f"{column}_ci_high"
     far = [row for row in ranked[1:] if low is not None and row[high] is not None and row[high] < low]
     # Only the signs of these limits count.
     behind = {"difference": 1.0, "difference_ci_low": 1.0, "difference_ci_high": 1.0}

@@ -75,7 +75,9 @@ def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
         "#": str(row["rank"]),
         "model": row["model"],
         "method": row["method"],
-        "accuracy % [95 % CI]": format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+        "accuracy % [95 % CI]": format_with_interval(
+            row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
+        ),
         "mastery % [95 % CI]": format_with_interval(
             row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]
         ),
@@ -136,15 +138,19 @@ def _describe_random(score: FacetScores) -> dict[str, str]:
 def _accuracy(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
-    return format_with_interval(row["accuracy"], row["ci_low"], row["ci_high"])
+    return format_with_interval(row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"])
 
 
 def _average(row: dict[str, Any]) -> str:
-    return format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
+    return format_with_interval(
+        row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
+    )
 
 
 def _mastered(row: dict[str, Any]) -> str:
-    return format_with_interval(row["mastered_rate"], row["ci_low"], row["ci_high"])
+    return format_with_interval(
+        row["mastered_rate"], row["mastered_rate_ci_low"], row["mastered_rate_ci_high"]
+    )
 
 
 def _drop(lines: list[dict[str, str]], column: str) -> None:
@@ -163,7 +169,9 @@ def note_repeats(root: Path, edition_id: str) -> list[str]:
 
 
 def _note_repeats(row: dict[str, Any]) -> str:
-    accuracy = format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
+    accuracy = format_with_interval(
+        row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
+    )
     mastery = format_with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"])
     return (
         f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "

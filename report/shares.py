@@ -123,7 +123,14 @@ def build_average(row: Row) -> Share:
     """Build the average accuracy of a row of a view."""
     of = f"{format_count(row['n_samples'])} samples of {format_count(row['n_pairs'])} pairs"
     link = _link(row)
-    return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of, link)
+    return Share(
+        AVERAGE,
+        row["average_accuracy"],
+        row["average_accuracy_ci_low"],
+        row["average_accuracy_ci_high"],
+        of,
+        link,
+    )
 
 
 def build_mastery(row: Row) -> Share:
@@ -149,7 +156,15 @@ def build_curve_share(row: Row) -> Share:
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
     measure = build_all_right_measure(row["n"])
     link, note = link_choices(row)
-    return Share(measure, row["joint_accuracy"], row["ci_low"], row["ci_high"], of, link, note)
+    return Share(
+        measure,
+        row["joint_accuracy"],
+        row["joint_accuracy_ci_low"],
+        row["joint_accuracy_ci_high"],
+        of,
+        link,
+        note,
+    )
 
 
 def build_all_right_measure(n: int) -> Measure:

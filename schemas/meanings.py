@@ -1,5 +1,6 @@
 """What the tables and columns of the warehouse mean: the texts of the stages, and those of meanings.toml."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from schemas.stages import (
     VARIANTS,
 )
 
+# Every limit of an interval is named after its score.
+_LIMIT = re.compile(r"(\w+?)(_fixed_base)?_ci_(low|high)")
 FILE = Path(__file__).with_name("meanings.toml")
 # Where stages give a name different meanings, views have that of the first of these.
 _SAMPLES_FIRST = (TRIPLETS, SAMPLES, PREDICTIONS, REQUESTS, RESPONSES, VARIANTS, STATEMENTS, ATTEMPTS)
@@ -56,6 +59,10 @@ def explain_column(relation: str, column: str) -> str:
         return str(shared)
     if text := _explain_by_stages(STAGE_ORDER, column):
         return text
+    if found := _LIMIT.fullmatch(column):
+        score, is_fixed, side = found.groups()
+        clusters = " with only pairs or points as clusters" if is_fixed else ""
+        return f"{'lower' if side == 'low' else 'upper'} limit of the 95 % interval of {score}{clusters}"
     raise LookupError(f"{FILE.name} does not say what {relation}.{column} means")
 
 

@@ -109,10 +109,10 @@ select
     coalesce(estimates.n_pairs, 0) as n_points,
     scored.has_score and scored.n_facets = asked.n_facets as is_whole,
     if(is_whole, scored.average, null) as average_accuracy,
-    if(is_whole, estimates.ci_low, null) as ci_low,
-    if(is_whole, estimates.ci_high, null) as ci_high,
-    if(is_whole, estimates.fixed_base_ci_low, null) as fixed_base_ci_low,
-    if(is_whole, estimates.fixed_base_ci_high, null) as fixed_base_ci_high,
+    if(is_whole, estimates.ci_low, null) as average_accuracy_ci_low,
+    if(is_whole, estimates.ci_high, null) as average_accuracy_ci_high,
+    if(is_whole, estimates.fixed_base_ci_low, null) as average_accuracy_fixed_base_ci_low,
+    if(is_whole, estimates.fixed_base_ci_high, null) as average_accuracy_fixed_base_ci_high,
     estimates.n_effective,
     scored.random_baseline
 from scored

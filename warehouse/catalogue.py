@@ -59,8 +59,6 @@ VIEWS = (
     "served_models",
     "prediction_details",
     "pair_details",
-    "average_accuracy",
-    "joint_accuracy",
     "joint_accuracy_curve",
     "accuracy_by_relation",
     "accuracy_by_transformation",

@@ -196,8 +196,8 @@ select
     counted.n_questions,
     estimates.n_pairs as n_points,
     estimates.share as accuracy,
-    estimates.ci_low,
-    estimates.ci_high,
+    estimates.ci_low as accuracy_ci_low,
+    estimates.ci_high as accuracy_ci_high,
     estimates.n_effective,
     baselines.random_baseline
 from counted

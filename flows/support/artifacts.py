@@ -166,7 +166,9 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "model": row["model"],
             "method": row["method"],
             "accuracy %": _percent(row["average_accuracy"]),
-            "95 % interval": f"{_percent(row['ci_low'])} to {_percent(row['ci_high'])}",
+            "95 % interval": " to ".join(
+                _percent(row[f"average_accuracy_ci_{end}"]) for end in ("low", "high")
+            ),
             "mastery %": _percent(row["mastery"]),
             "above shortcut, points": _percent(row["mastery_above_shortcut"]),
             "no answer %": _percent(row["no_answer_rate"]),

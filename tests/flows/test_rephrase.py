@@ -135,13 +135,13 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     rephrased.endpoint.requests.clear()
     done = rephrased.run("publish", "--score", "coin-flip", "excluded")
     assert {"strict", "coin-flip", "excluded"} <= set(done.out.split())
-    rows = query_rows(rephrased.root, "select distinct scoring_policy as p from average_accuracy")
+    rows = query_rows(rephrased.root, "select distinct scoring_policy as p from leaderboard")
     assert {row["p"] for row in rows} == {"strict", "coin-flip", "excluded"}
     rephrased.run("run")
     assert rephrased.endpoint.requests == []
     assert read_stamps(rephrased.root, "responses/**/*.parquet") == before
     assert read_bytes(rephrased.root / "editions") == editions
-    assert len(query_rows(rephrased.root, "from average_accuracy")) == len(METHODS) * 3
+    assert len(query_rows(rephrased.root, "from leaderboard")) == len(METHODS) * 3
 
 
 def write_recorded(folder: Path, name: str, **tables: Any) -> Path:  # noqa: ANN401

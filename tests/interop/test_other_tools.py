@@ -41,16 +41,12 @@ def read_predictions(site: Site, model: str) -> Graded:
 
 def read_scores(site: Site, model: str) -> dict[str, float]:
     """Return the scores as the metrics of the tools are named."""
-    ((accuracy, no_answer_rate),) = site.query(
-        f"select average_accuracy, no_answer_rate from average_accuracy where model = '{model}'"
+    names = ("accuracy", "joint_accuracy", "mastery", "no_answer_rate")
+    (row,) = site.query(
+        "select average_accuracy, joint_accuracy, mastery, no_answer_rate from leaderboard "
+        f"where model = '{model}'"
     )
-    joint = dict(site.query(f"select unit, joint_accuracy from joint_accuracy where model = '{model}'"))
-    return {
-        "accuracy": accuracy,
-        "joint_accuracy": joint["triplet"],
-        "mastery": joint["pair"],
-        "no_answer_rate": no_answer_rate,
-    }
+    return dict(zip(names, row, strict=True))
 
 
 @pytest.mark.parametrize("style", STYLES)

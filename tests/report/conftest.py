@@ -27,9 +27,9 @@ FRESH = "tiny-seed2-00000002"
 ODD_REASON = "<u>roles</u>"
 
 
-def share(row: Row, name: str, low: str, high: str) -> str:
+def share(row: Row, name: str) -> str:
     """Return the text of a cell with a share and its interval."""
-    interval = format_interval(row[low], row[high])
+    interval = format_interval(row[f"{name}_ci_low"], row[f"{name}_ci_high"])
     return format_percent(row[name]) + (f"\n{interval}" if interval else "")
 
 

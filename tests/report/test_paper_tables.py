@@ -61,7 +61,7 @@ def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: 
 
 def render(average_accuracy: Rows) -> list[str]:
     def query(sql: str) -> tuple[list[str], Rows]:
-        return [], average_accuracy if "from average_accuracy " in sql else []
+        return [], average_accuracy if "from leaderboard " in sql else []
 
     return render_paper_tables(query, "e").splitlines()
 

@@ -125,8 +125,8 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
         "scoring_policy": "strict",
         "facet": "comparison",
         "accuracy": 0.5,
-        "ci_low": 0.4,
-        "ci_high": 0.6,
+        "accuracy_ci_low": 0.4,
+        "accuracy_ci_high": 0.6,
         "random_baseline": 0.25,
         "n_questions": 8,
         "unfinished_reasoning_rate": 0.125,
@@ -136,7 +136,10 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
         if "from facet_accuracy" in sql:
             return [facet]
         if "from average_facet_accuracy" in sql:
-            return [facet | dict.fromkeys(("average_accuracy", "ci_low", "ci_high"))]
+            return [
+                facet
+                | dict.fromkeys(("average_accuracy", "average_accuracy_ci_low", "average_accuracy_ci_high"))
+            ]
         return [] if "from mastered_points" in sql else [{"1": 1}]
 
     (part,) = read_facet_scores(read_some, "e")

@@ -134,12 +134,12 @@ def expected_difference(observations: list[Observation]) -> Row:
     }
 
 
-def expected_share(observations: list[Observation], prefix: str = "") -> Row:
-    """Return the limits of a share, under names with this prefix; None if nothing is observed."""
+def expected_share(observations: list[Observation], score: str = "average_accuracy") -> Row:
+    """Return the limits of a share, named after its score; None if nothing is observed."""
     low, high = (
         share_interval(observations, measure_clustering(observations)) if observations else (None,) * 2
     )
-    return {f"{prefix}ci_low": low, f"{prefix}ci_high": high}
+    return {f"{score}_ci_low": low, f"{score}_ci_high": high}
 
 
 def expected_scores(rows: list[Row], k: int) -> Row:
@@ -163,14 +163,14 @@ def expected_scores(rows: list[Row], k: int) -> Row:
         "n_triplets": len(triplets),
         "n_complete_pairs": len(pairs),
     } | expected_share(samples)
-    for name, prefix, observations, column in (
-        ("joint_accuracy", "joint_", triplets, "triplet_id"),
-        ("mastery", "mastery_", pairs, "pair_id"),
+    for name, observations, column in (
+        ("joint_accuracy", triplets, "triplet_id"),
+        ("mastery", pairs, "pair_id"),
     ):
         left_out_rate = 1 - len(observations) / len({r[column] for r in rows})
         is_withheld = rows[0]["scoring_policy"] == "excluded" and left_out_rate > MOST_LEFT_OUT
         shown = [] if is_withheld else observations
-        expected |= {name: share(shown) if shown else None} | expected_share(shown, prefix)
+        expected |= {name: share(shown) if shown else None} | expected_share(shown, name)
     is_shown = expected["joint_accuracy"] is not None
     return expected | {"consistency": len(constant) / len(triplets) if is_shown else None}
 

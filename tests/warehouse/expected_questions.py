@@ -90,14 +90,14 @@ def expected_accuracy(rows: list[Row]) -> Row:
         "n_questions": sum(row["is_correct"] is not None for row in rows),
         "n_points": len(observations),
         "accuracy": None,
-        "ci_low": None,
-        "ci_high": None,
+        "accuracy_ci_low": None,
+        "accuracy_ci_high": None,
         "no_answer_rate": mean(row["n_answers"] == 0 for row in answered) if answered else None,
         "error_rate": mean(row["error"] is not None for row in rows),
     }
     if observations:
         low, high = share_interval(observations, measure_clustering(observations), n_most)
-        expected |= {"accuracy": share(observations), "ci_low": low, "ci_high": high}
+        expected |= {"accuracy": share(observations), "accuracy_ci_low": low, "accuracy_ci_high": high}
     return expected
 
 
@@ -168,5 +168,5 @@ def expected_mastered(rows: list[Row], facets: Collection[str], is_negated_inclu
     }
     if observations:
         rates = {"n_mastered": sum(o.gained for o in observations), "mastered_rate": share(observations)}
-        expected |= rates | expected_share(observations)
+        expected |= rates | expected_share(observations, "mastered_rate")
     return expected

@@ -1,6 +1,7 @@
 """What the catalogue creates: views with their grains, comments on everything, and macros of statistics."""
 
 import importlib
+import re
 from collections.abc import Iterator
 
 import duckdb
@@ -10,7 +11,16 @@ from scipy.stats import binom, binomtest, t
 from pretexeval.storage.layout import WAREHOUSE
 from schemas.meanings import list_tables
 from tests.support.data_folder import DataFolder
-from warehouse.catalogue import COLUMNS, ESTIMATES, FOLDER, RELATIONS, SUMS, VIEWS, create_tables
+from warehouse.catalogue import (
+    COLUMNS,
+    ESTIMATES,
+    FOLDER,
+    RELATIONS,
+    SUMS,
+    VIEWS,
+    create_tables,
+    create_views,
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +28,21 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         create_tables(connection)
         yield connection
+
+
+def test_every_limit_of_an_interval_is_named_after_its_score() -> None:
+    with duckdb.connect() as connection:
+        create_tables(connection)
+        create_views(connection)
+        columns = connection.execute(
+            "select table_name, list(column_name) from duckdb_columns() where not internal group by all"
+        ).fetchall()
+    limits = [(names, name) for _, names in columns for name in names if "ci_" in name]
+    assert len(limits) > 100
+    for names, name in limits:
+        score = re.sub("(_fixed_base)?_ci_(low|high)$", "", name)
+        assert score != name
+        assert score in names, name
 
 
 def test_every_view_is_listed_and_starts_with_its_grain() -> None:

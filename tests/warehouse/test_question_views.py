@@ -268,7 +268,7 @@ def test_what_guessers_get(published: QuestionFolder) -> None:
         ]
         row = found[found_key]
         assert (row["accuracy"], row["n_points"]) == pytest.approx((mean(scores), len(scores)))
-        assert row["ci_low"] <= row["accuracy"] <= row["ci_high"]
+        assert row["accuracy_ci_low"] <= row["accuracy"] <= row["accuracy_ci_high"]
 
 
 def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ select
     coalesce(nullif(list_position(names, part), 0), len(names) + 1) as age_position,
     n_samples,
     n_pairs,
-    average_accuracy, ci_low, ci_high,
+    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
     n_effective,
     n_complete_pairs,
     mastery, mastery_ci_low, mastery_ci_high,

@@ -17,7 +17,7 @@ select
     is_negated,
     n_samples,
     n_pairs,
-    average_accuracy, ci_low, ci_high,
+    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
     n_effective,
     no_answer_rate,
     unfinished_reasoning_rate,

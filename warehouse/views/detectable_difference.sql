@@ -13,7 +13,7 @@ with widths as (
         model,
         n_pairs,
         n_complete_pairs,
-        sqrt(2) * (ci_high - ci_low) as average_width,
+        sqrt(2) * (average_accuracy_ci_high - average_accuracy_ci_low) as average_width,
         sqrt(2) * (mastery_ci_high - mastery_ci_low) as mastery_width
     from leaderboard
     union all by name

@@ -2,7 +2,7 @@
 -- joint_accuracy: the expected share of triplets that are all right when n of the K samples are asked, over
 -- all choices of n: mean over triplets of C(c, n) / C(K, n), c = number of right samples (method, section 4).
 -- n = 1 is the average accuracy and n = K the joint accuracy by triplet, both of the complete triplets only.
--- ci_low, ci_high, n_effective: 95 % interval as in joint_accuracy. Each choice of n samples is an observation,
+-- joint_accuracy_ci_low, joint_accuracy_ci_high, n_effective: 95 % interval as in joint_accuracy. Each choice of n samples is an observation,
 -- but a triplet counts at most K / n independent ones, so that both ends agree with average_accuracy and
 -- joint_accuracy.
 create or replace view joint_accuracy_curve as
@@ -92,8 +92,8 @@ select
     n_pairs,
     n_triplets * k as n_samples,
     joint_accuracy,
-    wilson_low(joint_accuracy, size) as ci_low,
-    wilson_high(joint_accuracy, size) as ci_high,
+    wilson_low(joint_accuracy, size) as joint_accuracy_ci_low,
+    wilson_high(joint_accuracy, size) as joint_accuracy_ci_high,
     n_effective,
     no_answer_rate,
     unfinished_reasoning_rate,

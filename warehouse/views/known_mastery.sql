@@ -18,7 +18,7 @@ select
     part.taught_with as taught_with,
     n_samples,
     n_pairs,
-    average_accuracy, ci_low, ci_high,
+    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
     n_effective,
     n_complete_pairs,
     mastery, mastery_ci_low, mastery_ci_high,

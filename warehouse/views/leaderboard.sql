@@ -2,9 +2,9 @@
 -- The measures of method.md, section 4, side by side (measure_scores). Under `excluded`, joint_accuracy and mastery are
 -- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
 -- model's own selection.
--- ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail are correlated.
--- fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
--- n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a rough guide.
+-- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail are correlated.
+-- average_accuracy_fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
+-- n_effective: the effective number of heads or tails. Below 20, average_accuracy_ci_low and average_accuracy_ci_high are only a rough guide.
 -- best_shortcut: the best shortcut of each relation (shortcut_scores), by name, joined by " + "; mastery_above_shortcut:
 -- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound, so
 -- a model can know something and still be below it; a model above it knows more than names and polarity tell.
@@ -24,11 +24,11 @@ select
     ) as rank,
     model_id,
     model,
-    average_accuracy, ci_low, ci_high,
-    fixed_base_ci_low,
-    fixed_base_ci_high,
+    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
+    average_accuracy_fixed_base_ci_low,
+    average_accuracy_fixed_base_ci_high,
     average_accuracy - 0.5 as gain_over_random,
-    joint_accuracy, joint_ci_low, joint_ci_high,
+    joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high,
     mastery, mastery_ci_low, mastery_ci_high,
     mastery_fixed_base_ci_low,
     mastery_fixed_base_ci_high,

@@ -7,7 +7,7 @@
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
 -- facts. left_out_rate: of the points that lack none, the share with a question that is not graded; under
 -- `excluded` the shares are null where it is above 0.2, because the rest is the model's own selection.
--- mastered_rate: p(M), n_mastered of the n_points. ci_low, ci_high, …: 95 % intervals for new facts like these, and
+-- mastered_rate: p(M), n_mastered of the n_points. mastered_rate_ci_low, mastered_rate_ci_high, …: 95 % intervals for new facts like these, and
 -- with the base held fixed, as in facet_accuracy. no_answer_rate, …: over the questions of these facets.
 -- An edition without questions of a facet has no rows for the steps with that facet.
 create or replace view mastered_points as
@@ -45,10 +45,10 @@ select
     scores.left_out_rate,
     scores.n_mastered,
     scores.mastered_rate,
-    scores.ci_low,
-    scores.ci_high,
-    scores.fixed_base_ci_low,
-    scores.fixed_base_ci_high,
+    scores.mastered_rate_ci_low,
+    scores.mastered_rate_ci_high,
+    scores.mastered_rate_fixed_base_ci_low,
+    scores.mastered_rate_fixed_base_ci_high,
     scores.n_effective,
     scores.no_answer_rate,
     scores.unfinished_reasoning_rate,

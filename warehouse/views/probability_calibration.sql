@@ -46,7 +46,7 @@ select
     likelier.n_samples,
     likelier.n_pairs,
     missing.missing_rate,
-    likelier.average_accuracy, likelier.ci_low, likelier.ci_high,
+    likelier.average_accuracy, likelier.average_accuracy_ci_low, likelier.average_accuracy_ci_high,
     likelier.n_effective,
     likelier.no_answer_rate,
     likelier.n_errors,

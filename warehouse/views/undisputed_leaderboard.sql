@@ -1,6 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat, where a label is disputed (disputed_facts).
 -- The scores of the leaderboard beside those without the pairs that have a disputed triplet, true or false.
--- undisputed_ci_low, …: the intervals for new facts, as in the leaderboard. The models' own answers decide which pairs
+-- undisputed_accuracy_ci_low, …: the intervals for new facts, as in the leaderboard. The models' own answers decide which pairs
 -- are left out, so the scores of the models that contradict a label rise even where the label is right. The two scores
 -- show how much depends on these labels; the second one is no better score until a person has judged them.
 create or replace view undisputed_leaderboard as
@@ -32,8 +32,8 @@ select
     leaderboard.model,
     leaderboard.average_accuracy,
     undisputed.average_accuracy as undisputed_accuracy,
-    undisputed.ci_low as undisputed_ci_low,
-    undisputed.ci_high as undisputed_ci_high,
+    undisputed.average_accuracy_ci_low as undisputed_accuracy_ci_low,
+    undisputed.average_accuracy_ci_high as undisputed_accuracy_ci_high,
     leaderboard.mastery,
     undisputed.mastery as undisputed_mastery,
     undisputed.mastery_ci_low as undisputed_mastery_ci_low,

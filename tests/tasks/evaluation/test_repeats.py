@@ -61,10 +61,10 @@ def test_means_and_spread_of_repeats(evaluation: Evaluation) -> None:
     assert steady["same_answer_rate"] == 1
     # Asking again does not make the interval narrower if the answers are the same.
     names = (
-        "ci_low",
-        "ci_high",
-        "fixed_base_ci_low",
-        "fixed_base_ci_high",
+        "average_accuracy_ci_low",
+        "average_accuracy_ci_high",
+        "average_accuracy_fixed_base_ci_low",
+        "average_accuracy_fixed_base_ci_high",
         "mastery_ci_low",
         "mastery_ci_high",
     )
