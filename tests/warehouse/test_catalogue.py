@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
+from itertools import chain
 
 import duckdb
 import pytest
@@ -10,7 +11,17 @@ from scipy.stats import binom, binomtest, t
 from pretexeval.storage.layout import WAREHOUSE
 from schemas.meanings import list_tables
 from tests.support.data_folder import DataFolder
-from warehouse.catalogue import COLUMNS, ESTIMATES, FOLDER, RELATIONS, SUMS, VIEWS, create_tables
+from warehouse.catalogue import (
+    COLUMNS,
+    ESTIMATES,
+    FOLDER,
+    RELATIONS,
+    START,
+    SUMS,
+    VIEW_GROUPS,
+    VIEWS,
+    create_tables,
+)
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +31,15 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_every_view_is_listed_and_starts_with_its_grain() -> None:
+def test_every_view_is_in_one_group_and_starts_with_its_grain() -> None:
     files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
-    assert sorted(VIEWS) == sorted(files)
+    assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
+    assert (len(VIEW_GROUPS), len(START)) == (6, 5)
+    assert set(START) <= set(VIEWS)
     for name, text in files.items():
         assert text.startswith("-- Grain: one row per "), name
+        # The list of views shows this line alone.
+        assert text.splitlines()[0].endswith("."), name
         assert f"create or replace view {name} as\n" in text
 
 
