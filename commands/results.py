@@ -1,16 +1,15 @@
 """The subcommands that read results from the warehouse: sql and compare."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.arguments import Subcommands, add_command, add_root, read_share, write_output
 from pretexeval.primitives.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from warehouse.query import ColumnOf
 
 FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
 """Ending of a file -> the format in which it is written."""
@@ -24,19 +23,22 @@ def add_commands(subcommands: Subcommands) -> None:
 
 
 def _add_sql(subcommands: Subcommands) -> None:
-    summary = "Query the warehouse; without a query, list its tables, views and columns."
+    summary = "Query the warehouse; without a query, list its views and tables."
     examples = [
         "",
-        "--describe leaderboard",
+        "leaderboard",
         "--papers seed1",
         '"from leaderboard"',
         '"from missed_points limit 20" --format csv',
         '"from prediction_details" --output predictions.parquet',
     ]
     parser = add_command(subcommands, "sql", query, summary, examples)
-    parser.add_argument("query", nargs="?", help='a query in SQL, for example "from leaderboard"')
+    parser.add_argument(
+        "query",
+        nargs="?",
+        help='a query in SQL, such as "from leaderboard"; or a view or table, to list its columns',
+    )
     add_root(parser)
-    parser.add_argument("--describe", metavar="NAME", help="list the columns of this table or view only")
     parser.add_argument(
         "--papers",
         metavar="EDITION",
@@ -59,8 +61,8 @@ def _add_sql(subcommands: Subcommands) -> None:
 def query(options: argparse.Namespace) -> int:
     """Print the result of a query, or what the warehouse contains; or write it to a file."""
     form, path = _choose_format(options.format, options.output), options.output
-    if sum(each is not None for each in (options.query, options.describe, options.papers)) > 1:
-        raise InputError("a query, --describe and --papers exclude each other; give one of them")
+    if options.query is not None and options.papers is not None:
+        raise InputError("a query and --papers exclude each other; give one of them")
     if path is not None and path.exists():
         raise InputError(f"{path} exists already: delete it, or give --output another name")
     if options.papers is not None:
@@ -68,7 +70,9 @@ def query(options: argparse.Namespace) -> int:
             raise InputError("--papers prints tables for people; query the views for other formats")
         text = _render_papers(options.root, options.papers)
     elif form == "parquet":
-        _write_parquet(_read_table(options), path)
+        from warehouse.query import read_table
+
+        _write_parquet(read_table(options.root, _choose_query(options)), path)
         return 0
     else:
         text = _render(options, form)
@@ -103,55 +107,56 @@ def _render_papers(root: Path, edition: str) -> str:
     return render_all_tables(root, edition_id)
 
 
+def _choose_query(options: argparse.Namespace) -> str:
+    """Return the query that was given, or the one that lists the relations, or the columns of one of them.
+
+    Raises:
+        InputError: there is no view or table of this name.
+    """
+    from difflib import get_close_matches
+
+    from warehouse.query import COLUMNS, LISTING, run_query
+
+    asked: str | None = options.query
+    if asked is None or not asked.isidentifier():
+        return LISTING if asked is None else asked
+    names = [name for _, name, _ in run_query(options.root, LISTING)[1]]
+    if asked not in names:
+        near = get_close_matches(asked, names)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`pretexeval sql` lists all of them"
+        raise InputError(f"the warehouse has no table or view {asked!r}; {hint}")
+    return COLUMNS.format(asked)
+
+
 def _render(options: argparse.Namespace, form: str) -> str:
     from report.console import render_rows
-    from warehouse.query import ColumnOf, run_query
+    from warehouse.query import run_query
 
-    is_wide = options.wide or options.output is not None
-    if options.query is not None:
-        return render_rows(*run_query(options.root, options.query), form, is_wide=is_wide)
-    found = _list_columns(options)
-    if form == "table":
-        return _render_columns(found)
-    return render_rows(ColumnOf._fields, found, form)
+    columns, rows = run_query(options.root, _choose_query(options))
+    if options.query is None and form == "table":
+        return _render_listing(rows)
+    return render_rows(columns, rows, form, is_wide=options.wide or options.output is not None)
 
 
-def _read_table(options: argparse.Namespace) -> "pa.Table":
-    import pyarrow as pa
+def _render_listing(rows: Sequence[tuple[Any, ...]]) -> str:
+    """Return the views to read first, then a paragraph per group with a line per view, and the tables."""
+    from warehouse.catalogue import START
 
-    from warehouse.query import read_table
-
-    if options.query is not None:
-        return read_table(options.root, options.query)
-    return pa.Table.from_pylist([row._asdict() for row in _list_columns(options)])
-
-
-def _list_columns(options: argparse.Namespace) -> "list[ColumnOf]":
-    from warehouse.query import list_columns
-
-    found = list_columns(options.root)
-    if options.describe is None:
-        return found
-    chosen = [row for row in found if row.name == options.describe]
-    if not chosen:
-        from difflib import get_close_matches
-
-        near = get_close_matches(options.describe, {row.name for row in found})
-        hint = f"did you mean {' or '.join(near)}?" if near else "`pretexeval sql` lists all of them"
-        raise InputError(f"the warehouse has no table or view {options.describe!r}; {hint}")
-    return chosen
-
-
-def _render_columns(found: "list[ColumnOf]") -> str:
-    """Return a paragraph per table or view: its name and meaning, then a line per column."""
-    paragraphs: dict[str, list[str]] = {}
-    widths = [max((len(row[k] or "") for row in found), default=0) for k in (3, 4)]
-    for row in found:
-        meaning = f": {row.meaning}" if row.meaning else ""
-        lines = paragraphs.setdefault(row.name, [f"{row.kind} {row.name}{meaning}"])
-        cells = f"  {row.column:<{widths[0]}}  {row.type:<{widths[1]}}  {row.column_meaning or ''}"
-        lines.append(cells.rstrip())
-    return "\n\n".join("\n".join(lines) for lines in paragraphs.values())
+    grains, width = (
+        {name: grain for _, name, grain in rows},
+        max((len(name) for _, name, _ in rows), default=0),
+    )
+    groups: dict[str, list[str]] = {"Start with": [name for name in START if name in grains]}
+    for group, name, _ in rows:
+        groups.setdefault(group, []).append(name)
+    tables = groups.pop("Tables", [])
+    lines = [
+        line
+        for group, names in groups.items()
+        for line in (group, *(f"  {name:<{width}}  {grains[name]}" for name in names), "")
+    ]
+    hint = "`pretexeval sql NAME` lists the columns of a view or table with their meanings."
+    return "\n".join([*lines, f"Tables: {', '.join(tables)}", "", hint])
 
 
 def _write_parquet(table: "pa.Table", path: Path) -> None:
@@ -188,7 +193,9 @@ def _add_compare(subcommands: Subcommands) -> None:
     parser.add_argument("first", metavar="MODEL", help="the model to compare with: its name, or its id")
     parser.add_argument("second", metavar="MODEL", help="the model that may be worse or better")
     parser.add_argument(
-        "--edition", help="its id, the start of it, or its label (default: the only one with evaluations)"
+        "--edition",
+        help="its id, the start of it, or its label (default: the one with both models; of a schedule, "
+        "the newest)",
     )
     add_root(parser)
     parser.add_argument("--measure", choices=MEASURES, default=MEASURES[0], help=f"(default: {MEASURES[0]})")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         run,
     )
 
+    __version__: str
+
 __all__ = [
     "InputError",
     "RunResult",

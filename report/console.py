@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,36 +14,17 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_cell, escape_controls, escape_line
 
 Row = tuple[Any, ...]
-WIDTH = 100
-"""The width into which columns are chosen where there is no terminal, in characters."""
+WIDTH = 130
+"""The width into which columns are chosen where there is no terminal and no variable COLUMNS."""
 UNLIMITED = 100_000
 N_ROWS_SHOWN = 500
 """Rows of a table at most: laying out a row takes 2 ms, and nobody reads more of them."""
 # Results with so few columns were chosen by whoever wrote the query, so all of them are shown.
 N_ALWAYS_SHOWN = 10
-# The columns of views that a reader needs first, in this order.
-KEY_COLUMNS = (
-    "rank",
-    "model",
-    "model_a",
-    "model_b",
-    "relation",
-    "transformation",
-    "head",
-    "average_accuracy",
-    "mastery",
-    "edition_id",
-    "method",
-    "scoring_policy",
-    "setting",
-    "repeat",
-    "average_accuracy_ci_low",
-    "average_accuracy_ci_high",
-    "no_answer_rate",
-    "n_pairs",
-)
-# These columns say little if they have one value in all rows.
-FACTORS = ("edition_id", "method", "scoring_policy", "setting", "repeat")
+N_SHORT = 40
+"""Characters of a text by which a row is known; longer ones are read for themselves."""
+EDITIONS = ("edition_id", "other_edition_id", "anchor_edition_id")
+"""The ids by which people know what they stand for."""
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_markdown: bool = False) -> str:
@@ -68,7 +49,8 @@ def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_markdown:
         table.add_column(escape_line(name), justify="right" if is_right else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(escape_line, row))
-    width = UNLIMITED if is_markdown else _find_width(UNLIMITED)
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal and not is_markdown else UNLIMITED
     console = Console(width=width, color_system=None, markup=False, emoji=False, highlight=False)
     with console.capture() as capture:
         console.print(table)
@@ -81,31 +63,82 @@ def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_markdown:
     return "\n".join(lines)
 
 
-def _find_width(otherwise: int) -> int:
-    """Return the width of the terminal; the other one if the output is not a terminal."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size().columns if is_terminal else otherwise
-
-
 def _is_number(cell: str) -> bool:
     """Return whether a cell is a number, a share with its interval, or empty."""
     return cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit() or not cell
 
 
-def fit_columns(columns: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[int]) -> list[int]:
+def fit_columns(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[int], n_needed: int = 1
+) -> list[int]:
     """Return the places of the columns that fit the terminal together, in the order of the table.
 
     Args:
-        order: the places, the most important one first, which is chosen in any case.
+        order: the places, the most important one first.
+        n_needed: how many of the first are chosen in any case.
     """
-    width = _find_width(WIDTH)
+    width = shutil.get_terminal_size((WIDTH, 0)).columns
     chosen: list[int] = []
     for place in order:
         needed = max(map(len, [columns[place], *(row[place] for row in rows)])) + 2
-        if not chosen or needed <= width + 2:
+        if len(chosen) < n_needed or needed <= width + 2:
             chosen.append(place)
             width -= needed
     return sorted(chosen)
+
+
+def find_key(columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
+    """Return the places of the columns that say what a row is about and tell the rows apart.
+
+    A view begins with them: they are what differs between rows, except ids, up to the first measure or long
+    text. Where these columns do not tell all rows apart, others that do are added.
+    """
+    places = range(len(columns))
+    measures = [place for place in places if _is_measure(columns[place], rows, place)]
+
+    def count_apart(chosen: Sequence[int]) -> int:
+        return len({tuple(str(row[i]) for i in chosen) for row in rows})
+
+    key = [
+        place
+        for place in range(min(measures, default=len(columns)))
+        if count_apart([place]) > 1 and (columns[place] in EDITIONS or not columns[place].endswith("_id"))
+    ]
+    for place in sorted(set(places) - set(key), key=lambda place: (place in measures, place)):
+        if count_apart([*key, place]) > count_apart(key):
+            key.append(place)
+    return key
+
+
+def _is_measure(name: str, rows: Sequence[Row], place: int) -> bool:
+    """Return whether a column counts or measures something, or holds texts that are read for themselves."""
+    texts = [row[place] for row in rows if isinstance(row[place], str)]
+    is_long = sum(map(len, texts)) > N_SHORT * len(texts)
+    return is_long or name.startswith("n_") or any(isinstance(row[place], float) for row in rows)
+
+
+def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[int], int]:
+    """Return the places of all columns, the most important first, and how many of them are always shown.
+
+    Always shown are the key, the score with its interval (a difference, or the first score), and the first
+    count. The other scores follow, then the rest in its order, and last ids and what is the same in all rows.
+    """
+    named = {name: place for place, name in enumerate(columns)}
+    # Score -> lower limit.
+    lows = {named[score]: named[f"{score}_ci_low"] for score in columns if f"{score}_ci_low" in named}
+    shares = [place for place in named.values() if any(isinstance(row[place], float) for row in rows)]
+    needed = find_key(columns, rows)
+    if scores := [*lows] or shares:
+        score = named.get("difference", min(scores))
+        counts = [place for name, place in named.items() if name.startswith("n_") and name != "n_effective"]
+        limits = [lows[score], lows[score] + 1] if score in lows else []
+        needed += [place for place in (*counts[:1], score, *limits) if place not in needed]
+
+    def rank_column(place: int) -> tuple[bool, bool, int]:
+        is_constant = len({str(row[place]) for row in rows}) <= 1
+        return place not in lows, is_constant or columns[place].endswith("_id"), place
+
+    return [*needed, *sorted(set(range(len(columns))) - set(needed), key=rank_column)], len(needed)
 
 
 def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str, *, is_wide: bool = False) -> str:
@@ -166,21 +199,21 @@ def _render_table(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool)
     texts = [[escape_line(_format_value(value)) for value in row] for row in rows[:N_ROWS_SHOWN]]
     chosen = list(range(len(columns)))
     if not is_wide and len(columns) > N_ALWAYS_SHOWN:
-        ranks = {name: rank for rank, name in enumerate(KEY_COLUMNS)}
-
-        def rank_column(place: int) -> tuple[bool, int, int]:
-            name = columns[place]
-            is_constant = name in FACTORS and len({row[place] for row in texts}) <= 1
-            return is_constant or name == "model_id", ranks.get(name, len(ranks)), place
-
-        chosen = fit_columns(columns, texts, sorted(chosen, key=rank_column))
+        chosen = fit_columns(columns, texts, *order_columns(columns, rows[:N_ROWS_SHOWN]))
     notes = []
-    if len(chosen) < len(columns):
-        notes.append(f"{len(chosen)} of {len(columns)} columns; --wide shows all of them")
+    if hidden := [i for i in range(len(columns)) if i not in chosen]:
+        names = ", ".join(_name_hidden(columns[i], {row[i] for row in texts}) for i in hidden)
+        notes.append(f"not shown: {names}; --wide shows all columns")
     if len(texts) < len(rows):
         notes.append(f"{len(texts):,} of {len(rows):,} rows; --format csv prints all of them")
     table = align([columns[i] for i in chosen], [[cells[i] for i in chosen] for cells in texts])
     return "\n".join([table, *([""] if notes else []), *notes])
+
+
+def _name_hidden(name: str, values: Collection[str]) -> str:
+    """Return the name of a column, with its value where a short text is the same in all rows."""
+    (value,) = values if len(values) == 1 else ("",)
+    return f"{name} ({value})" if 0 < len(value) <= N_SHORT else name
 
 
 def _escape_markdown(cell: str) -> str:

@@ -119,7 +119,7 @@ def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:
             they share no setting or no pairs; too few pairs are complete; the styles of their prompts differ.
     """
     with open_warehouse(root) as connection:
-        edition_id = _choose_edition(connection, asked.edition)
+        edition_id = _choose_edition(connection, asked)
         models = [find_model(connection, edition_id, text) for text in (asked.baseline, asked.candidate)]
         baseline, candidate = models
         if baseline == candidate:
@@ -153,20 +153,33 @@ def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:
     )
 
 
-def _choose_edition(connection: duckdb.DuckDBPyConnection, text: str | None) -> str:
-    """Return the edition that is meant; without a text, the only one that models were evaluated on."""
-    if text is not None:
-        return find_edition(connection, text)
-    found = connection.execute(
-        "select distinct edition_id from error_counts where setting is null order by edition_id"
+def _choose_edition(connection: duckdb.DuckDBPyConnection, asked: ComparisonQuestion) -> str:
+    """Return the edition that is meant; without a text, the one that both models were evaluated on.
+
+    Of several editions of a schedule, it is the newest.
+    """
+    if asked.edition is not None:
+        return find_edition(connection, asked.edition)
+    listed = connection.execute(
+        "select distinct edition_id, coalesce(period_start, date '0001-01-01') "
+        "from error_counts inner join editions using (edition_id) where setting is null order by edition_id"
     ).fetchall()
-    if len(found) != 1:
-        names = ", ".join(edition_id for (edition_id,) in found)
+    found, reasons = [], []
+    for edition_id, start in listed:
+        try:
+            for text in (asked.baseline, asked.candidate):
+                find_model(connection, edition_id, text)
+            found.append((start, edition_id))
+        except InputError as error:
+            reasons.append(str(error))
+    newest = [edition_id for start, edition_id in found if start == max(found)[0]]
+    if not newest:
+        raise InputError("\n".join(reasons) or "no model was evaluated: run `pretexeval run CONFIG` first")
+    if len(newest) > 1:
         raise InputError(
-            f"models were evaluated on {len(found)} editions{f' ({names})' if names else ''}: "
-            + ("say which one with --edition" if found else "run `pretexeval run CONFIG` first")
+            f"both models were evaluated on {', '.join(newest)}: say which edition with --edition"
         )
-    return str(found[0][0])
+    return str(newest[0])
 
 
 def _list_settings(reader: EditionReader, model: EvaluatedModel) -> dict[Setting, int]:

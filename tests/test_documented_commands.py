@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from commands.main import build_parser
+from report.console import N_ROWS_SHOWN, render_rows
 from tests.support.chromium import start_chromium
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
+from warehouse.catalogue import VIEWS, read_grain, read_sql
 from warehouse.query import run_query
 
 PAGES = sorted(
@@ -25,6 +27,9 @@ PAGES = sorted(
 )
 TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(?P<kind>[\w ]+)\n(?P<content>.*?)^```$", re.DOTALL | re.MULTILINE)
+# A call in a container or in a step of CI.
+CALL = re.compile(r"^(docker compose exec \S+|\s*- run:) pretexeval ", re.MULTILINE)
+QUERY = re.compile(r'`(pretexeval sql "from [a-z][^`]*)`')
 WRITTEN = re.compile(r"(?P<action>Replace|Append to) `(?P<path>[\w./]+)`")
 ADDRESS = '"http://127.0.0.1:8000/v1"'
 # Answers of a model may differ between processors, and with them figures, widths of columns and rules.
@@ -63,16 +68,16 @@ def split_commands(block: str) -> Iterator[str]:
             command = ""
 
 
-def list_documented() -> list[list[str]]:
-    """Return the words of every documented call of `pretexeval`."""
-    texts = [path.read_text(encoding="utf-8") for path in PAGES]
-    blocks = [block for text in texts for block in list_blocks(text) if block.kind == "sh"]
-    commands = [
-        shlex.split(command.replace("\\\n", " "), comments=True)
-        for block in blocks
-        for command in split_commands(block.content)
-    ]
-    return [words[1:] for words in commands if words[0].endswith("pretexeval")]
+def list_documented(*pages: Path) -> list[list[str]]:
+    """Return the words of every documented call of `pretexeval`, those of queries in sentences included."""
+    found = []
+    for text in (path.read_text(encoding="utf-8") for path in pages or PAGES):
+        blocks = [block.content for block in list_blocks(text) if block.kind in ("sh", "yaml")]
+        commands = [command for block in blocks for command in split_commands(CALL.sub("pretexeval ", block))]
+        for command in [*commands, *QUERY.findall(text)]:
+            words = shlex.split(command.replace("\\\n", " "), comments=True)
+            found += [words[1:]] if words[0] == "pretexeval" else []
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +91,19 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
-    """The edition of the quickstart, run as `make run` does, but on few pairs."""
-    arguments = ("run", "configs/quickstart.toml", "--limit", "2")
-    run_command(*arguments, folder=checkout, environment=prefect_server).require()
-    _, [(edition_id,)] = run_query(checkout / "data", "select edition_id from editions")
+    """The edition of the quickstart, after all that `make run` runs, but on few pairs."""
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    limits = {
+        "configs/quickstart.toml": ("--limit", "2"),
+        # A chain of thought takes longest.
+        "configs/facets.toml": ("--limit", "1", "--model", "reference-facets-large"),
+    }
+    assert limits.keys() == set(re.findall(r"^CONFIG \?= (.*)$", makefile, re.MULTILINE)[0].split())
+    for config, limit in limits.items():
+        run_command("run", config, *limit, folder=checkout, environment=prefect_server).require()
+    _, [(edition_id,)] = run_query(
+        checkout / "data", "select edition_id from leaderboard where model = 'reference-large'"
+    )
     return str(edition_id)
 
 
@@ -101,20 +115,62 @@ def test_every_documented_command_is_one() -> None:
         parser.parse_args(words)
 
 
+# Why a documented call is not run on the quickstart: a word of it -> where it is run, or what it needs.
+RUN_ELSEWHERE = {
+    "run": "the fixture runs those of `make run`",
+    "deploy": "tests/flows/test_deployed.py",
+    "gate": "tests/judging",
+    "import": "tests/commands/review",
+    "import-responses": "tests/commands/exports, tests/interop",
+    "publish": "`run` publishes",
+    "configs/mine.toml": "is the reader's own",
+    "configs/paper.toml": "needs MedLAMA, which is downloaded",
+    "designed": "tests/benchmarks",
+    "baseline": "is the reader's own",
+}
+# These pages are run from top to bottom by tests of their own.
+RUN_BY_PAGE = (TUTORIAL, *REPOSITORY.glob("examples/*/README.md"))
+
+
 @pytest.mark.slow
-def test_what_reads_results_reads_those_of_the_quickstart(checkout: Path, quickstart: str) -> None:
-    calls = [
-        words
-        for words in list_documented()
-        if words[0] in ("sql", "compare", "export") and "--root" not in words
-    ]
-    assert {words[0] for words in calls} == {"sql", "compare", "export"}
-    places = {"EDITION": quickstart, "FOLDER": "exported"}
-    for words in calls:
+def test_documented_commands_run_after_make_run(checkout: Path, quickstart: str) -> None:
+    calls = list_documented(*(page for page in PAGES if page not in RUN_BY_PAGE))
+    calls = [words for words in calls if not RUN_ELSEWHERE.keys() & set(words)]
+    assert {words[0] for words in calls} == {"sql", "compare", "export", "plan", "doctor", "draft", "review"}
+    for k, words in enumerate(calls):
+        places = {"EDITION": quickstart, "FOLDER": f"exported-{k}"}
         outcome = run_command(*(places.get(word, word) for word in words), folder=checkout)
-        # A comparison ends with 1 if the second model is worse.
+        # The README compares a large model with a small one, which is worse where enough pairs are asked.
         assert outcome.status <= (words[0] == "compare"), f"{words}\n{outcome.err}"
         assert outcome.out or "--output" in words, words
+
+
+@pytest.mark.slow
+def test_rows_of_every_view_are_told_apart_in_any_width(
+    checkout: Path, quickstart: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled = set()
+    for view in VIEWS:
+        columns, rows = run_query(checkout / "data", f"from {view} limit {N_ROWS_SHOWN}")
+        # The parts of the grain that have a column of their name, as far as they differ.
+        grain = read_grain(read_sql(f"views/{view}.sql")).replace(" ", "_")
+        named = {
+            name: place
+            for place, name in enumerate(columns)
+            if name == "edition_id" or (re.search(rf"\b{name}\b", grain) and not name.endswith("_id"))
+        }
+        varying = {name for name, place in named.items() if len({str(row[place]) for row in rows}) > 1}
+        for width in (40, 200):
+            monkeypatch.setenv("COLUMNS", str(width))
+            shown = render_rows(columns, rows, "table").splitlines()[0].split()
+            assert varying <= set(shown), view
+            apart = {tuple(str(row[columns.index(name)]) for name in shown) for row in rows}
+            assert len(apart) == len(rows), view
+            if any(name in columns for name in ("ci_low", "difference_ci_low")):
+                assert {"ci_low", "difference_ci_low"} & set(shown), view
+                assert any(name.startswith("n_") for name in shown), view
+        filled |= {view} if rows else set()
+    assert {"known_mastery", "known_facets", "facet_details", "missed_points", "model_comparison"} <= filled
 
 
 @pytest.mark.slow
@@ -125,13 +181,16 @@ def test_queries_of_the_pages_run_on_the_quickstart(checkout: Path, quickstart: 
     for sql in filter(str.strip, queries):
         columns, _ = run_query(checkout / "data", sql)
         assert columns, sql
+        # A name that no row has would be a query that never answers.
+        for view, name in re.findall(r"from (\w+)\nwhere(?:\n   )? model = '(.*?)'", sql):
+            assert run_query(checkout / "data", f"from {view} where model = '{name}' limit 1")[1], sql
 
 
 @pytest.mark.slow
 def test_own_base_is_built_evaluated_published_and_analysed(
     checkout: Path, prefect_server: dict[str, str]
 ) -> None:
-    run_command("run", "examples/own_base/config.toml", folder=checkout, environment=prefect_server).require()
+    run_page(REPOSITORY / "examples/own_base/README.md", checkout, prefect_server)
     root = checkout / "data" / "examples" / "own_base"
     record = read_record(root, "reference-small")
     n_pairs = 18
@@ -147,14 +206,23 @@ def test_own_base_is_built_evaluated_published_and_analysed(
 
 @pytest.mark.slow
 def test_example_of_an_endpoint_asks_every_sample(tmp_path: Path, prefect_server: dict[str, str]) -> None:
-    text = (REPOSITORY / "examples/openai_endpoint/config.toml").read_text(encoding="utf-8")
+    path = Path("examples/openai_endpoint/config.toml")
+    text = (REPOSITORY / path).read_text(encoding="utf-8")
     address = tomllib.loads(text)["models"][0]["base_url"]
+    (tmp_path / path).parent.mkdir(parents=True)
     with serve_endpoint(answer_by_checksum) as endpoint:
-        (tmp_path / "config.toml").write_text(text.replace(f'"{address}"', f'"{endpoint.base_url}"'))
-        run_command("evaluate", "config.toml", folder=tmp_path, environment=prefect_server).require()
+        (tmp_path / path).write_text(text.replace(f'"{address}"', f'"{endpoint.base_url}"'))
+        run_page(REPOSITORY / path.with_name("README.md"), tmp_path, prefect_server)
         record = read_record(tmp_path / "data" / "examples" / "openai_endpoint", "my-endpoint")
         assert record["n_samples"] == 2 * 5 * SAMPLES_OF_A_PAIR
-        assert len(endpoint.requests) == record["n_asked"]
+        # The doctor asks one prompt.
+        assert len(endpoint.requests) == record["n_asked"] + 1
+
+
+def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Run the commands of a page one after the other."""
+    for words in list_documented(page):
+        run_command(*words, folder=folder, environment=environment).require()
 
 
 def write_file(folder: Path, block: Block) -> None:

@@ -54,52 +54,67 @@ ESTIMATES = (
 )
 # The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
-# In the order of creation: a view comes after the views that it reads.
-VIEWS = (
-    "served_models",
-    "prediction_details",
-    "pair_details",
-    "joint_accuracy_curve",
-    "accuracy_by_relation",
-    "accuracy_by_transformation",
-    "accuracy_by_wording",
-    "accuracy_by_negative",
-    "accuracy_by_age",
-    "transformation_ablation",
-    "leaderboard",
-    "weighted_accuracy",
-    "repeat_spread",
-    "not_evaluated",
-    "missed_points",
-    "shortcut_baselines",
-    "cost",
-    "taught_pairs",
-    "known_mastery",
-    "suspect_prototypes",
-    "suspect_facts",
-    "disputed_facts",
-    "undisputed_leaderboard",
-    "component_ablation",
-    "method_comparison",
-    "model_comparison",
-    "detectable_difference",
-    "edition_drift",
-    "anchor_drift",
-    "drift_explanations",
-    "checks",
-    "check_history",
-    "probability_calibration",
-    "sample_quality",
-    "rejection_reasons",
-    "diversity",
-    "human_review",
-    "facet_details",
-    "mastered_points",
-    "facets_and_transformations",
-    "facets_transformations_agreement",
-    "taught_points",
-    "known_facets",
-)
+# Every view belongs to one group. In the order of creation: a view comes after the views that it reads.
+VIEW_GROUPS = {
+    "Scores of the models on an edition": (
+        "leaderboard",
+        "joint_accuracy_curve",
+        "accuracy_by_relation",
+        "accuracy_by_transformation",
+        "accuracy_by_wording",
+        "accuracy_by_negative",
+        "accuracy_by_age",
+        "weighted_accuracy",
+        "probability_calibration",
+        "repeat_spread",
+        "not_evaluated",
+    ),
+    "Comparisons of models, methods, baselines and editions": (
+        "model_comparison",
+        "detectable_difference",
+        "shortcut_baselines",
+        "method_comparison",
+        "component_ablation",
+        "transformation_ablation",
+        "edition_drift",
+        "anchor_drift",
+        "drift_explanations",
+    ),
+    "Single facts and answers": (
+        "prediction_details",
+        "pair_details",
+        "missed_points",
+    ),
+    "What reference models were taught, and suspect labels and prototypes": (
+        "taught_pairs",
+        "known_mastery",
+        "suspect_prototypes",
+        "suspect_facts",
+        "disputed_facts",
+        "undisputed_leaderboard",
+    ),
+    "Questions of four types (facets)": (
+        "facet_details",
+        "mastered_points",
+        "facets_and_transformations",
+        "facets_transformations_agreement",
+        "taught_points",
+        "known_facets",
+    ),
+    "How an edition was made, checked and paid for": (
+        "sample_quality",
+        "rejection_reasons",
+        "diversity",
+        "human_review",
+        "checks",
+        "check_history",
+        "served_models",
+        "cost",
+    ),
+}
+VIEWS = tuple(name for names in VIEW_GROUPS.values() for name in names)
+START = ("leaderboard", "accuracy_by_relation", "model_comparison", "missed_points", "prediction_details")
+"""The views to read first."""
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:

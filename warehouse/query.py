@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE
-from warehouse.catalogue import VIEWS
+from warehouse.catalogue import RELATIONS, VIEW_GROUPS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,20 +24,23 @@ EMPTY = "the query is empty: write a statement, such as `from leaderboard`"
 FETCHED_ROWS = 10_000
 MEMORY_LIMIT = "50%"
 """A share of the memory of the machine. DuckDB's default is 80 %, and it writes to disk what does not fit."""
-COLUMNS = """
-with relations as (
-    select 'table' as kind, table_name, table_oid, comment
-    from duckdb_tables()
-    where not internal and schema_name = 'main'
-    union all
-    select 'view', view_name, view_oid, comment from duckdb_views() where not internal
-)
-select table_name, kind, relations.comment, column_name, data_type, columns.comment
+GROUPED = ", ".join(f"('{group}', '{name}')" for group, names in VIEW_GROUPS.items() for name in names)
+LISTING = f"""
+with relations (kind, name, grain) as ({RELATIONS}),
+places as (select *, row_number() over () as place from (values {GROUPED}) as named ("group", name))
+select coalesce("group", 'Tables') as "group", name, grain
 from relations
-join duckdb_columns() as columns using (table_name)
-where not columns.internal and columns.schema_name = 'main'
-order by kind, table_name, column_index
+left join places using (name)
+order by place nulls last, name
 """
+"""The query for every view, by group and in the order of creation, and then every table, by name."""
+COLUMNS = """
+select column_name as "column", data_type as type, comment as meaning
+from duckdb_columns()
+where not internal and schema_name = 'main' and table_name = '{}'
+order by column_index
+"""
+"""The query for the columns of the view or table of this name, and what they mean."""
 # The warehouse is open when these are set, and the last one refuses every later change of a setting.
 # enable_external_access alone still lets `copy … to` (with use_tmp_file false) overwrite the database's own
 # file: DuckDB adds the paths of an open database to those that it allows.
@@ -169,26 +172,3 @@ def read_rows(root: Path, sql: str) -> list[dict[str, Any]]:
     """Return the rows of a query as dictionaries; raise InputError with DuckDB's message on failure."""
     columns, rows = run_query(root, sql)
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-class ColumnOf(NamedTuple):
-    """A column of a table or a view of the warehouse."""
-
-    name: str
-    """The name of the table or the view."""
-    kind: str
-    """table or view."""
-    meaning: str | None
-    """The comment of the table; for a view, what one of its rows is."""
-    column: str
-    type: str
-    column_meaning: str | None
-    """The comment of the column."""
-
-
-def list_columns(root: Path) -> list[ColumnOf]:
-    """Return every column: of the tables by name, then of the views in the order of creation."""
-    with open_warehouse(root) as connection:
-        found = [ColumnOf(*row) for row in connection.execute(COLUMNS).fetchall()]
-    order = {name: k for k, name in enumerate(VIEWS)}
-    return sorted(found, key=lambda row: (row.kind, order.get(row.name, -1)))

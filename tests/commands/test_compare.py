@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from commands.main import main
+from pretexeval.storage.records import write_record
 from tests.commands.contest import EDITION, publish_contest
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
+from tests.warehouse.conftest import fill_pairs
+from warehouse.publishing import build_warehouse
+from warehouse.records import require_record
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +117,38 @@ def test_what_cannot_be_compared_is_refused(
     assert captured.out == ""
     assert re.search(message, captured.err), captured.err
     assert not path.exists()
+
+
+def test_an_edition_that_holds_both_models_is_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    both = ("expert", "silent")
+    for name in both:
+        data.write_model(name)
+
+    def publish(edition_id: str, names: tuple[str, ...] = both) -> None:
+        data.write_edition(edition_id)
+        manifest = data.root / "editions" / edition_id / "manifest.json"
+        write_record(manifest, require_record(manifest) | {"label": edition_id.removeprefix("tiny-")[:-9]})
+        for name in names:
+            data.write_answers(edition_id, name, getattr(simulated_models, name))
+        build_warehouse(data.root)
+
+    publish("others-seed1-00000001", ("expert",))
+    publish("tiny-seed1-00000002")
+    assert compare(data.root, "expert", "silent") == 0
+    assert "edition tiny-seed1-00000002, " in capsys.readouterr().out
+    publish("tiny-seed2-00000003")
+    assert compare(data.root, "expert", "silent") == 2
+    found = "tiny-seed1-00000002, tiny-seed2-00000003"
+    assert f"evaluated on {found}: say which edition with --edition" in capsys.readouterr().err
+    # The newest of a schedule.
+    for week in ("2026-W47", "2026-W48"):
+        publish(f"tiny-{week}-00000004")
+    assert compare(data.root, "expert", "silent") == 0
+    assert "edition tiny-2026-W48-00000004, " in capsys.readouterr().out
+    assert compare(data.root, "expert", "nobody") == 2
+    said = capsys.readouterr().err
+    assert "others-seed1-00000001 has no scores of a model 'nobody'; it has: Expert (expert)" in said
+    assert said.count("has no scores of") == 5

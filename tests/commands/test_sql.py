@@ -1,6 +1,7 @@
 """`pretexeval sql` on a small published root: its listing, its formats and its files."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import polars as pl
 import pytest
 
 from commands.main import main
+from report.console import WIDTH
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
+from warehouse.catalogue import START, VIEW_GROUPS, VIEWS
 from warehouse.publishing import build_warehouse
-from warehouse.query import list_columns, run_query
+from warehouse.query import run_query
 
 EDITION = "tiny-seed1-00000001"
 
@@ -48,18 +51,27 @@ def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
     return Asked(root, capsys)
 
 
-def test_tables_views_and_columns_are_listed(ask: Asked, root: Path) -> None:
-    blocks = ask().split("\n\n")
-    listed = {block.split()[1].rstrip(":"): block.splitlines() for block in blocks}
-    found = list_columns(root)
-    assert list(listed) == list(dict.fromkeys(row.name for row in found))
-    head, *lines = listed["leaderboard"]
-    assert head.startswith("view leaderboard: one row per edition, model, method")
-    assert [line.split()[0] for line in lines] == [row.column for row in found if row.name == "leaderboard"]
+def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Asked) -> None:
+    first, *groups, tables, hint = ask().split("\n\n")
+    assert [line.split()[0] for line in first.splitlines()[1:]] == list(START)
+    listed = {group.splitlines()[0]: group.splitlines()[1:] for group in groups}
+    assert {group: tuple(line.split()[0] for line in lines) for group, lines in listed.items()} == VIEW_GROUPS
+    assert all("  one row per " in line for lines in listed.values() for line in lines)
+    assert ", facet_accuracy, " in tables
+    assert "pretexeval sql NAME" in hint
     rows = json.loads(ask("--format", "json"))
-    assert [row["column"] for row in rows] == [row.column for row in found]
-    assert ask("--describe", "leaderboard").startswith("view leaderboard: ")
-    assert "did you mean leaderboard" in ask("--describe", "leaderbord", status=2)
+    assert [row["name"] for row in rows][: len(VIEWS)] == list(VIEWS)
+    assert {row["group"] for row in rows[len(VIEWS) :]} == {"Tables"}
+
+
+def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Asked, root: Path) -> None:
+    _, _, *lines = ask("leaderboard").splitlines()
+    assert [line.split()[0] for line in lines] == run_query(root, "from leaderboard")[0]
+    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
+    rows = json.loads(ask("editions", "--format", "json"))
+    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition"}
+    assert "did you mean leaderboard" in ask("leaderbord", status=2)
+    assert "`pretexeval sql` lists all" in ask("xyz", status=2)
 
 
 def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
@@ -69,11 +81,21 @@ def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
     assert "no edition 'none'" in ask("--papers", "none", status=2)
 
 
-def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(ask: Asked, root: Path) -> None:
-    lines = ask("from leaderboard").splitlines()
-    assert max(map(len, lines)) <= 100
-    assert {"rank", "model", "average_accuracy", "mastery"} <= set(lines[0].split())
+@pytest.mark.parametrize("width", [None, 80, 100, 200])
+def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
+    ask: Asked, root: Path, monkeypatch: pytest.MonkeyPatch, width: int | None
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", str(width))
+    *lines, _, note = ask("from leaderboard").splitlines()
+    shown = lines[0].split()
+    assert {"rank", "model", "n_samples", "average_accuracy", "ci_low", "ci_high"} <= set(shown)
+    assert "mastery" in shown or width == 80
     columns, _ = run_query(root, "from leaderboard")
+    assert max(map(len, lines)) <= (width or WIDTH)
+    assert re.findall(r"(?:not shown:|,) (\w+)", note) == [name for name in columns if name not in shown]
+    assert f"edition_id ({EDITION}), method (pretexeval)" in note
     assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
     assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
 
@@ -111,7 +133,7 @@ def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:
         (["select 1 as a", "--output", "a.xlsx"], "names no format"),
         (["select interval 1 day as a", "--output", "a.parquet"], "cast it"),
         (["select 1 as a, 2 as a", "--output", "a.parquet"], "two columns of the result are named a"),
-        (["select 1", "--describe", "runs"], "exclude each other"),
+        (["select 1", "--papers", "tiny"], "exclude each other"),
         (["copy (select 1) to 'a.csv'", "--output", "a.parquet"], "write a file with `--output FILE`"),
     ],
 )

@@ -89,7 +89,7 @@ def test_rows_that_are_not_there(root: Path, arguments: list[str], message: str)
 
 def test_predictions_of_one_model_or_all(root: Path) -> None:
     every = pretexeval.load_predictions(root, EDITION)
-    assert every.height == 2 * 6 * 16
+    assert every.height == len(every.to_pandas()) == 2 * 6 * 16
     one = pretexeval.load_predictions(root, EDITION, "Expert", method="pretexeval")
     assert one.equals(every.filter(model="Expert"))
     assert one["is_correct"].all()

@@ -3,6 +3,7 @@
 import importlib
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import duckdb
 import pytest
@@ -16,7 +17,9 @@ from warehouse.catalogue import (
     ESTIMATES,
     FOLDER,
     RELATIONS,
+    START,
     SUMS,
+    VIEW_GROUPS,
     VIEWS,
     create_tables,
     create_views,
@@ -45,11 +48,15 @@ def test_every_limit_of_an_interval_is_named_after_its_score() -> None:
         assert score in names, name
 
 
-def test_every_view_is_listed_and_starts_with_its_grain() -> None:
+def test_every_view_is_in_one_group_and_starts_with_its_grain() -> None:
     files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
-    assert sorted(VIEWS) == sorted(files)
+    assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
+    assert (len(VIEW_GROUPS), len(START)) == (6, 5)
+    assert set(START) <= set(VIEWS)
     for name, text in files.items():
         assert text.startswith("-- Grain: one row per "), name
+        # The list of views shows this line alone.
+        assert text.splitlines()[0].endswith("."), name
         assert f"create or replace view {name} as\n" in text
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from pretexeval.primitives.errors import InputError
 from tests.support.data_folder import DataFolder
-from warehouse.query import list_columns, read_table, run_query
+from warehouse.query import read_table, run_query
 
 
 def test_columns_and_rows(published: DataFolder) -> None:
@@ -16,8 +16,6 @@ def test_columns_and_rows(published: DataFolder) -> None:
 def test_no_warehouse_yet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no warehouse yet; `pretexeval run CONFIG`"):
         run_query(tmp_path, "select 1")
-    with pytest.raises(InputError, match="no warehouse yet"):
-        list_columns(tmp_path)
 
 
 def test_an_error_in_the_query_is_reported(published: DataFolder) -> None:

@@ -1,4 +1,4 @@
--- Grain: one row per edition, stage, model and setting
+-- Grain: one row per edition, stage, model and setting.
 -- The validation of a stage as a whole, with that of the same stage in the editions of its base up to this one.
 -- n_checked_editions: editions of the base, up to this one, in which the stage was validated for the same model
 -- and setting; n_passed_editions: those of them in which it met every expectation. The editions of a base are in

@@ -1,4 +1,4 @@
--- Grain: one row per edition, model, setting, stage and expectation that the rows of the stage must meet
+-- Grain: one row per edition, model, setting, stage and expectation that the rows of the stage must meet.
 -- Great Expectations validates a stage when it is written. A broken expectation stops the run, unless it is a
 -- warning. model_id is null for the stages of an edition and for what is measured on it; setting is null except
 -- for questions. Responses are those to the requests of the evaluation. The stage freshness is about the share of

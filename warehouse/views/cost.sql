@@ -1,5 +1,4 @@
--- Grain: one row per edition, model and role (evaluated, anchors, rephraser, judge, panel, llmeval); for anchors, one per
--- period too.
+-- Grain: one row per edition, model, role (evaluated, anchors, rephraser, judge, panel, llmeval) and period of anchors.
 -- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.

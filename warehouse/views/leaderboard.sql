@@ -24,6 +24,10 @@ select
     ) as rank,
     model_id,
     model,
+    n_samples,
+    n_triplets,
+    n_pairs,
+    n_complete_pairs,
     average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
     average_accuracy_fixed_base_ci_low,
     average_accuracy_fixed_base_ci_high,
@@ -45,10 +49,6 @@ select
     constant_answer(true_rate) as constant_answer,
     n_errors,
     error_rate,
-    pair_left_out_rate,
-    n_samples,
-    n_triplets,
-    n_pairs,
-    n_complete_pairs
+    pair_left_out_rate
 from measure_scores('scored')
 order by edition_id, method, scoring_policy, repeat, rank, model, model_id
