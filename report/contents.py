@@ -133,6 +133,11 @@ class Contents:
         """Return the rows of a view that belong to one model."""
         return [row for row in self.views[view] if row["model_id"] == model.model_id]
 
+    def list_divided_groups(self) -> set[str]:
+        """Return the kinds of groups of accuracy_by_group that divide the facts of the edition."""
+        found = {(row["grouping_by"], row["group_name"]) for row in self.views["accuracy_by_group"]}
+        return {kind for kind, _ in found if sum(kind == other for other, _ in found) > 1}
+
     def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
         """Return each row with its model, in the order of the models."""
         return [(model, row) for model in self.models for row in rows if row["model_id"] == model.model_id]

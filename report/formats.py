@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from schemas.transformations import TRANSFORMATIONS
+
 NOTHING = "–"
 _NARROW = "\u202f"
 _NO_BREAK = "\u00a0"
@@ -92,7 +94,22 @@ def format_answer(answer: str) -> str:
 
 FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "never seen"}
 """The facts of `known_mastery`, by `taught_with`."""
+FORMS = {
+    t.name: ", ".join(
+        word
+        for word, is_set in (
+            ("inverted", t.is_inverted),
+            ("about a patient", t.is_instantiated),
+            ("denied", t.is_negated),
+        )
+        if is_set
+    )
+    or "plain"
+    for t in TRANSFORMATIONS
+}
+"""Transformation -> what it does to the statement, in words."""
 FILTERS = {
+    "form": FORMS.__getitem__,
     "facts": FACTS.__getitem__,
     "answer": format_answer,
     "percent": format_percent,

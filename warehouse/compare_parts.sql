@@ -173,6 +173,7 @@ select
     other_scores.ci_low as other_score_ci_low,
     other_scores.ci_high as other_score_ci_high,
     differences.share as difference,
+    differences.se as difference_se,
     differences.ci_low as difference_ci_low,
     differences.ci_high as difference_ci_high,
     differences.fixed_base_ci_low as difference_fixed_base_ci_low,

@@ -8,6 +8,17 @@ create macro constant_answer(true_rate) as
 -- effect; Bloom 1995): (z₀.₉₇₅ + z₀.₈) · se, se being half the width of the 95 % interval over z₀.₉₇₅.
 create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112969;
 
+-- The probability of a normal deviate at least as far from 0 as difference / se, in both directions. The complementary
+-- error function is a polynomial with a relative error below 1.2e-7 (Press et al. 1992, section 6.2).
+create macro erfc_of(x, t) as
+    t * exp(-x * x - 1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806
+    + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277)))))))));
+create macro two_sided_p(difference, se) as
+    case
+        when difference = 0 then 1.0
+        when se > 0 then erfc_of(abs(difference) / se / sqrt(2), 1 / (1 + abs(difference) / se / sqrt(8)))
+    end;
+
 -- McNemar's exact test (1947), two-sided: of b + c pairs that differ, b differ in one direction. p is twice
 -- the smaller tail of the binomial of b + c and 1/2, at most 1. It is computed by logarithms, so that
 -- thousands of pairs do not overflow. mid_p leaves half of the observed term out of the tail (Fagerland,

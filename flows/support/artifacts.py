@@ -167,7 +167,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "method": row["method"],
             "accuracy %": _percent(row["average_accuracy"]),
             "95 % interval": " to ".join(
-                _percent(row[f"average_accuracy_ci_{end}"]) for end in ("low", "high")
+                str(_percent(row[f"average_accuracy_ci_{end}"])) for end in ("low", "high")
             ),
             "mastery %": _percent(row["mastery"]),
             "above shortcut, points": _percent(row["mastery_above_shortcut"]),

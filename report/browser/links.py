@@ -24,7 +24,6 @@ _NAMES = {
     "facet": "facet",
     "taught_with": "taught",
     "pair_id": "pair",
-    "first_release": "age",
 }
 # The row of component_ablation -> the samples that it is about.
 _COMPONENTS = {
@@ -52,8 +51,10 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
     found |= _COMPONENTS.get(row.get("component", ""), {}) | _name_part(row)
     if "p_low" in row:
         found["likely"] = round(10 * row["p_low"])
-    if "is_asserted" in row:
-        found["negative"] = "asserted" if row["is_asserted"] else "other"
+    if row.get("grouping_by") == "negative":
+        found["negative"] = "asserted" if row["group_name"] == "asserted" else "other"
+    if row.get("grouping_by") == "release":
+        found["age"] = row["group_name"]
     found |= {name: value for name, value in chosen.items() if value is not None}
     given = {
         name: value for name, value in found.items() if value is not None and value != _DEFAULTS.get(name)

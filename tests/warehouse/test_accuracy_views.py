@@ -2,12 +2,23 @@
 
 from collections import Counter
 from collections.abc import Callable
+from math import tanh
 
 import pytest
+from scipy.stats import norm
 
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
-from tests.support.expected_views import expected_curve, expected_scores, pick, read_predictions, select
+from tests.support.expected_views import (
+    expected_curve,
+    expected_difference,
+    expected_scores,
+    group,
+    pair_up,
+    pick,
+    read_predictions,
+    select,
+)
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, KNOWN, METHODS, POLICIES, RULES
 from warehouse.publishing import build_warehouse
@@ -58,8 +69,6 @@ PARTS: dict[str, tuple[Callable[[Row, Row], bool], tuple[int, ...]]] = {
     "leaderboard": (lambda *_: True, (1, 1, 1, 1)),
     "accuracy_by_relation": (by("relation"), (2, 2, 2, 2)),
     "accuracy_by_transformation": (by("transformation"), (8, 8, 1, 0)),
-    "accuracy_by_negative": (by("is_asserted"), (2, 2, 2, 2)),
-    "accuracy_by_age": (by("first_release"), (3, 3, 3, 3)),
     "transformation_ablation": (
         lambda row, sample: sample["transformation"] in row["transformations"],
         (len(ABLATION), len(ABLATION), 0, 0),
@@ -105,12 +114,6 @@ def test_the_columns_that_only_some_of_these_views_have(
     ranks = {row["model_id"]: row["rank"] for row in strict}
     assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
     assert ranks["always_true"] == ranks["polarity"]
-    by_age = published.query("select distinct first_release, age_position from accuracy_by_age order by all")
-    assert [tuple(row.values()) for row in by_age] == [("2019B", 2), ("2021", 1), ("new", 3)]
-    for row in published.query("from accuracy_by_negative where scoring_policy = 'strict'"):
-        samples = [s for s in settings[name_setting(row)] if by("is_asserted")(row, s)]
-        false = [s["is_correct"] for s in samples if not s["is_positive"] and s["error"] is None]
-        assert row["negative_accuracy"] == pytest.approx(sum(false) / len(false))
     ablations = published.query(
         "select distinct ablation, step, transformations from transformation_ablation order by all"
     )
@@ -172,6 +175,83 @@ def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
     for row in (pairs, relations):
         assert row["average_accuracy_ci_low"] <= row["average_accuracy"] <= row["average_accuracy_ci_high"]
         assert row["n_pairs"] == 5
+
+
+def test_groups_of_facts(published: DataFolder, settings: dict[tuple[object, ...], list[Row]]) -> None:
+    rows = published.query("from accuracy_by_group where method = 'pretexeval'")
+    kinds = {(row["grouping_by"], row["group_name"], row["group_position"]) for row in rows}
+    assert kinds == {
+        ("negative", "not in the base", 1),
+        ("negative", "asserted", 2),
+        ("release", "2021", 1),
+        ("release", "2019B", 2),
+        ("release", "new", 3),
+        ("head commonness", "once", 1),
+        ("head commonness", "2 to 4 times", 2),
+        ("tail commonness", "once", 1),
+    }
+    heads = {(s["pair_id"], s["head"].lower()) for s in next(iter(settings.values()))}
+    n_with = Counter(head for _, head in heads)
+    belongs: dict[str, Callable[[Row, Row], bool]] = {
+        "negative": lambda row, s: s["is_asserted"] == (row["group_name"] == "asserted"),
+        "release": lambda row, s: s["first_release"] == row["group_name"],
+        "head commonness": lambda row, s: (n_with[s["head"].lower()] > 1) == (row["group_position"] == 2),
+        "tail commonness": lambda *_: True,
+    }
+    for row in rows:
+        own = [s for s in settings[name_setting(row)] if belongs[row["grouping_by"]](row, s)]
+        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row}
+        assert pick(row, expected) == pytest.approx(expected), row
+        if row["scoring_policy"] == "strict":
+            false = [s["is_correct"] for s in own if not s["is_positive"] and s["error"] is None]
+            assert row["negative_accuracy"] == pytest.approx(sum(false) / len(false))
+
+
+def test_true_facts_and_false_twins(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
+) -> None:
+    rows = published.query("from accuracy_of_facts where method = 'pretexeval'")
+    for row in rows:
+        own = [s for s in settings[name_setting(row)] if s["is_positive"] == row["is_positive"]]
+        answers = [s for s in own if s["has_answer"] and s["error"] is None]
+        affirming = [s["prediction"] is not s["is_negated"] for s in answers]
+        assert row["affirmed_rate"] == (pytest.approx(sum(affirming) / len(affirming)) if answers else None)
+        # Every answer has the same log-probabilities, -0.1 and -2.5, and denials turn them. One triplet
+        # has one form only.
+        assert row["probability_range"] == pytest.approx(tanh(1.2), rel=0.03)
+        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row and v is not None}
+        assert pick(row, expected) == pytest.approx(expected, rel=1e-5), row
+    shares = {
+        (row["model_id"], row["is_positive"]): (row["affirmed_rate"], row["disagreement_rate"])
+        for row in rows
+        if row["scoring_policy"] == "strict"
+    }
+    assert shares["expert", True][0] == 1 > shares["expert", False][0]
+    # One sample is missing.
+    for is_positive in (True, False):
+        assert shares["always_true", is_positive] == pytest.approx((0.5, 1), abs=0.02)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_effects_of_forms(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], policy: str
+) -> None:
+    where = f"where method = 'pretexeval' and scoring_policy = '{policy}'"
+    rows = published.query(f"from form_effects {where}")
+    assert rows
+    for row in rows:
+        own = settings[name_setting(row)]
+        plain = {s["triplet_id"]: s for s in own if s["transformation"] == "none"}
+        form = [s for s in own if s["transformation"] == row["transformation"] and s["triplet_id"] in plain]
+        expected = expected_difference(pair_up(form, [plain[s["triplet_id"]] for s in form]))
+        se = expected.pop("difference_se")
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-6), row
+        if se:
+            assert row["p_value"] == pytest.approx(2 * norm.sf(abs(row["difference"]) / se), rel=1e-5)
+    for values in group(rows, lambda row: row["model_id"]).values():
+        p = sorted(row["p_value"] for row in values)
+        adjusted = [max((len(p) - j) * p[j] for j in range(i + 1)) for i in range(len(p))]
+        assert sorted(row["holm_p_value"] for row in values) == pytest.approx([min(1, a) for a in adjusted])
 
 
 def test_missed_points(published: DataFolder, predictions: list[Row]) -> None:

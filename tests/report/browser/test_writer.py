@@ -100,7 +100,8 @@ def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
             "setting=answer_only&facet=comparison&method=questions",
         ),
         ({"transformations": ["none", "inv"], "mastery": 0.5}, "form=none%2Cinv"),
-        ({"is_asserted": None}, "negative=other"),
+        ({"grouping_by": "negative", "group_name": "not in the base"}, "negative=other"),
+        ({"grouping_by": "release", "group_name": "2021"}, "age=2021"),
         ({"component": "without_transformations"}, "method=pretexeval&form=none"),
         ({"p_low": 0.7}, "likely=7"),
         (
