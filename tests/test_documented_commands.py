@@ -119,13 +119,13 @@ def test_every_documented_command_is_one() -> None:
 RUN_ELSEWHERE = {
     "run": "the fixture runs those of `make run`",
     "deploy": "tests/flows/test_deployed.py",
-    "gate": "tests/judging",
+    "gate": "tests/tasks/judging",
     "import": "tests/commands/review",
     "import-responses": "tests/commands/exports, tests/interop",
     "publish": "`run` publishes",
     "configs/mine.toml": "is the reader's own",
     "configs/paper.toml": "needs MedLAMA, which is downloaded",
-    "designed": "tests/benchmarks",
+    "designed": "needs the designed models of `python -m benchmarks`",
     "baseline": "is the reader's own",
 }
 # These pages are run from top to bottom by tests of their own.

@@ -2,5 +2,5 @@
 
 The Parquet files are the source of truth. Every publication rebuilds the DuckDB file, so it can be deleted.
 To add a view, write `views/<name>.sql` with the first line `-- Grain: …`, and add its name to
-`catalogue.VIEWS`.
+`catalogue.VIEW_GROUPS`.
 """
