@@ -9,7 +9,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
-TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
+TARGETS = ("inspect", "lm-eval", "parquet", "croissant", "every-eval-ever")
 REWORDINGS = "rewordings"
 JUDGED = ("negatives", "positives", "disputed", REWORDINGS)
 EDITION = "the name of the edition, as in the table editions"
@@ -23,7 +23,7 @@ def add_commands(subcommands: Subcommands) -> None:
 
 
 def _add_export(subcommands: Subcommands) -> None:
-    summary = "Write an edition for another tool: as a task of inspect_ai or lm-eval, or as Parquet files."
+    summary = "Write an edition for another tool: as a task, as Parquet files, or its results."
     examples = (
         "starter-seed1-1a2b3c4d exported --to inspect",
         "starter-seed1-1a2b3c4d exported --to lm-eval --pairs-per-relation 10",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from commands.exports.every_eval_ever import write_results
 from commands.exports.readme import render_readme
 from commands.exports.rows import read_question_relations, read_relations
 from commands.exports.tables import (
@@ -26,6 +27,8 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
 
 TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
+RESULTS = "every-eval-ever"
+"""The target that gets the results of models; TARGETS get the edition itself."""
 
 
 def export_edition(
@@ -37,7 +40,9 @@ def export_edition(
     licence: str | None = None,
     budget: int | None = None,
 ) -> None:
-    """Write the edition into a new folder for one of TARGETS. The same edition gives the same bytes.
+    """Write the edition into a new folder for one of TARGETS, or its results for RESULTS.
+
+    The same edition and the same results give the same bytes.
 
     Args:
         pairs_per_relation: how many pairs or points are tested, as in a model's table; None: all of them.
@@ -52,6 +57,12 @@ def export_edition(
         raise InputError(f"{pairs_per_relation} pairs per relation cannot be exported; give 1 or more")
     require_intact(root, edition_id)
     manifest = {"edition_id": edition_id, **read_manifest(root, edition_id)}
+    if target == RESULTS:
+        if pairs_per_relation is not None or budget is not None or licence is not None:
+            raise InputError(f"an export to {RESULTS} has all results; leave out the other options")
+        with write_folder(folder) as temporary:
+            write_results(temporary, root, manifest)
+        return
     if budget is not None and read_manifest_files(root, edition_id, QUESTIONS.name):
         raise InputError(
             f"budget is only for samples, but {edition_id} has questions too; use --pairs-per-relation"
