@@ -41,7 +41,7 @@ QUERIES = (
     ("'consistency'", "consistency" + NO_INTERVAL, "leaderboard"),
     ("'no answer'", "no_answer_rate" + NO_INTERVAL, "leaderboard"),
     ("'share of true'", "true_rate" + NO_INTERVAL, "leaderboard"),
-    ("'accuracy, ' || transformation", ACCURACY, "accuracy_by_transformation"),
+    ("'accuracy, ' || transformation", ACCURACY, "form_effects"),
     ("'curve, n = ' || n", JOINT, "joint_accuracy_curve"),
     ("'ablation ' || ablation || ' ' || step || ', accuracy'", ACCURACY, "transformation_ablation"),
     ("'ablation ' || ablation || ' ' || step || ', joint'", JOINT, "transformation_ablation"),

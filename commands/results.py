@@ -29,7 +29,7 @@ def _add_sql(subcommands: Subcommands) -> None:
         "leaderboard",
         "--papers seed1",
         '"from leaderboard"',
-        '"from missed_points limit 20" --format csv',
+        '"from pair_details where not is_mastered limit 20" --format csv',
         '"from prediction_details" --output predictions.parquet',
     ]
     parser = add_command(subcommands, "sql", query, summary, examples)

@@ -38,7 +38,8 @@ with pl.Config(tbl_rows=-1, fmt_str_lengths=100):
 # for every triplet, and then answers all its statements accordingly, masters a quarter of the facts.
 leaderboard = ask(
     """
-    select edition_id, method, rank, model, average_accuracy, ci_low, ci_high, mastery, no_answer_rate
+    select edition_id, method, rank, model, mastery, mastery_ci_low, mastery_ci_high, average_accuracy,
+        no_answer_rate
     from leaderboard
     where scoring_policy = 'strict'
     order by edition_id, method, rank
@@ -84,9 +85,13 @@ print(shortcuts.select("baseline", "average_accuracy", "joint_accuracy", "master
 # `wrong_of_true` names the transformations under which it misjudged the true triplet, and `wrong_of_false`
 # those under which it misjudged the false one. A model that fails only under transformations with `dn` may
 # know the fact and not understand the negation.
-missed = select_rows("missed_points").sort("n_correct", "relation", "head")
+missed = (
+    select_rows("pair_details")
+    .filter(is_complete=True, is_mastered=False)
+    .sort("n_correct", "relation", "head")
+)
 print(f"{missed.height} facts missed")
-print(missed.select("relation", "head", "true_tail", "n_correct", "n_samples", "wrong_of_true").head(10))
+print(missed.select("relation", "head", "true_tail", "n_correct", "n_asked", "wrong_of_true").head(10))
 
 # %% Count how often each transformation goes wrong.
 wrong = pl.concat([missed["wrong_of_true"], missed["wrong_of_false"]]).explode().drop_nulls()

@@ -121,10 +121,8 @@ class Contents:
     def find_detectable(self) -> Row | None:
         """Return the difference that the edition detects between any two models (the largest of all)."""
         names = ("n_pairs", "detectable_difference", "detectable_mastery_difference")
-        found = {
-            name: [row[name] for row in self.views["detectable_difference"] if row[name] is not None]
-            for name in names
-        }
+        rows = [*self.select_setting(), *self.views["model_comparison"]]
+        found = {name: [row[name] for row in rows if row[name] is not None] for name in names}
         if not found["detectable_difference"]:
             return None
         return {name: max(values, default=None) for name, values in found.items()}

@@ -222,7 +222,7 @@ def _draw_transformations(contents: Contents) -> list[Panel]:
     for model in contents.models:
         dots = [
             DotRow(row["transformation"], model.colour, (build_average(row),))
-            for row in contents.select_model("accuracy_by_transformation", model)
+            for row in contents.select_model("form_effects", model)
         ]
         panels += draw_panel(model, "Average accuracy by transformation", dots)
     return panels

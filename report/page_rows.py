@@ -26,7 +26,6 @@ N_MISSED_SHOWN = 5
 SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
-    "accuracy_by_transformation",
     "accuracy_by_group",
     "accuracy_of_facts",
     "form_effects",
@@ -35,13 +34,11 @@ SETTING_VIEWS = (
     "suspect_prototypes",
     "suspect_facts",
     "undisputed_leaderboard",
-    "detectable_difference",
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
 EDITION_VIEWS = (
     "label_risks",
     "not_evaluated",
-    "served_models",
     "repeat_spread",
     "sample_quality",
     "freshness",
@@ -93,12 +90,17 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             "and method = $method order by relation nulls first, baseline",
             method=setting.method,
         ),
-        "missed_points": _read_missed(reader, setting),
+        "missed": _read_missed(reader, setting),
+        "served": reader.read(
+            "select distinct name as model, unnest(served) as served from runs "
+            "inner join models using (model_id) where edition_id = $edition_id and period is null "
+            "order by all"
+        ),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
         # This view compares methods, so it has no column for the method.
         "component_ablation": reader.read_setting("component_ablation", setting, "method"),
-        "model_comparison": read_comparisons(reader, setting, models, rows["detectable_difference"]),
+        "model_comparison": read_comparisons(reader, setting, models),
         "drift_explanations": read_explanations(reader, setting),
     }
 
@@ -159,8 +161,8 @@ def _read_example(reader: EditionReader, method: str) -> list[Row]:
 def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
     """Return the missed points with the most errors of each model, and the number of all it missed."""
     return reader.read(
-        "select *, count(*) over (partition by model_id) as n_missed from missed_points "
-        "where edition_id = $edition_id and method = $method "
+        "select *, count(*) over (partition by model_id) as n_missed from pair_details "
+        "where is_complete and not is_mastered and edition_id = $edition_id and method = $method "
         "and scoring_policy = $scoring_policy and repeat = $repeat "
         "qualify row_number() over ("
         "partition by model_id order by n_correct, relation, head, pair_id) <= $n_shown "
@@ -236,23 +238,13 @@ def _read_question_example(reader: EditionReader, scoring_policy: str | None) ->
 N_EDITIONS_SHOWN = 4
 
 
-def read_comparisons(
-    reader: EditionReader, setting: Setting, models: list[Model], differences: list[Row]
-) -> list[Row]:
-    """Return every two models once, the better one first, with their detectable difference.
-
-    Args:
-        differences: the rows of the view detectable_difference under the setting.
-    """
+def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model]) -> list[Row]:
+    """Return every two models once, the better one first."""
     places = {model.model_id: place for place, model in enumerate(models)}
-    detectable = {(row["model_id"], row["other_model_id"]): row for row in differences}
     rows = []
     for row in reader.read_setting("model_comparison", setting):
-        found = detectable.get((row["model_id"], row["other_model_id"]), {})
-        names = ("detectable_difference", "detectable_mastery_difference")
-        joined = row | {name: found.get(name) for name in names}
         is_better = places[row["model_id"]] < places[row["other_model_id"]]
-        rows.append(joined if is_better else swap_sides(joined))
+        rows.append(row if is_better else swap_sides(row))
     return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
 
 

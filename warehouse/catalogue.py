@@ -26,7 +26,8 @@ SUMS = (
     "facet_sets",
     "freshness",
 )
-# Queries that several views share. Each is created after those that it reads.
+# Queries that several views share, as macros or as views in the schema `storage`. Each is created after those
+# that it reads.
 TABLE_MACROS = (
     "mask_scores",
     "estimate_shares",
@@ -42,6 +43,8 @@ TABLE_MACROS = (
     "match_points",
     "join_methods",
     "name_transformations",
+    "taught_pairs",
+    "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
@@ -60,7 +63,7 @@ VIEW_GROUPS = {
         "leaderboard",
         "joint_accuracy_curve",
         "accuracy_by_relation",
-        "accuracy_by_transformation",
+        "form_effects",
         "accuracy_by_wording",
         "accuracy_by_group",
         "accuracy_of_facts",
@@ -71,12 +74,10 @@ VIEW_GROUPS = {
     ),
     "Comparisons of models, methods, baselines and editions": (
         "model_comparison",
-        "detectable_difference",
         "shortcut_baselines",
         "method_comparison",
         "component_ablation",
         "transformation_ablation",
-        "form_effects",
         "edition_drift",
         "anchor_drift",
         "drift_explanations",
@@ -84,10 +85,8 @@ VIEW_GROUPS = {
     "Single facts and answers": (
         "prediction_details",
         "pair_details",
-        "missed_points",
     ),
     "What reference models were taught, and suspect labels and prototypes": (
-        "taught_pairs",
         "known_mastery",
         "suspect_prototypes",
         "suspect_facts",
@@ -99,7 +98,6 @@ VIEW_GROUPS = {
         "mastered_points",
         "facets_and_transformations",
         "facets_transformations_agreement",
-        "taught_points",
         "known_facets",
     ),
     "How an edition was made, checked and paid for": (
@@ -109,12 +107,11 @@ VIEW_GROUPS = {
         "human_review",
         "checks",
         "check_history",
-        "served_models",
         "cost",
     ),
 }
 VIEWS = tuple(name for names in VIEW_GROUPS.values() for name in names)
-START = ("leaderboard", "accuracy_by_relation", "model_comparison", "missed_points", "prediction_details")
+START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_details", "prediction_details")
 """The views to read first."""
 
 
@@ -182,7 +179,7 @@ GRAIN = "-- Grain: "
 RELATIONS = """
 select 'table', table_name, comment from duckdb_tables() where not internal and schema_name = 'main'
 union all
-select 'view', view_name, comment from duckdb_views() where not internal
+select 'view', view_name, comment from duckdb_views() where not internal and schema_name = 'main'
 """
 # The schema `storage` is for the publisher alone (storage_tables.sql).
 COLUMNS = """

@@ -218,7 +218,7 @@ def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: 
         assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
         assert row["taught_with"] == ("pool" if row["is_known"] else "nothing")
         assert rate == 1 or not row["is_known"]
-    drugs = "select distinct is_as_taught from taught_points where relation = 'drugs'"
+    drugs = "select distinct is_as_taught from storage.taught_points where relation = 'drugs'"
     assert published.data.query(drugs) == [{"is_as_taught": False}]
 
 

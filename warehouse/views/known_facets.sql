@@ -21,7 +21,7 @@ scored as materialized (
         (graded_bits & needed_bits = needed_bits)::integer as is_complete,
         {'run': run, 'is_negated_included': is_negated_included, 'taught_with': taught_with} as key
     from point_scores
-    inner join taught_points using (edition_id, model_id, point_id)
+    inner join storage.taught_points using (edition_id, model_id, point_id)
     inner join all_facets on point_scores.edition_id = all_facets.edition_id
     where taught_points.is_as_taught and asked_bits & needed_bits = needed_bits
 ),

@@ -8,7 +8,7 @@ create or replace view known_mastery as
 with scored as (
     select pair_scores.*, {'is_known': is_known, 'taught_with': taught_with} as part
     from pair_scores
-    inner join taught_pairs using (edition_id, model_id, pair_id)
+    inner join storage.taught_pairs using (edition_id, model_id, pair_id)
     where taught_pairs.is_as_taught
 )
 

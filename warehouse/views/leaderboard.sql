@@ -9,6 +9,9 @@
 -- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound, so
 -- a model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
+-- detectable_difference: the smallest true difference from another model that would be found with a power of 80 %
+-- (macros.sql). It is an upper bound, because √2 times the own standard error assumes independent answers;
+-- model_comparison has that of every two models.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
 with scored as (
@@ -41,6 +44,8 @@ select
     mastery_above_shortcut,
     mastery_above_shortcut_ci_low,
     mastery_above_shortcut_ci_high,
+    detectable(sqrt(2) * (average_accuracy_ci_high - average_accuracy_ci_low)) as detectable_difference,
+    detectable(sqrt(2) * (mastery_ci_high - mastery_ci_low)) as detectable_mastery_difference,
     n_effective,
     consistency,
     no_answer_rate,

@@ -5,6 +5,7 @@
 -- 2008), so that it has a width even at a standard error of 0.
 -- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
 -- than 80 % of all pairs: they are the models' own selection.
+-- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
 with matches as (
@@ -46,6 +47,8 @@ select
     mastery_difference_ci_high,
     mastery_difference_fixed_base_ci_low,
     mastery_difference_fixed_base_ci_high,
+    detectable(difference_ci_high - difference_ci_low) as detectable_difference,
+    detectable(mastery_difference_ci_high - mastery_difference_ci_low) as detectable_mastery_difference,
     n_mastered_alone,
     n_other_mastered_alone,
     case when mastery_difference is not null then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end

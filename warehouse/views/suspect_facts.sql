@@ -15,7 +15,7 @@ with answered as (
         unnest([true, false]) as is_positive,
         unnest([n_correct_positive, n_correct_negative]) as n_right
     from pair_scores
-    inner join taught_pairs using (edition_id, model_id, pair_id)
+    inner join storage.taught_pairs using (edition_id, model_id, pair_id)
     where taught_pairs.is_known
 ),
 

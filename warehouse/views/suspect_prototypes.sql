@@ -26,7 +26,7 @@ with counted as (
         sum(bit_count(graded_bits & bits))::bigint as n_samples,
         sum(bit_count(correct_bits & bits))::bigint as n_correct
     from pair_scores
-    inner join taught_pairs using (edition_id, model_id, pair_id)
+    inner join storage.taught_pairs using (edition_id, model_id, pair_id)
     cross join transformations
     where
         taught_pairs.is_known

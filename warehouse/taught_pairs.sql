@@ -6,7 +6,7 @@
 -- is_as_taught: the facts of the relation have the checksum that the card names, so the model was taught just
 -- these facts. A card that names no base, as cards did before, is taken to be about the base `starter` of any
 -- checksum.
-create or replace view taught_pairs as
+create or replace view storage.taught_pairs as
 with facts as (
     select edition_id, pair_id, relation, head
     from triplets
