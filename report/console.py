@@ -117,28 +117,39 @@ def _is_measure(name: str, rows: Sequence[Row], place: int) -> bool:
     return is_long or name.startswith("n_") or any(isinstance(row[place], float) for row in rows)
 
 
-def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[int], int]:
-    """Return the places of all columns, the most important first, and how many of them are always shown.
+def find_limits(columns: Sequence[str]) -> dict[int, tuple[int, int]]:
+    """Return the place of each score that has an interval -> the places of its lower and upper limit."""
+    named = {name: place for place, name in enumerate(columns)}
+    ends = ("_ci_low", "_ci_high")
+    return {
+        place: (named[score + ends[0]], named[score + ends[1]])
+        for score, place in named.items()
+        if all(score + end in named for end in ends)
+    }
 
-    Always shown are the key, the score with its interval (a difference, or the first score), and the first
-    count. The other scores follow, then the rest in its order, and last ids and what is the same in all rows.
+
+def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[int], int]:
+    """Return the places of the columns, the most important first, and how many of them are always shown.
+
+    Always shown are the key, the score (a difference, or the first score), and the first count. The other
+    scores follow, then the rest in its order, and last ids and what is the same in all rows. The limits of an
+    interval are left out, because they are shown with their score.
     """
     named = {name: place for place, name in enumerate(columns)}
-    # Score -> lower limit.
-    lows = {named[score]: named[f"{score}_ci_low"] for score in columns if f"{score}_ci_low" in named}
-    shares = [place for place in named.values() if any(isinstance(row[place], float) for row in rows)]
-    needed = find_key(columns, rows)
-    if scores := [*lows] or shares:
+    limits = find_limits(columns)
+    places = set(range(len(columns))) - {place for pair in limits.values() for place in pair}
+    shares = [place for place in places if any(isinstance(row[place], float) for row in rows)]
+    needed = [place for place in find_key(columns, rows) if place in places]
+    if scores := [*limits] or shares:
         score = named.get("difference", min(scores))
         counts = [place for name, place in named.items() if name.startswith("n_") and name != "n_effective"]
-        limits = [lows[score], lows[score] + 1] if score in lows else []
-        needed += [place for place in (*counts[:1], score, *limits) if place not in needed]
+        needed += [place for place in (*counts[:1], score) if place not in needed]
 
     def rank_column(place: int) -> tuple[bool, bool, int]:
         is_constant = len({str(row[place]) for row in rows}) <= 1
-        return place not in lows, is_constant or columns[place].endswith("_id"), place
+        return place not in limits, is_constant or columns[place].endswith("_id"), place
 
-    return [*needed, *sorted(set(range(len(columns))) - set(needed), key=rank_column)], len(needed)
+    return [*needed, *sorted(places - set(needed), key=rank_column)], len(needed)
 
 
 def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str, *, is_wide: bool = False) -> str:
@@ -195,13 +206,20 @@ def _format_value(value: object) -> str:
 
 
 def _render_table(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool) -> str:
-    """Return the first rows, with all columns or the key columns that fit; notes say what is left out."""
+    """Return the first rows, with all columns or those that fit, in which scores have their intervals.
+
+    Notes say what is left out.
+    """
     texts = [[escape_line(_format_value(value)) for value in row] for row in rows[:N_ROWS_SHOWN]]
-    chosen = list(range(len(columns)))
+    order = chosen = list(range(len(columns)))
     if not is_wide and len(columns) > N_ALWAYS_SHOWN:
-        chosen = fit_columns(columns, texts, *order_columns(columns, rows[:N_ROWS_SHOWN]))
+        for cells in texts:
+            for score, (low, high) in find_limits(columns).items():
+                cells[score] += f" [{cells[low]}, {cells[high]}]" if cells[low] else ""
+        order, n_needed = order_columns(columns, rows[:N_ROWS_SHOWN])
+        chosen = fit_columns(columns, texts, order, n_needed)
     notes = []
-    if hidden := [i for i in range(len(columns)) if i not in chosen]:
+    if hidden := [i for i in sorted(order) if i not in chosen]:
         names = ", ".join(_name_hidden(columns[i], {row[i] for row in texts}) for i in hidden)
         notes.append(f"not shown: {names}; --wide shows all columns")
     if len(texts) < len(rows):

@@ -116,7 +116,7 @@ def test_a_model_masters_what_it_was_taught_and_nothing_else(
         assert row["taught_with"] != "nothing" or row["average_accuracy"] < 0.52
         # The card contains scores of other editions.
         card = [each for each in read_card(MODELS / name).scores if each["taught_with"] == row["taught_with"]]
-        score, interval = ("mastered_rate", "ci") if kind == "questions" else ("mastery", "mastery_ci")
+        score = "mastered_rate" if kind == "questions" else "mastery"
         predicted = mean(each[score] for each in card)
         assert low <= predicted <= high
-        assert row[f"{interval}_low"] <= predicted <= row[f"{interval}_high"]
+        assert row[f"{score}_ci_low"] <= predicted <= row[f"{score}_ci_high"]

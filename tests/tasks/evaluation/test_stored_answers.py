@@ -26,6 +26,7 @@ def test_no_stored_prompt_is_asked_again_and_files_of_answers_stay(tmp_path: Pat
     config = Config.model_validate(
         {
             "knowledge": {"name": "own", "format": "table", "path": STORED / "own.tsv"},
+            "edition": {"pool": str(STORED / "pool.toml")},
             "models": [model | {"pairs_per_relation": 1}],
             "storage": {"root": root},
         }
