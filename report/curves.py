@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
+from pretexeval.config.schedule import Period, find_period
 from report.axes import (
     AXIS,
     CHARACTER,
@@ -218,9 +220,13 @@ def _build_shares(means: list[float], of: str) -> tuple[Share, ...]:
 
 @dataclass(frozen=True)
 class Trend:
-    """The editions of one base under one setting, in the order of their first evaluations."""
+    """The editions of one base and one kind of period under one setting, in the order of their periods.
+
+    Editions without a period are a trend of their own, in the order of their first evaluations.
+    """
 
     kb: str
+    period: Period | None
     setting: Setting
     editions: list[Row]
     models: list[Model]
@@ -242,16 +248,17 @@ class TrendCurve(Curve):
 
 
 def draw_trends(editions: Sequence[Row], places: Mapping[str, int]) -> list[Trend]:
-    """Return a trend for each base and setting with several editions that models have answered.
+    """Return a trend for each base, kind of period and setting with several answered editions.
 
     Args:
         editions: what `read_editions` returns, each with `has_page`.
         places: model_id -> place in the palette.
     """
-    groups: dict[tuple[str, Setting], list[Row]] = {}
+    groups: dict[tuple[str, Period | None, Setting], list[Row]] = {}
     for row in sorted(filter(_has_mastery, editions), key=_order):
-        groups.setdefault((row["kb"] or NOTHING, row["setting"]), []).append(row)
-    return [_draw_trend(kb, setting, rows, places) for (kb, setting), rows in groups.items() if len(rows) > 1]
+        key = row["kb"] or NOTHING, find_period(str(row["label"])), row["setting"]
+        groups.setdefault(key, []).append(row)
+    return [_draw_trend(*key, rows, places) for key, rows in groups.items() if len(rows) > 1]
 
 
 def _has_mastery(edition: Row) -> bool:
@@ -260,18 +267,21 @@ def _has_mastery(edition: Row) -> bool:
 
 
 def _order(edition: Row) -> tuple[object, str]:
-    return edition["first_evaluated_at"], edition["edition_id"]
+    # Editions of other kinds of periods are in other trends.
+    return (edition["period_start"] or date.min, edition["first_evaluated_at"]), edition["edition_id"]
 
 
-def _draw_trend(kb: str, setting: Setting, editions: list[Row], places: Mapping[str, int]) -> Trend:
+def _draw_trend(
+    kb: str, period: Period | None, setting: Setting, editions: list[Row], places: Mapping[str, int]
+) -> Trend:
     # The newest edition comes first here, so that the models stand in its order.
     ranked = [row for edition in reversed(editions) for row in edition["ranked"]]
     models = list_models(ranked, setting, {}, places)
     curves = [TrendCurve(m.label, m.colour, m.dash, _list_shares(editions, m)) for m in models]
     shown = [curve for curve in curves if any(share.value is not None for share in curve.shares)]
-    title = f"Mastery over the editions of {kb}, in the order of their first evaluations"
-    labels = [str(place) for place in range(1, len(editions) + 1)]
-    return Trend(kb, setting, editions, models, draw_named_curves(title, shown, labels, labels))
+    title = f"Mastery over the editions of {kb}, by {period or 'first evaluation'}"
+    labels = [str(row["label"]) if period else str(place) for place, row in enumerate(editions, start=1)]
+    return Trend(kb, period, setting, editions, models, draw_named_curves(title, shown, labels, labels))
 
 
 def _list_shares(editions: Sequence[Row], model: Model) -> tuple[Share, ...]:

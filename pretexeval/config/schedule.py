@@ -41,13 +41,18 @@ def label_period(day: date, period: Period) -> str:
     return day.isoformat() if period == "day" else f"{day:%Y-%m}"
 
 
-def find_first_day(label: str) -> date | None:
-    """Return the first day of the period with this name; null if it is not the name of a period."""
+def find_period(label: str) -> Period | None:
+    """Return how long the period with this name lasts; None if it is not the name of a period."""
     if not LABEL.fullmatch(label):
         return None
-    is_month = label.count("-") == 1 and "W" not in label
+    return "week" if "W" in label else "day" if label.count("-") == 2 else "month"
+
+
+def find_first_day(label: str) -> date | None:
+    """Return the first day of the period with this name; null if it is not the name of a period."""
+    period = find_period(label)
     try:
-        return date.fromisoformat(f"{label}-01" if is_month else label)
+        return date.fromisoformat(f"{label}-01" if period == "month" else label) if period else None
     except ValueError:
         return None
 
