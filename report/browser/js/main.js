@@ -14,6 +14,7 @@ async function draw() {
   try {
     const view = readFragment();
     const collection = collections.get(view.method) ?? collections.values().next().value;
+    if (view.model && !collection.runs.some((run) => run.model_id === view.model)) return show(explainModel(collection, view));
     const run = chooseRun(collection, view);
     await collection.place();
     collection.formNames ??= new Set(Array.from(new Set(collection.formOf), (k) => collection.forms[k].name));
@@ -117,6 +118,13 @@ function explain(error) {
   return element("p", { class: "empty", role: "alert" }, isMissing ? "A piece of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
 }
 
+// The answers of another model in the place of those that the address names would be read as theirs.
+function explainModel(collection, view) {
+  const known = [...new Set(collection.runs.map((run) => run.model_id))];
+  const links = known.map((id) => [" ", element("a", { href: linkTo(view, { model: id }) }, quote(modelName(id)))]);
+  return element("p", { class: "empty", role: "alert" }, "There are no answers of ", quote(catalogue.models[view.model]?.label ?? view.model), " here. There are answers of:", links);
+}
+
 function show(...children) {
   const focused = document.activeElement?.closest("label")?.firstChild?.textContent;
   browser.replaceChildren(...children.filter(Boolean));
@@ -125,6 +133,11 @@ function show(...children) {
 }
 
 addEventListener("hashchange", draw);
+// The arrow keys lead to the neighbours of a sample, except where they move a cursor or scroll a text.
+addEventListener("keydown", (event) => {
+  const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
+  if (rel && !event.altKey && !event.ctrlKey && !event.metaKey && !event.target.closest("input, select, pre")) browser.querySelector(`a[rel=${rel}]`)?.click();
+});
 // Pieces that are requested before the page is loaded would delay that event until a search has ended.
 if (document.readyState === "complete") draw();
 else addEventListener("load", draw);

@@ -64,9 +64,31 @@ def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
         page.locator(".samples a.text").first.click()
         page.locator(".detail .finding .verdict.wrong").wait_for()
         assert page.locator("pre.response").inner_text().strip() != ""
+        first = page.locator(".detail h2").inner_text()
+        page.keyboard.press("ArrowRight")
+        page.get_by_text("2 of ", exact=False).first.wait_for()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text("1 of ", exact=False).first.wait_for()
+        assert page.locator(".detail h2").inner_text() == first
+        page.go_back()
+        page.go_back()
         page.go_back()
         page.locator(".samples").wait_for()
         assert watched.problems == []
+
+
+def test_a_model_without_answers_is_named_and_no_other_one_is_shown(
+    chromium: Browser, addresses: dict[str, str]
+) -> None:
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        page.goto(f"{addresses['file']}/{SAMPLES}#model=unknown-1")
+        alert = page.get_by_role("alert")
+        alert.wait_for()
+        assert "There are no answers of unknown-1 here." in alert.inner_text()
+        assert page.locator(".samples li").count() == 0
+        alert.get_by_role("link", name=MODEL_NAME).click()
+        page.locator(".samples").wait_for()
 
 
 def test_hostile_texts_are_shown_and_do_not_run(chromium: Browser, addresses: dict[str, str]) -> None:
