@@ -38,7 +38,9 @@ with pl.Config(tbl_rows=-1, fmt_str_lengths=100):
 # for every triplet, and then answers all its statements accordingly, masters a quarter of the facts.
 leaderboard = ask(
     """
-    select edition_id, method, rank, model, average_accuracy, ci_low, ci_high, mastery, no_answer_rate
+    select
+        edition_id, method, rank, model, average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
+        mastery, no_answer_rate
     from leaderboard
     where scoring_policy = 'strict'
     order by edition_id, method, rank
