@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # The configurations that `make run` runs, one after the other.
-CONFIG ?= configs/quickstart.toml configs/facets.toml
+CONFIG ?= configs/quickstart.toml configs/comparison.toml configs/facets.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

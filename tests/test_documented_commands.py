@@ -95,15 +95,14 @@ def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     limits = {
         "configs/quickstart.toml": ("--limit", "2"),
+        "configs/comparison.toml": ("--limit", "2", "--model", "reference-large"),
         # A chain of thought takes longest.
         "configs/facets.toml": ("--limit", "1", "--model", "reference-facets-large"),
     }
     assert limits.keys() == set(re.findall(r"^CONFIG \?= (.*)$", makefile, re.MULTILINE)[0].split())
     for config, limit in limits.items():
         run_command("run", config, *limit, folder=checkout, environment=prefect_server).require()
-    _, [(edition_id,)] = run_query(
-        checkout / "data", "select edition_id from leaderboard where model = 'reference-large'"
-    )
+    _, [(edition_id,)] = run_query(checkout / "data", "select edition_id from editions where label = 'seed1'")
     return str(edition_id)
 
 
@@ -171,6 +170,18 @@ def test_rows_of_every_view_are_told_apart_in_any_width(
                 assert any(name.startswith("n_") for name in shown), view
         filled |= {view} if rows else set()
     assert {"known_mastery", "known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
+
+
+@pytest.mark.slow
+def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path, quickstart: str) -> None:
+    page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?) \|", page.partition("## Which views are empty")[2], re.MULTILINE)
+    empty = set()
+    for view in VIEWS:
+        columns, rows = run_query(checkout / "data", f"from {view}")
+        unset = {f"{view}.{name}" for k, name in enumerate(columns) if all(row[k] is None for row in rows)}
+        empty |= unset if rows else {view}
+    assert empty == {name for cell in cells for name in re.findall(r"`(.+?)`", cell)}
 
 
 @pytest.mark.slow
