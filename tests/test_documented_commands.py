@@ -295,7 +295,11 @@ def read_wrong_answer(index: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tutorial_prints_what_it_shows(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+def test_tutorial_prints_what_it_shows(
+    tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A worker of pytest-xdist has the width of a terminal.
+    monkeypatch.delenv("COLUMNS", raising=False)
     shell = Shell(tmp_path, prefect_server)
     (tmp_path / "models").symlink_to(REPOSITORY / "models")
     printed: str | None = None
