@@ -83,4 +83,6 @@ left join ranges
         and measured.scoring_policy = ranges.scoring_policy
         and measured.repeat = ranges.repeat
         and measured.part = ranges.is_positive
-order by edition_id, model, model_id, method, scoring_policy, repeat, is_positive desc
+order by
+    measured.edition_id, measured.model, measured.model_id, measured.method, measured.scoring_policy, measured.repeat,
+    measured.part desc

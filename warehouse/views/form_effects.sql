@@ -82,4 +82,4 @@ select
 from measured
 inner join transformations on measured.part = transformations.transformation
 left join effects on measured.run = effects.whole_run and measured.part = effects.transformation
-order by edition_id, measured.model, measured.model_id, measured.method, measured.scoring_policy, measured.repeat, position
+order by measured.edition_id, measured.model, measured.model_id, measured.method, measured.scoring_policy, measured.repeat, position
