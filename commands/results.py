@@ -142,10 +142,8 @@ def _render_listing(rows: Sequence[tuple[Any, ...]]) -> str:
     """Return the views to read first, then a paragraph per group with a line per view, and the tables."""
     from warehouse.catalogue import START
 
-    grains, width = (
-        {name: grain for _, name, grain in rows},
-        max((len(name) for _, name, _ in rows), default=0),
-    )
+    grains = {name: grain for _, name, grain in rows}
+    width = max(map(len, grains), default=0)
     groups: dict[str, list[str]] = {"Start with": [name for name in START if name in grains]}
     for group, name, _ in rows:
         groups.setdefault(group, []).append(name)

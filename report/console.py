@@ -22,9 +22,9 @@ N_ROWS_SHOWN = 500
 # Results with so few columns were chosen by whoever wrote the query, so all of them are shown.
 N_ALWAYS_SHOWN = 10
 N_SHORT = 40
-"""Characters of a text by which a row is known; longer ones are read for themselves."""
+"""The longest text, in characters, that can be a part of the key of a row."""
 EDITIONS = ("edition_id", "other_edition_id", "anchor_edition_id")
-"""The ids by which people know what they stand for."""
+"""Columns of ids that are shown, because people know an edition by its id."""
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_markdown: bool = False) -> str:
@@ -213,8 +213,9 @@ def _render_table(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool)
     texts = [[escape_line(_format_value(value)) for value in row] for row in rows[:N_ROWS_SHOWN]]
     order = chosen = list(range(len(columns)))
     if not is_wide and len(columns) > N_ALWAYS_SHOWN:
+        limits = find_limits(columns)
         for cells in texts:
-            for score, (low, high) in find_limits(columns).items():
+            for score, (low, high) in limits.items():
                 cells[score] += f" [{cells[low]}, {cells[high]}]" if cells[low] else ""
         order, n_needed = order_columns(columns, rows[:N_ROWS_SHOWN])
         chosen = fit_columns(columns, texts, order, n_needed)

@@ -4,6 +4,7 @@ A page has one setting (method, scoring policy, repeat). All its figures use thi
 compare methods or policies.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -134,7 +135,7 @@ class Contents:
     def list_divided_groups(self) -> set[str]:
         """Return the kinds of groups of accuracy_by_group that divide the facts of the edition."""
         found = {(row["grouping_by"], row["group_name"]) for row in self.views["accuracy_by_group"]}
-        return {kind for kind, _ in found if sum(kind == other for other, _ in found) > 1}
+        return {kind for kind, n in Counter(kind for kind, _ in found).items() if n > 1}
 
     def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
         """Return each row with its model, in the order of the models."""

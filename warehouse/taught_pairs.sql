@@ -4,7 +4,7 @@
 -- taught_with: `pool`: the model learned the head from sentences of the prototype pool; `other`: it never saw
 -- a sentence of the pool about this relation; `nothing`: it did not learn the head.
 -- is_as_taught: the facts of the relation have the checksum that the card names, so the model was taught just
--- these facts. A card that names no base, as cards did before, is taken to be about the base `starter` of any
+-- these facts. A card that names no base is taken to be about the base `starter` of any
 -- checksum.
 create or replace view storage.taught_pairs as
 with facts as (
@@ -13,13 +13,5 @@ with facts as (
     where split = 'test' and is_positive
 )
 
-select
-    edition_id,
-    model_id,
-    pair_id,
-    relation,
-    head,
-    is_known,
-    taught_with,
-    is_as_taught
+select *
 from match_taught('facts')

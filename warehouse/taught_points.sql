@@ -7,13 +7,5 @@ with facts as (
     where head is not null
 )
 
-select
-    edition_id,
-    model_id,
-    point_id,
-    relation,
-    head,
-    is_known,
-    taught_with,
-    is_as_taught
+select *
 from match_taught('facts')

@@ -118,7 +118,7 @@ function explain(error) {
   return element("p", { class: "empty", role: "alert" }, isMissing ? "A piece of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
 }
 
-// The answers of another model in the place of those that the address names would be read as theirs.
+// Show no answers of another model, because a reader would take them for those of the model in the address.
 function explainModel(collection, view) {
   const known = [...new Set(collection.runs.map((run) => run.model_id))];
   const links = known.map((id) => [" ", element("a", { href: linkTo(view, { model: id }) }, quote(modelName(id)))]);
