@@ -26,6 +26,9 @@ from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
 from pretexeval.storage.lease import Lease
 
 MAX_MODELS_SHOWN = 5
+# Prefect's own client waits as long. A server that stores the states of many tasks on a busy machine was
+# seen to take more than 5 s for a health check.
+SERVER_TIMEOUT_S = 60.0
 # A run retries for minutes; a user of the doctor waits for its answer.
 PATIENCE = timedelta(seconds=10)
 
@@ -102,14 +105,14 @@ def require_server() -> object:
         InputError: it does not answer, is another service, or does not let this process in.
     """
     address, header = os.environ["PREFECT_API_URL"].rstrip("/"), authorize(os.environ)
-    shown, reply = _hide_user(address), fetch(f"{address}/health", header)
+    shown, reply = _hide_user(address), fetch(f"{address}/health", header, timeout_s=SERVER_TIMEOUT_S)
     # A server of Prefect answers with this JSON value. The path needs no password, but the next one does.
     if reply.status == 200 and reply.read_json() is not True:
         raise InputError(
             f"PREFECT_API_URL: {shown} is not a Prefect server; correct it (it ends in /api), or unset it"
         )
     if reply.status == 200:
-        reply = fetch(f"{address}/admin/version", header)
+        reply = fetch(f"{address}/admin/version", header, timeout_s=SERVER_TIMEOUT_S)
     if reply.status in (401, 403):
         raise InputError(
             f"PREFECT_API_URL: {shown} refuses access (HTTP {reply.status}); set PREFECT_API_AUTH_STRING (or "

@@ -45,7 +45,9 @@ class HttpReply:
             return None
 
 
-def fetch(address: str, authorization: str | None = None, data: object = None) -> HttpReply:
+def fetch(
+    address: str, authorization: str | None = None, data: object = None, timeout_s: float | None = None
+) -> HttpReply:
     """Send GET, or POST with `data` as JSON, and return the reply; a failure is a reply, not an exception.
 
     User and password in the address take precedence over `authorization`, as in the clients that will use
@@ -53,29 +55,34 @@ def fetch(address: str, authorization: str | None = None, data: object = None) -
 
     Args:
         authorization: the value of the header; it is not sent on to the target of a redirect.
+        timeout_s: how long the server may be silent; None means TIMEOUT_S.
     """
-    return _send(address, authorization, data)
+    return _send(address, authorization, data, timeout_s or TIMEOUT_S)
 
 
 def fetch_local(address: str, data: object = None, authorization: str | None = None) -> HttpReply:
     """Do the same for a server on this machine's loopback, past any proxy that the environment names."""
-    return _send(address, authorization, data, urllib.request.ProxyHandler({}))
+    return _send(address, authorization, data, TIMEOUT_S, urllib.request.ProxyHandler({}))
 
 
 def _send(
-    address: str, authorization: str | None, data: object, *handlers: urllib.request.BaseHandler
+    address: str,
+    authorization: str | None,
+    data: object,
+    timeout_s: float,
+    *handlers: urllib.request.BaseHandler,
 ) -> HttpReply:
     try:
         request = _build_request(address, authorization, data)
-        with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT_S) as response:
+        with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as response:
             return HttpReply(response.status, response.read(MAX_BYTES))
     except urllib.error.HTTPError as error:
         error.close()
         return HttpReply(error.code)
     except urllib.error.URLError as error:
-        return HttpReply(None, error=_describe(error.reason))
+        return HttpReply(None, error=_describe(error.reason, timeout_s))
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return HttpReply(None, error=_describe(error))
+        return HttpReply(None, error=_describe(error, timeout_s))
 
 
 def _build_request(address: str, authorization: str | None, data: object) -> urllib.request.Request:
@@ -91,13 +98,13 @@ def _build_request(address: str, authorization: str | None, data: object) -> url
     return request
 
 
-def _describe(reason: object) -> str:
+def _describe(reason: object, timeout_s: float) -> str:
     """Return the operating system's words, or the name of the exception.
 
     The exception's own text may hold a secret from the address or from the server.
     """
     if isinstance(reason, TimeoutError):
-        return f"no answer within {TIMEOUT_S:g} s"
+        return f"no answer within {timeout_s:g} s"
     if isinstance(reason, str):
         return "not an HTTP address"
     return (isinstance(reason, OSError) and reason.strerror) or type(reason).__name__
