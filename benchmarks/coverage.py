@@ -196,9 +196,14 @@ def measure_budget(
 
 def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.DataFrame:
     """Return the rows of the view weighted_accuracy for simulated answers to some pairs of an edition."""
-    bits = (right.reshape(*right.shape[:2], 2 * K) << np.arange(2 * K)).sum(-1).ravel()
+    # The first K samples are those of the true triplet.
+    halves = right.reshape(-1, 2, K).sum(-1)
     runs = np.repeat(np.arange(len(right)), len(asked))
-    answers = pl.concat([asked] * len(right)).with_columns(run=pl.Series(runs), correct_bits=pl.Series(bits))
+    answers = pl.concat([asked] * len(right)).with_columns(
+        run=pl.Series(runs),
+        n_positive_right=pl.Series(halves[:, 0]),
+        n_negative_right=pl.Series(halves[:, 1]),
+    )
     with open_macros() as connection:
         connection.register("drawn", pairs)
         connection.register("answers", answers)
@@ -213,9 +218,9 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
                 run, 'e' as edition_id, run::varchar as model_id, model_id as model, 'pretexeval' as method,
                 'strict' as scoring_policy, 0 as repeat, relation, pair_id, head as head_cluster,
                 tail as positive_tail_cluster, tail_other as negative_tail_cluster,
-                {2 ** (2 * K) - 1} as asked_bits, asked_bits as graded_bits,
-                correct_bits::integer as correct_bits, {2 * K} as n_asked, 0 as n_errors, 0 as n_no_answer,
-                true as is_complete, correct_bits = asked_bits as is_mastered
+                {K} as n_positive, {K} as n_negative, n_positive_right, n_negative_right,
+                {2 * K} as n_asked, 0 as n_errors, 0 as n_no_answer,
+                true as is_complete, n_positive_right + n_negative_right = {2 * K} as is_mastered
             from answers
             """
         )

@@ -121,36 +121,20 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def read_lead(reader: EditionReader, setting: Setting, ranked: Sequence[Row]) -> Lead | None:
-    """Return how far the first model is ahead, from paired comparisons only where they can decide.
-
-    A model whose own interval lies below that of the first is behind it: the limits of a difference are at
-    most as far from it as those of both scores together. The view model_comparison would compare every two
-    models of every edition.
-    """
+    """Return how far the first model is ahead of the others, by the paired comparisons."""
     if not ranked:
         return None
-    name = choose_measure(ranked[0])
-    column = name.replace(" ", "_")
-    low, high = ranked[0][f"{column}_ci_low"], f"{column}_ci_high"
-    far = [row for row in ranked[1:] if low is not None and row[high] is not None and row[high] < low]
-    # Only the signs of these limits count.
-    behind = {"difference": 1.0, "difference_ci_low": 1.0, "difference_ci_high": 1.0}
-    differences = [{"other_model_id": row["model_id"]} | behind for row in far]
-    near = [row["model_id"] for row in ranked[1:] if row not in far]
-    return find_lead(ranked, differences + _compare(reader, setting, ranked[0]["model_id"], near, name))
+    first, others = ranked[0]["model_id"], [row["model_id"] for row in ranked[1:]]
+    return find_lead(ranked, _compare(reader, setting, first, others, choose_measure(ranked[0])))
 
 
 def _compare(reader: EditionReader, setting: Setting, first: str, others: list[str], name: str) -> list[Row]:
     """Return the paired differences between the first model and each of the others."""
-    if not others:
-        return []
     return reader.read(
-        'with matches as (select one.*, columns(other.*) as "other_\\0" from pair_scores as one '
-        "inner join pair_scores as other using (edition_id, method, scoring_policy, repeat, pair_id) "
+        "select other_model_id, difference, difference_ci_low, difference_ci_high from storage.paired_models "
         "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
-        "and repeat = $repeat and one.model_id = $first and list_contains($others, other.model_id)) "
-        "select other_model_id, difference, difference_ci_low, difference_ci_high "
-        "from compare_parts('matches') where relation is null and measure = $measure and has_score",
+        "and repeat = $repeat and model_id = $first and list_contains($others, other_model_id) "
+        "and relation is null and measure = $measure",
         first=first,
         others=others,
         measure=name.replace(" ", "_"),

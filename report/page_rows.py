@@ -120,7 +120,7 @@ def _require_edition(reader: EditionReader) -> Row:
 def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
     """Return when each model was last evaluated, and how many pairs it was asked about under the setting."""
     return reader.read(
-        "with asked as (select model_id, count(*) filter (asked_bits > 0) as n_asked_pairs from pair_scores "
+        "with asked as (select model_id, count(*) as n_asked_pairs from pair_scores "
         "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
         "and repeat = $repeat group by model_id) "
         "select model_id, max(finished_at) as evaluated_at, any_value(n_asked_pairs) as n_asked_pairs "

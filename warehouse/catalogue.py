@@ -12,12 +12,17 @@ from schemas.question_stages import FACET_OF
 from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
-# Tables of sums over the loaded tables, computed once so that the views need not do it in every query.
+# What the tables of scores are computed with: the intervals, and the groups of pairs.
+SHARED = ("estimate_shares", "match_taught", "taught_pairs", "pair_groups")
+# Tables of sums and of scores, which are computed once, so that the views need not do it in every query.
 SUMS = (
     "error_counts",
     "pair_clusters",
     "shortcut_scores",
+    "sample_scores",
     "pair_scores",
+    "part_scores",
+    "paired_scores",
     "token_usage",
     "calibration_bins",
     "question_slots",
@@ -29,21 +34,12 @@ SUMS = (
 # Queries that several views share, as macros or as views in the schema `storage`. Each is created after those
 # that it reads.
 TABLE_MACROS = (
-    "mask_scores",
-    "estimate_shares",
-    "measure_scores",
-    "match_heads",
-    "match_scores",
-    "compare_scores",
-    "compare_parts",
-    "compare_models",
     "estimate_mastered",
-    "match_taught",
     "observe_facets",
     "match_points",
     "join_methods",
     "name_transformations",
-    "taught_pairs",
+    "paired_models",
     "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
@@ -117,18 +113,18 @@ START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_detail
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros", "score_pairs"):
+    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros"):
         connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Compute SUMS, create the table macros, compute ESTIMATES, and create the views, each in order.
+    """Create SHARED, compute SUMS, create the macros, compute ESTIMATES, and create the views, each in order.
 
     The grain in the first line of each file becomes the comment of its table or view in the database.
     """
-    texts = {name: read_sql(f"{name}.sql") for name in (*SUMS, *TABLE_MACROS, *ESTIMATES)}
+    texts = {name: read_sql(f"{name}.sql") for name in (*SHARED, *SUMS, *TABLE_MACROS, *ESTIMATES)}
     texts |= {name: read_sql(f"views/{name}.sql") for name in VIEWS}
     for text in texts.values():
         connection.execute(text)
@@ -149,12 +145,12 @@ def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]
 
 
 def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
-    """Insert the eight transformations with their bits in the bit sets of pair_scores."""
+    """Insert the eight transformations in their order."""
     for k, t in enumerate(TRANSFORMATIONS):
         insert_row(
             connection,
             "transformations",
-            [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated, 1 << k | 1 << (k + 8)],
+            [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated],
         )
 
 

@@ -23,7 +23,10 @@ logger = logging.getLogger(__name__)
 BATCH_ROWS = 1_000_000
 OF_RUN = (
     "error_counts",
+    "sample_scores",
     "pair_scores",
+    "part_scores",
+    "paired_scores",
     "token_usage",
     "calibration_bins",
     "point_scores",
@@ -77,11 +80,13 @@ def refresh_editions(connection: duckdb.DuckDBPyConnection, editions: Iterable[s
 
 
 def refresh_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[Run]) -> None:
-    """Compute the sums over what these models answered to these editions."""
+    """Compute the sums and scores of what these models answered to these editions."""
     for batch in _cut_batches(connection, sorted(runs)):
+        connection.executemany("insert into storage.scope values (?, ?)", batch)
         with _limit(connection, RUN_COLUMNS, batch, SHADOWED_FOR_RUNS):
             for name in OF_RUN:
                 _refresh(connection, name, RUN_COLUMNS)
+        connection.execute("delete from storage.scope")
 
 
 def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -135,6 +140,8 @@ def _refresh(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence
     """Replace the rows of a table whose columns are in the scope, or all rows if there are no columns."""
     table = f"{_name_schema(connection)}.{name}"
     connection.execute(f"delete from {table} {_select_scope(columns) if columns else ''}")
+    if name == "paired_scores":
+        connection.execute(f"delete from {table} where (other_edition_id, other_model_id) in (from scope)")
     connection.execute(f"insert into {table} {read_query(name)}")
 
 

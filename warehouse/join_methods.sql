@@ -2,7 +2,19 @@
 -- pairs that both methods asked about: what the view facets_and_transformations says, with sets as numbers.
 -- facet_set, transformation_set: bit k is the facet, the transformation, at position k; run: that of point_scores.
 create macro join_methods() as table
-with all_facets as (
+with transformation_sets as (
+    select run, pair_id, sum(1::bigint << slot)::bigint as transformation_set
+    from (
+        select run, pair_id, slot
+        from sample_scores
+        where period is null and method = 'pretexeval'
+        group by run, pair_id, slot
+        having count(*) filter (is_correct) = 2
+    )
+    group by run, pair_id
+),
+
+all_facets as (
     from facet_sets
     qualify n_facets = max(n_facets) over (partition by edition_id)
 )
@@ -28,12 +40,13 @@ select
             end
         )
     ) as facet_set,
-    (positive_bits(pairs.correct_bits) & negative_bits(pairs.correct_bits))::bigint as transformation_set,
+    coalesce(transformation_sets.transformation_set, 0) as transformation_set,
     case
         when points.graded_bits & needed_bits = needed_bits then points.correct_bits & needed_bits = needed_bits
     end as is_mastered_by_facets,
     case when pairs.is_complete then pairs.is_mastered end as is_mastered_by_transformations
 from point_scores as points
 inner join pair_scores as pairs using (edition_id, model_id, scoring_policy, pair_id)
+left join transformation_sets on pairs.run = transformation_sets.run and pairs.pair_id = transformation_sets.pair_id
 inner join all_facets on points.edition_id = all_facets.edition_id
 where pairs.method = 'pretexeval';

@@ -41,14 +41,6 @@ create macro mcnemar_mid_p(b, c) as
 -- The number of samples of a complete triplet: direct and origin use one template, the others K = 8.
 create macro samples_per_triplet(method) as case when method in ('direct', 'origin') then 1 else 8 end;
 
--- The two halves of a bit set of pair_scores: the positive and the negative triplet.
-create macro positive_bits(bits) as bits & 255;
-create macro negative_bits(bits) as bits >> 8;
-
--- The bits of a method with k = 1 sample per triplet, with that sample in the place of all eight.
-create macro spread_first(bits, k) as
-    case when k = 1 then (bits & 1) * 255 + ((bits >> 8) & 1) * 65280 else bits end;
-
 -- P(X <= k) of a binomial of n observations with probability p, 0 < p < 1, by logarithms.
 create macro binomial_tail(k, n, p) as
     list_sum(

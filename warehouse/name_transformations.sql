@@ -8,5 +8,5 @@ select
         []
     ) as names
 from range(0, 256) as sets
-left join transformations on (positive_bits(transformations.bits) & sets.range) > 0
+left join transformations on ((sets.range >> transformations.position) & 1) = 1
 group by sets.range;

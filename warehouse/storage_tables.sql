@@ -9,6 +9,12 @@ create table storage.publication (
     changed_at_ns bigint not null
 );
 
+-- The evaluations whose rows of the tables of sums and estimates are computed next; empty in a published warehouse.
+create table storage.scope (
+    edition_id varchar not null,
+    model_id varchar not null
+);
+
 -- One row per part of the root (parts.py). problem: why it was left out; null if it was loaded.
 -- is_incomplete: it lacks a record, as after an interrupted run.
 create table storage.loaded_parts (

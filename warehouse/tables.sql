@@ -246,13 +246,11 @@ create table failures (
     failed_at timestamp
 );
 
--- The eight transformations, in the order in which they are shown. bits: the transformation's two bits in the
--- bit sets of pair_scores, one for the positive triplet and one for the negative one.
+-- The eight transformations, in the order in which they are shown.
 create table transformations (
     transformation varchar not null,
     position tinyint not null,
     is_inverted boolean not null,
     is_instantiated boolean not null,
-    is_negated boolean not null,
-    bits usmallint not null
+    is_negated boolean not null
 );

@@ -5,13 +5,12 @@ scoring policy, and repeat or setting. The steps of its writing are SQL files th
 temporary tables; the files of the two kinds differ, what follows from their tables does not.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_json
@@ -22,13 +21,11 @@ from schemas.columns import SCORING_POLICIES
 from schemas.question_stages import FACET_OF, SETTINGS
 from schemas.transformations import TRANSFORMATIONS
 
-Array = np.ndarray[Any, Any]
-# The code of an item in a run is the sum of graded 1, correct 2, unanswered 4, failed 8 and unfinished 16,
-# written in base 32. An item that the model was not asked has a code of its own.
-STATES = ("graded", "correct", "unanswered", "failed", "unfinished")
-NOT_ASKED = 32
-_ALPHABET = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv-", dtype=np.uint8)
-N_SLOTS = 64
+# The forms of the items of each group, one letter per item, from `a` on.
+FORMS = (
+    "select string_agg(chr(97 + form::integer), '' order by place) from browsed_items "
+    "group by position order by position"
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Kind:
     items: str
     """The table of its items."""
     scores: str
-    """The table of the bit sets of its groups."""
+    """The table of the scores of its groups."""
     taught: str
     """The view of what reference models were taught about its groups."""
     group_column: str
@@ -90,45 +87,6 @@ def list_forms(kind: Kind, method: str) -> list[Row]:
     ]
 
 
-@dataclass(frozen=True)
-class ItemPlaces:
-    """Where the items of every group are: parallel arrays of all items, ordered by group and place."""
-
-    n_groups: int
-    position: Array
-    """The number of the item's group."""
-    slot: Array
-    """The item's bit in the bit sets of its group."""
-    form: Array
-    """The number of the item's form."""
-
-    def list_forms(self) -> list[str]:
-        """Return the forms of each group's items, one letter per item, from `a` on."""
-        return self._cut((self.form + ord("a")).astype(np.uint8))
-
-    def encode(self, bits: dict[str, Array]) -> list[str]:
-        """Return the codes of each group's items in a run, one character per item.
-
-        Args:
-            bits: `position` and, for every state and for `asked`, the bit sets of the groups.
-        """
-        slots = np.arange(N_SLOTS, dtype=np.uint64)
-
-        def spread(name: str) -> Array:
-            return (bits[f"{name}_bits"].astype(np.uint64)[:, None] >> slots & np.uint64(1)).astype(np.uint8)
-
-        codes = np.full((self.n_groups, N_SLOTS), NOT_ASKED, dtype=np.uint8)
-        asked = sum(spread(state) << k for k, state in enumerate(STATES))
-        codes[bits["position"]] = np.where(spread("asked"), asked, NOT_ASKED)
-        return self._cut(_ALPHABET[codes[self.position, self.slot]])
-
-    def _cut(self, characters: Array) -> list[str]:
-        """Return the characters of each group."""
-        ends = np.cumsum(np.bincount(self.position, minlength=self.n_groups)).tolist()
-        text = characters.tobytes().decode("ascii")
-        return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-
 FOLDER = Path(__file__).parent
 N_FETCHED = 2_000
 MAX_GROUPS = 20_000
@@ -170,14 +128,12 @@ class CollectionWriter:
         (n_groups,) = self.reader.read(
             "select count(*) as n, bit_xor(hash(position, group_id))::varchar as checksum from browsed_groups"
         )
-        items = self._fetch_arrays("select position, slot, form from browsed_items order by position, place")
-        places = ItemPlaces(n_groups["n"], items["position"], items["slot"], items["form"])
-        forms = places.list_forms()
+        forms = list(self._fetch(FORMS))
         is_uniform = len(set(forms)) == 1
         return {
             "name": self.method,
             "kind": self.kind.name,
-            "nGroups": places.n_groups,
+            "nGroups": n_groups["n"],
             "nAll": n_all,
             "ages": [row["age"] for row in ages],
             "relations": [[row["relation"], row["first"]] for row in relations],
@@ -194,7 +150,7 @@ class CollectionWriter:
             "taught": dict(self._write_taught()),
             "likely": dict(self._write_likely()),
             "runs": [
-                run | {"states": self._write_codes(places.encode(self._read_bits(run)))}
+                run | {"states": self._write_codes(self._run("states", **run))}
                 for run in sorted(runs, key=self._order_run)
             ],
             "answers": {
@@ -270,17 +226,6 @@ class CollectionWriter:
             self.model_ids.index(run["model_id"]),
         )
 
-    def _read_bits(self, run: Row) -> dict[str, Array]:
-        bits = ", ".join(f"{state}_bits" for state in ("asked", *STATES))
-        chosen = " and ".join(f"{name} = ${name}" for name in run)
-        return self._fetch_arrays(
-            f"select position, {bits} from {self.kind.scores} "
-            f"inner join browsed_groups on {self.kind.group_column} = group_id "
-            f"where {self._condition} and {chosen}",
-            **self._values,
-            **run,
-        )
-
     def _write_taught(self) -> Iterator[tuple[str, str]]:
         """Write for every reference model what it was taught of each group; the keys are model ids."""
         rows = self.reader.read(
@@ -343,7 +288,7 @@ class CollectionWriter:
     def _write(self, rows: Iterator[str]) -> Series:
         return self.pieces.write_series(rows)
 
-    def _write_codes(self, codes: list[str]) -> Series:
+    def _write_codes(self, codes: Iterable[str]) -> Series:
         return self._write(f'"{text}"' for text in codes)
 
     def _run(self, step: str, **values: object) -> Iterator[str]:
@@ -361,12 +306,6 @@ class CollectionWriter:
                 yield from (row[0] for row in rows)
 
         return read()
-
-    def _fetch_arrays(self, sql: str, **values: object) -> dict[str, Array]:
-        """Return the columns of a query as arrays of numbers; `$edition_id` is bound."""
-        values |= {"edition_id": self.reader.edition_id} if "$edition_id" in sql else {}
-        columns: dict[str, Any] = self.reader.connection.execute(sql, values).fetchnumpy()
-        return columns
 
 
 def create_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pl.DataFrame) -> None:

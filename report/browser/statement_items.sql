@@ -1,5 +1,5 @@
--- One row per test sample of the method. slot: its bit in the bit sets of pair_scores. place: its position in its
--- pair. form: a number for the transformation and the tail.
+-- One row per test sample of the method. form: a number for the transformation and the tail. place: the sample's
+-- position in its pair.
 create or replace temp table browsed_items as
 with placed as (
     select
@@ -10,7 +10,7 @@ with placed as (
         samples.variant_id,
         samples.status,
         coalesce(transformations.position, samples.sample_index)
-        + if(triplets.is_positive, 0, 8) as slot
+        + if(triplets.is_positive, 0, 8) as form
     from samples
     inner join triplets using (edition_id, triplet_id)
     inner join browsed_groups on samples.pair_id = browsed_groups.group_id
@@ -18,9 +18,6 @@ with placed as (
     where samples.edition_id = $edition_id and samples.method = $method and samples.split = 'test'
 )
 
-select
-    *,
-    slot as form,
-    row_number() over (partition by position order by slot, item_id) - 1 as place
+select *, row_number() over (partition by position order by form, item_id) - 1 as place
 from placed
 order by position, place

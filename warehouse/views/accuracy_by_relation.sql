@@ -3,14 +3,9 @@
 -- (leaderboard). A relation with few tails has a small n_effective, and then a wide interval.
 -- n_samples: graded samples; n_pairs: pairs with a graded sample; n_complete_pairs: denominator of mastery.
 create or replace view accuracy_by_relation as
-with scored as (
-    select *, relation as part
-    from pair_scores
-)
-
 select
     edition_id, model_id, model, method, scoring_policy, repeat,
-    part as relation,
+    group_name as relation,
     n_complete_pairs,
     mastery, mastery_ci_low, mastery_ci_high,
     n_samples,
@@ -28,7 +23,9 @@ select
     no_answer_rate,
     unfinished_reasoning_rate,
     true_rate,
+    affirmed_rate,
     n_errors,
     error_rate
-from measure_scores('scored')
+from part_scores
+where grouping_by = 'relation'
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation

@@ -18,25 +18,23 @@ with good_models as (
 
 answered as (
     select
-        pair_scores.*,
-        graded_bits & ~unanswered_bits as answered_bits,
-        answered_bits & ~correct_bits as wrong_bits,
-        unnest([true, false]) as is_positive,
-        unnest([positive_bits(answered_bits), negative_bits(answered_bits)]) as answers,
-        unnest([positive_bits(wrong_bits), negative_bits(wrong_bits)]) as wrong_answers
-    from pair_scores
+        samples.*,
+        prediction is not null and not is_unanswered as is_answered,
+        is_answered and prediction <> label as is_wrong
+    from sample_scores as samples
     inner join good_models using (edition_id, model_id, method, scoring_policy)
-    where k > 1
+    where period is null and method not in ('direct', 'origin')
 ),
 
 by_model as (
     select
         edition_id, method, scoring_policy, pair_id, is_positive,
         model,
-        4 * sum(bit_count(wrong_answers)) >= 3 * sum(k) as is_contradicting
+        8 * count(distinct repeat) as n_samples,
+        4 * count(*) filter (is_wrong) >= 3 * n_samples as is_contradicting
     from answered
     group by edition_id, method, scoring_policy, pair_id, is_positive, model_id, model
-    having 4 * sum(bit_count(answers)) >= 3 * sum(k)
+    having 4 * count(*) filter (is_answered) >= 3 * n_samples
 ),
 
 disputed as (

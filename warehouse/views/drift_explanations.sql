@@ -11,73 +11,64 @@
 -- explanation: `model changed`, `texts had leaked`, `both`, or `neither is supported`. The last one does not prove that
 -- nothing changed or leaked.
 create or replace view drift_explanations as
-with anchors as materialized (
-    from anchor_drift
-),
-
-pairs_of_editions as materialized (
-    select distinct
-        anchors.edition_id as anchor_edition_id,
-        anchors.period,
-        anchors.other_period,
-        one.edition_id,
-        other.edition_id as other_edition_id
-    from anchors
-    inner join editions as source on anchors.edition_id = source.edition_id
-    inner join editions as one on anchors.period = one.label and one.kb = source.kb
-    inner join editions as other on anchors.other_period = other.label and other.kb = source.kb
+with fresh as (
+    select paired_scores.*, one.label as period_label, other.label as other_period_label, one.kb,
+        one.pool, one.rephraser, one.negatives, one.methods
+    from paired_scores
+    inner join editions as one using (edition_id)
+    inner join editions as other on paired_scores.other_edition_id = other.edition_id
     where
-        not one.is_anchors
-        and not other.is_anchors
+        comparison = 'editions'
+        and measure = 'average_accuracy'
         and (one.pool, one.rephraser, one.negatives, one.methods)
-        = (source.pool, source.rephraser, source.negatives, source.methods)
-        and (other.pool, other.rephraser, other.negatives, other.methods)
-        = (source.pool, source.rephraser, source.negatives, source.methods)
-),
-
-compared as (
-    select distinct edition_id, other_edition_id
-    from pairs_of_editions
-),
-
-shared_heads as (
-    from match_heads('compared')
-),
-
-matches as materialized (
-    from match_scores('shared_heads')
-),
-
-fresh as (
-    from compare_scores('matches')
+        = (other.pool, other.rephraser, other.negatives, other.methods)
 ),
 
 explained as (
     select
-        fresh.*,
-        pairs_of_editions.anchor_edition_id,
-        pairs_of_editions.period,
-        pairs_of_editions.other_period,
+        fresh.edition_id,
+        fresh.other_edition_id,
+        anchors.edition_id as anchor_edition_id,
+        fresh.model_id,
+        fresh.model,
+        fresh.method,
+        fresh.scoring_policy,
+        fresh.repeat,
+        anchors.period,
+        anchors.other_period,
         anchors.is_successive,
+        fresh.n_matched as n_heads,
         anchors.n_pairs as n_anchor_pairs,
-        anchors.change_rate,
-        anchors.change_rate_ci_low,
-        anchors.change_rate_ci_high,
-        anchors.change_p,
-        anchors.has_changed,
+        fresh.difference as fresh_fall,
+        fresh.difference_ci_low as fresh_fall_ci_low,
+        fresh.difference_ci_high as fresh_fall_ci_high,
         anchors.difference as anchor_fall,
         anchors.difference_ci_low as anchor_fall_ci_low,
-        anchors.difference_ci_high as anchor_fall_ci_high
+        anchors.difference_ci_high as anchor_fall_ci_high,
+        fresh_fall - anchor_fall as excess_fall,
+        excess_fall - sqrt((fresh_fall - fresh_fall_ci_low) ** 2 + (anchor_fall_ci_high - anchor_fall) ** 2)
+            as excess_fall_ci_low,
+        excess_fall + sqrt((fresh_fall_ci_high - fresh_fall) ** 2 + (anchor_fall - anchor_fall_ci_low) ** 2)
+            as excess_fall_ci_high,
+        anchors.change_rate, anchors.change_rate_ci_low, anchors.change_rate_ci_high,
+        anchors.change_p,
+        anchors.has_changed,
+        excess_fall_ci_low > 0 as has_leaked
     from fresh
-    inner join pairs_of_editions using (edition_id, other_edition_id)
-    inner join anchors
-        on pairs_of_editions.anchor_edition_id = anchors.edition_id
-        and pairs_of_editions.period = anchors.period
-        and pairs_of_editions.other_period = anchors.other_period
-        and fresh.model_id = anchors.model_id
-        and fresh.method = anchors.method
-        and fresh.scoring_policy = anchors.scoring_policy
-        and fresh.repeat = anchors.repeat
+    inner join anchor_drift as anchors
+        on
+            fresh.period_label = anchors.period
+            and fresh.other_period_label = anchors.other_period
+            and fresh.model_id = anchors.model_id
+            and fresh.method = anchors.method
+            and fresh.scoring_policy = anchors.scoring_policy
+            and fresh.repeat = anchors.repeat
+    inner join editions as source
+        on
+            anchors.edition_id = source.edition_id
+            and fresh.kb = source.kb
+            and (fresh.pool, fresh.rephraser, fresh.negatives, fresh.methods)
+            = (source.pool, source.rephraser, source.negatives, source.methods)
 )
 
 select
@@ -92,25 +83,15 @@ select
     period,
     other_period,
     is_successive,
-    n_matched as n_heads,
+    n_heads,
     n_anchor_pairs,
-    difference as fresh_fall,
-    difference_ci_low as fresh_fall_ci_low,
-    difference_ci_high as fresh_fall_ci_high,
-    anchor_fall,
-    anchor_fall_ci_low,
-    anchor_fall_ci_high,
-    fresh_fall - anchor_fall as excess_fall,
-    excess_fall - sqrt((fresh_fall - fresh_fall_ci_low) ** 2 + (anchor_fall_ci_high - anchor_fall) ** 2)
-        as excess_fall_ci_low,
-    excess_fall + sqrt((fresh_fall_ci_high - fresh_fall) ** 2 + (anchor_fall - anchor_fall_ci_low) ** 2)
-        as excess_fall_ci_high,
-    change_rate,
-    change_rate_ci_low,
-    change_rate_ci_high,
+    fresh_fall, fresh_fall_ci_low, fresh_fall_ci_high,
+    anchor_fall, anchor_fall_ci_low, anchor_fall_ci_high,
+    excess_fall, excess_fall_ci_low, excess_fall_ci_high,
+    change_rate, change_rate_ci_low, change_rate_ci_high,
     change_p,
     has_changed,
-    excess_fall_ci_low > 0 as has_leaked,
+    has_leaked,
     case
         when has_changed and has_leaked then 'both'
         when has_changed then 'model changed'

@@ -5,85 +5,79 @@
 -- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
 -- their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
--- and the differences are paired by head (compare_scores.sql). Heads that share a tail in
+-- and the differences are paired by head (paired_scores). Heads that share a tail in
 -- edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
-with ordered as (
-    select edition_id, kb, coalesce(period_start, date 'infinity') as period_start
-    from editions
-),
-
-compared as (
-    select one.edition_id, other.edition_id as other_edition_id
-    from ordered as one
-    inner join ordered as other using (kb)
-    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
-),
-
-shared_heads as materialized (
-    from match_heads('compared')
-),
-
-texts as (
+with shared_samples as (
     select
-        shared_heads.edition_id,
-        shared_heads.other_edition_id,
+        before.edition_id,
+        samples.edition_id as other_edition_id,
         samples.method,
-        (before.sample_id is not null)::integer as is_same
-    from shared_heads
-    inner join samples
-        on shared_heads.other_edition_id = samples.edition_id
-        and shared_heads.other_pair_id = samples.pair_id
-    left join samples as before
-        on shared_heads.edition_id = before.edition_id
-        and samples.sample_id = before.sample_id
-    where samples.split = 'test'
+        samples.relation,
+        samples.sample_id,
+        triplets.head
+    from samples
+    inner join triplets using (edition_id, triplet_id)
+    inner join triplets as before
+        on triplets.relation = before.relation
+        and triplets.head = before.head
+        and triplets.edition_id <> before.edition_id
+    where samples.split = 'test' and before.split = 'test' and before.is_positive
 ),
 
 same_texts as (
-    select edition_id, other_edition_id, method, avg(is_same) as same_text_rate
-    from texts
-    group by edition_id, other_edition_id, method
+    select
+        shared.edition_id,
+        shared.other_edition_id,
+        shared.method,
+        avg((before.sample_id is not null)::integer) as same_text_rate
+    from shared_samples as shared
+    left join samples as before
+        on shared.edition_id = before.edition_id and shared.sample_id = before.sample_id
+    group by shared.edition_id, shared.other_edition_id, shared.method
 ),
 
-matches as (
-    from match_scores('shared_heads')
+average as (
+    select * from paired_scores where comparison = 'editions' and measure = 'average_accuracy'
+),
+
+mastery as (
+    select * from paired_scores where comparison = 'editions' and measure = 'mastery'
 )
 
 select
-    compared.edition_id,
-    compared.other_edition_id,
-    compared.model_id,
-    compared.model,
-    compared.method,
-    compared.scoring_policy,
-    compared.repeat,
-    compared.n_matched as n_heads,
-    compared.n_samples,
+    average.edition_id,
+    average.other_edition_id,
+    average.model_id,
+    average.model,
+    average.method,
+    average.scoring_policy,
+    average.repeat,
+    average.n_matched as n_heads,
+    average.n_observations as n_samples,
     same_texts.same_text_rate,
-    compared.average_accuracy, compared.average_accuracy_ci_low, compared.average_accuracy_ci_high,
-    compared.other_average_accuracy,
-    compared.other_average_accuracy_ci_low,
-    compared.other_average_accuracy_ci_high,
-    compared.difference,
-    compared.difference_se,
-    compared.difference_ci_low,
-    compared.difference_ci_high,
-    compared.n_effective,
-    compared.n_complete as n_complete_heads,
-    compared.mastery, compared.mastery_ci_low, compared.mastery_ci_high,
-    compared.other_mastery,
-    compared.other_mastery_ci_low,
-    compared.other_mastery_ci_high,
-    compared.mastery_difference,
-    compared.mastery_difference_ci_low,
-    compared.mastery_difference_ci_high,
-    compared.no_answer_rate,
-    compared.other_no_answer_rate,
-    compared.error_rate,
-    compared.other_error_rate
-from compare_scores('matches') as compared
-left join same_texts using (edition_id, other_edition_id, method)
-order by edition_id, other_edition_id, model, model_id, method, scoring_policy, repeat
+    average.score as average_accuracy,
+    average.other_score as other_average_accuracy,
+    average.difference,
+    average.difference_se,
+    average.difference_ci_low,
+    average.difference_ci_high,
+    average.n_effective,
+    coalesce(mastery.n_observations, 0) as n_complete_heads,
+    mastery.score as mastery,
+    mastery.other_score as other_mastery,
+    mastery.difference as mastery_difference,
+    mastery.difference_ci_low as mastery_difference_ci_low,
+    mastery.difference_ci_high as mastery_difference_ci_high
+from average
+left join mastery using (run, other_run)
+left join same_texts
+    on
+        average.edition_id = same_texts.edition_id
+        and average.other_edition_id = same_texts.other_edition_id
+        and average.method = same_texts.method
+order by
+    average.edition_id, average.other_edition_id, average.model, average.model_id, average.method,
+    average.scoring_policy, average.repeat

@@ -5,17 +5,10 @@
 -- that the model was taught are counted. Models without a list of known heads have no rows.
 -- average_accuracy; mastery: pairs with all 2K samples right. Their intervals: as in the leaderboard.
 create or replace view known_mastery as
-with scored as (
-    select pair_scores.*, {'is_known': is_known, 'taught_with': taught_with} as part
-    from pair_scores
-    inner join storage.taught_pairs using (edition_id, model_id, pair_id)
-    where taught_pairs.is_as_taught
-)
-
 select
     edition_id, model_id, model, method, scoring_policy, repeat,
-    part.is_known as is_known,
-    part.taught_with as taught_with,
+    group_name <> 'nothing' as is_known,
+    group_name as taught_with,
     n_complete_pairs,
     mastery, mastery_ci_low, mastery_ci_high,
     n_samples,
@@ -26,5 +19,6 @@ select
     unfinished_reasoning_rate,
     n_errors,
     error_rate
-from measure_scores('scored', measures := ['average', 'mastery'])
+from part_scores
+where grouping_by = 'taught'
 order by edition_id, model, model_id, method, scoring_policy, repeat, is_known desc, taught_with desc

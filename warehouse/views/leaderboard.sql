@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The measures of method.md, section 4, side by side (measure_scores). Under `excluded`, joint_accuracy and mastery are
+-- The measures of method.md, section 4, side by side (part_scores). Under `excluded`, joint_accuracy and mastery are
 -- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
 -- model's own selection.
 -- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail are correlated.
@@ -14,11 +14,6 @@
 -- model_comparison has that of every two models.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
-with scored as (
-    select *, 'all' as part
-    from pair_scores
-)
-
 select
     edition_id, method, scoring_policy, repeat,
     rank() over (
@@ -51,9 +46,11 @@ select
     no_answer_rate,
     unfinished_reasoning_rate,
     true_rate,
+    affirmed_rate,
     constant_answer(true_rate) as constant_answer,
     n_errors,
     error_rate,
     pair_left_out_rate
-from measure_scores('scored')
+from part_scores
+where grouping_by = 'edition'
 order by edition_id, method, scoring_policy, repeat, rank, model, model_id

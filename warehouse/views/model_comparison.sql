@@ -8,56 +8,54 @@
 -- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
-with matches as (
-    select one.*, columns(other.*) as "other_\0"
-    from pair_scores as one
-    inner join pair_scores as other using (edition_id, method, scoring_policy, repeat, pair_id)
-    where one.model_id < other.model_id
+with average as (
+    select *
+    from paired_scores
+    where comparison = 'models' and relation is null and measure = 'average_accuracy'
+),
+
+mastery as (
+    select *
+    from paired_scores
+    where comparison = 'models' and relation is null and measure = 'mastery'
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    other_model_id,
-    other_model,
-    method,
-    scoring_policy,
-    repeat,
-    n_samples,
-    n_pairs,
-    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
-    other_average_accuracy,
-    other_average_accuracy_ci_low,
-    other_average_accuracy_ci_high,
-    difference,
-    difference_se,
-    difference_ci_low,
-    difference_ci_high,
-    difference_fixed_base_ci_low,
-    difference_fixed_base_ci_high,
-    n_effective,
-    n_complete as n_complete_pairs,
-    mastery, mastery_ci_low, mastery_ci_high,
-    other_mastery,
-    other_mastery_ci_low,
-    other_mastery_ci_high,
-    mastery_difference,
-    mastery_difference_ci_low,
-    mastery_difference_ci_high,
-    mastery_difference_fixed_base_ci_low,
-    mastery_difference_fixed_base_ci_high,
-    detectable(difference_ci_high - difference_ci_low) as detectable_difference,
-    detectable(mastery_difference_ci_high - mastery_difference_ci_low) as detectable_mastery_difference,
-    n_mastered_alone,
-    n_other_mastered_alone,
-    case when mastery_difference is not null then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end
-        as mcnemar_p,
-    case when mastery_difference is not null then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end
-        as mcnemar_mid_p,
-    no_answer_rate,
-    other_no_answer_rate,
-    error_rate,
-    other_error_rate
-from compare_scores('matches')
-order by edition_id, model_id, other_model_id, method, scoring_policy, repeat
+    average.edition_id,
+    average.model_id,
+    average.model,
+    average.other_model_id,
+    average.other_model,
+    average.method,
+    average.scoring_policy,
+    average.repeat,
+    average.n_observations as n_samples,
+    average.n_pairs,
+    average.score as average_accuracy,
+    average.other_score as other_average_accuracy,
+    average.difference,
+    average.difference_se,
+    average.difference_ci_low,
+    average.difference_ci_high,
+    average.difference_fixed_base_ci_low,
+    average.difference_fixed_base_ci_high,
+    detectable(average.difference_ci_high - average.difference_ci_low) as detectable_difference,
+    average.n_effective,
+    coalesce(mastery.n_observations, 0) as n_complete_pairs,
+    mastery.score as mastery,
+    mastery.other_score as other_mastery,
+    mastery.difference as mastery_difference,
+    mastery.difference_ci_low as mastery_difference_ci_low,
+    mastery.difference_ci_high as mastery_difference_ci_high,
+    mastery.difference_fixed_base_ci_low as mastery_difference_fixed_base_ci_low,
+    mastery.difference_fixed_base_ci_high as mastery_difference_fixed_base_ci_high,
+    detectable(mastery.difference_ci_high - mastery.difference_ci_low) as detectable_mastery_difference,
+    mastery.n_gained as n_mastered_alone,
+    mastery.n_lost as n_other_mastered_alone,
+    mcnemar_p(mastery.n_gained, mastery.n_lost) as mcnemar_p,
+    mcnemar_mid_p(mastery.n_gained, mastery.n_lost) as mcnemar_mid_p
+from average
+left join mastery using (run, other_run)
+order by
+    average.edition_id, average.model_id, average.other_model_id, average.method, average.scoring_policy,
+    average.repeat

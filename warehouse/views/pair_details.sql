@@ -14,11 +14,6 @@ with names as (
     from triplets
     where split = 'test'
     group by edition_id, pair_id
-),
-
-scores as (
-    select *, graded_bits - correct_bits as wrong_bits
-    from pair_scores
 )
 
 select
@@ -30,16 +25,14 @@ select
     false_tail,
     n_asked,
     n_errors,
-    n_graded,
+    n_positive + n_negative as n_graded,
     n_no_answer,
-    n_correct,
-    bit_count(positive_bits(correct_bits))::integer as n_correct_of_true,
-    bit_count(negative_bits(correct_bits))::integer as n_correct_of_false,
+    n_positive_right + n_negative_right as n_correct,
+    n_positive_right as n_correct_of_true,
+    n_negative_right as n_correct_of_false,
     is_complete,
     is_mastered,
-    case when method <> 'llmeval' then of_true.names end as wrong_of_true,
-    case when method <> 'llmeval' then of_false.names end as wrong_of_false
-from scores
+    case when method <> 'llmeval' then wrong_of_true end as wrong_of_true,
+    case when method <> 'llmeval' then wrong_of_false end as wrong_of_false
+from pair_scores
 inner join names using (edition_id, pair_id)
-inner join name_transformations() as of_true on positive_bits(wrong_bits) = of_true.transformation_set
-inner join name_transformations() as of_false on negative_bits(wrong_bits) = of_false.transformation_set

@@ -9,20 +9,7 @@
 -- calibration_error: over 10 bins of equal width, Σ n_bin/n · |mean p_true − share true| (expected
 -- calibration error; Naeini et al. 2015). brier_score: mean of (p_true − label)² (Brier 1950).
 create or replace view probability_calibration as
-with once as (
-    select * replace (weighed_bits as graded_bits, likelier_bits as correct_bits), 'all' as part
-    from pair_scores
-    qualify
-        scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
-),
-
-missing as (
-    select run, 1 - share(bit_count(weighed_bits), n_asked) as missing_rate
-    from once
-    group by run
-),
-
-weighed as (
+with weighed as (
     select
         edition_id,
         model_id,
@@ -35,6 +22,12 @@ weighed as (
         sum(sum_squared_error) / sum(n_samples) as brier_score
     from calibration_bins
     group by edition_id, model_id, method, repeat
+),
+
+asked as (
+    select run, sum(n_asked) as n_asked
+    from pair_scores
+    group by run
 )
 
 select
@@ -45,7 +38,7 @@ select
     likelier.repeat,
     likelier.n_samples,
     likelier.n_pairs,
-    missing.missing_rate,
+    1 - likelier.n_samples / asked.n_asked as missing_rate,
     likelier.average_accuracy, likelier.average_accuracy_ci_low, likelier.average_accuracy_ci_high,
     likelier.n_effective,
     likelier.no_answer_rate,
@@ -55,7 +48,13 @@ select
     / nullif(weighed.n_true * weighed.n_false, 0) as auroc,
     weighed.calibration_error,
     weighed.brier_score
-from measure_scores('once', measures := ['average']) as likelier
-inner join missing using (run)
-left join weighed using (edition_id, model_id, method, repeat)
-order by edition_id, model, model_id, method, repeat
+from part_scores as likelier
+inner join asked using (run)
+left join weighed
+    on
+        likelier.edition_id = weighed.edition_id
+        and likelier.model_id = weighed.model_id
+        and likelier.method = weighed.method
+        and likelier.repeat = weighed.repeat
+where likelier.grouping_by = 'likelier answer'
+order by likelier.edition_id, likelier.model, likelier.model_id, likelier.method, likelier.repeat

@@ -18,19 +18,26 @@ by_pair as materialized (
     select
         struct_pack(edition_id, model_id, method, scoring_policy) as key,
         any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
-        sum(bit_count(positive_bits(correct_bits)))::integer as positive_right,
-        sum(bit_count(positive_bits(graded_bits)))::integer as n_positive,
-        sum(bit_count(negative_bits(correct_bits)))::integer as negative_right,
-        sum(bit_count(negative_bits(graded_bits)))::integer as n_negative,
-        max(n_graded)::integer as n_graded,
+        sum(n_positive_right)::integer as positive_right,
+        sum(n_positive)::integer as n_positive,
+        sum(n_negative_right)::integer as negative_right,
+        sum(n_negative)::integer as n_negative,
+        max(n_positive + n_negative)::integer as n_graded,
         count(*) filter (is_mastered)::integer as n_mastered,
-        count(*) filter (is_complete)::integer as n_complete,
-        bit_or(failed_bits) as failed,
-        bit_and(asked_bits) as asked,
-        (bit_or(answered_true_bits) & ~bit_and(answered_true_bits))
-        | (bit_or(unanswered_bits) & ~bit_and(unanswered_bits)) as changed
+        count(*) filter (is_complete)::integer as n_complete
     from repeated
     group by edition_id, model_id, method, scoring_policy, pair_id
+),
+
+answers as (
+    select
+        struct_pack(edition_id, model_id, method, scoring_policy) as key,
+        count(distinct repeat) as n_repeats,
+        count(distinct case when is_unanswered then 'none' else prediction::varchar end) = 1 as is_same
+    from sample_scores
+    semi join repeated using (run)
+    group by edition_id, model_id, method, scoring_policy, pair_id, is_positive, slot
+    having not bool_or(is_failed)
 ),
 
 observations as (
@@ -64,7 +71,7 @@ by_repeat as (
         struct_pack(edition_id, model_id, method, scoring_policy) as key,
         any_value(model) as model,
         repeat,
-        sum(n_correct) / nullif(sum(n_graded), 0) as accuracy,
+        sum(n_positive_right + n_negative_right) / nullif(sum(n_positive + n_negative), 0) as accuracy,
         count(*) filter (is_mastered) / nullif(count(*) filter (is_complete), 0) as mastery
     from repeated
     group by edition_id, model_id, method, scoring_policy, repeat
@@ -82,12 +89,10 @@ spreads as (
 ),
 
 agreement as (
-    select
-        key,
-        sum(bit_count((asked & ~failed & ~changed)::usmallint))
-        / nullif(sum(bit_count((asked & ~failed)::usmallint)), 0) as same_answer_rate
-    from by_pair
-    group by key
+    select answers.key, avg(is_same::integer) as same_answer_rate
+    from answers
+    inner join spreads on answers.key = spreads.key and answers.n_repeats = spreads.n_repeats
+    group by answers.key
 )
 
 select

@@ -13,7 +13,9 @@ with answered as (
         taught_pairs.taught_with,
         taught_pairs.is_as_taught,
         unnest([true, false]) as is_positive,
-        unnest([n_correct_positive, n_correct_negative]) as n_right
+        unnest([
+            case when n_positive = k then n_positive_right end, case when n_negative = k then n_negative_right end
+        ]) as n_right
     from pair_scores
     inner join storage.taught_pairs using (edition_id, model_id, pair_id)
     where taught_pairs.is_known
@@ -22,7 +24,7 @@ with answered as (
 counted as (
     select
         *,
-        n_right <= samples_per_triplet(method) / 4 and samples_per_triplet(method) > 1 as is_suspect,
+        n_right <= k / 4 and k > 1 as is_suspect,
         count(n_right) over run as n_taught,
         count(*) filter (where is_suspect) over run as n_suspect
     from answered

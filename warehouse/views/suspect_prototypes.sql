@@ -13,26 +13,26 @@
 create or replace view suspect_prototypes as
 with counted as (
     select
-        pair_scores.edition_id,
-        pair_scores.model_id,
-        pair_scores.model,
-        pair_scores.method,
-        pair_scores.scoring_policy,
-        pair_scores.repeat,
-        pair_scores.relation,
-        transformations.transformation,
-        transformations.position,
+        samples.edition_id,
+        samples.model_id,
+        samples.model,
+        samples.method,
+        samples.scoring_policy,
+        samples.repeat,
+        samples.relation,
+        samples.transformation,
+        samples.slot,
         taught_pairs.taught_with,
-        sum(bit_count(graded_bits & bits))::bigint as n_samples,
-        sum(bit_count(correct_bits & bits))::bigint as n_correct
-    from pair_scores
+        count(*) as n_samples,
+        count(*) filter (samples.is_correct) as n_correct
+    from sample_scores as samples
     inner join storage.taught_pairs using (edition_id, model_id, pair_id)
-    cross join transformations
     where
         taught_pairs.is_known
         and taught_pairs.is_as_taught
-        and pair_scores.method <> 'llmeval'
-        and (graded_bits & bits) > 0
+        and samples.period is null
+        and samples.transformation is not null
+        and samples.is_correct is not null
     group by all
 ),
 
@@ -68,4 +68,4 @@ select
     n_cells,
     p_value * n_cells < 0.05 and 2 * n_correct < n_samples as is_suspect
 from tested
-order by edition_id, model, model_id, method, scoring_policy, repeat, relation, position
+order by edition_id, model, model_id, method, scoring_policy, repeat, relation, slot

@@ -5,79 +5,47 @@
 -- average_accuracy, joint_accuracy of triplets (all samples of the step right) and mastery of pairs, each with
 -- its 95 % interval, as in the leaderboard. Only for methods with all eight transformations.
 create or replace view transformation_ablation as
-with subsets as (
-    select
-        unnest([
-            ['none'],
-            ['none', 'inv'],
-            ['none', 'dn'],
-            ['none', 'inv', 'dn', 'inv_dn'],
-            (select list(transformation order by position) from transformations)
-        ]) as transformations
-),
-
--- The two orders share three of their steps, so each subset is computed only once.
-masks as (
-    select
-        subsets.transformations,
-        sum(transformations.bits)::usmallint as part,
-        sum(transformations.bits)::usmallint as bits,
-        len(subsets.transformations) as k
-    from subsets
-    inner join transformations
-        on list_contains(subsets.transformations, transformations.transformation)
-    group by subsets.transformations
-),
-
-scored as (
+with steps as (
     select *
-    from mask_scores('masks')
-    where method in ('pretexeval', 'prototype')
-),
-
-steps as (
-    select
-        steps.ablation,
-        steps.step,
-        steps.transformations,
-        len(steps.transformations) as n_transformations
     from (
         values
-        ('pretexeval', 1, ['none']),
-        ('pretexeval', 2, ['none', 'inv']),
-        ('pretexeval', 3, ['none', 'inv', 'dn', 'inv_dn']),
-        ('pretexeval', 4, (select list(transformation order by position) from transformations)),
-        ('pretexttrans', 1, ['none']),
-        ('pretexttrans', 2, ['none', 'dn']),
-        ('pretexttrans', 3, ['none', 'inv', 'dn', 'inv_dn']),
-        ('pretexttrans', 4, (select list(transformation order by position) from transformations))
-    ) as steps (ablation, step, transformations)
+        ('pretexeval', 1, 'none'),
+        ('pretexeval', 2, 'none, inv'),
+        ('pretexeval', 3, 'none, inv, dn, inv_dn'),
+        ('pretexeval', 4, ''),
+        ('pretexttrans', 1, 'none'),
+        ('pretexttrans', 2, 'none, dn'),
+        ('pretexttrans', 3, 'none, inv, dn, inv_dn'),
+        ('pretexttrans', 4, '')
+    ) as steps (ablation, step, group_name)
 )
 
 select
-    measured.edition_id,
-    measured.model_id,
-    measured.model,
-    measured.method,
-    measured.scoring_policy,
-    measured.repeat,
+    scores.edition_id, scores.model_id, scores.model, scores.method, scores.scoring_policy, scores.repeat,
     steps.ablation,
     steps.step,
-    steps.transformations,
-    steps.n_transformations,
-    measured.n_samples,
-    measured.n_pairs,
-    measured.average_accuracy, measured.average_accuracy_ci_low, measured.average_accuracy_ci_high,
-    measured.n_effective,
-    measured.n_triplets,
-    measured.joint_accuracy, measured.joint_accuracy_ci_low, measured.joint_accuracy_ci_high,
-    measured.n_complete_pairs,
-    measured.mastery, measured.mastery_ci_low, measured.mastery_ci_high,
-    measured.no_answer_rate,
-    measured.unfinished_reasoning_rate,
-    measured.n_errors,
-    measured.error_rate
-from measure_scores('scored', measures := ['average', 'joint', 'mastery']) as measured
-inner join masks on measured.part = masks.part
-inner join steps on masks.transformations = steps.transformations
-order by edition_id, model, model_id, method, scoring_policy, repeat, ablation, step
+    case
+        when steps.group_name <> '' then string_split(steps.group_name, ', ')
+        else (select list(transformation order by position) from transformations)
+    end as transformations,
+    scores.k as n_transformations,
+    scores.n_samples,
+    scores.n_pairs,
+    scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
+    scores.n_effective,
+    scores.n_triplets,
+    scores.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
+    scores.n_complete_pairs,
+    scores.mastery, scores.mastery_ci_low, scores.mastery_ci_high,
+    scores.no_answer_rate,
+    scores.unfinished_reasoning_rate,
+    scores.n_errors,
+    scores.error_rate
+from part_scores as scores
+inner join steps using (group_name)
+where
+    scores.grouping_by in ('edition', 'transformation', 'transformations')
+    and scores.method in ('pretexeval', 'prototype')
+order by
+    scores.edition_id, scores.model, scores.model_id, scores.method, scores.scoring_policy, scores.repeat,
+    steps.ablation, steps.step

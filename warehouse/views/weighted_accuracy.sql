@@ -12,7 +12,7 @@
 -- observation here, because a large relation of which no pair is mastered would otherwise have no variance. If no
 -- pair deviates, each pair is one observation.
 -- Null if a relation has no graded sample (for mastery: no complete pair), and mastery under `excluded` also where
--- more than a fifth of the pairs are left out (measure_scores).
+-- more than a fifth of the pairs are left out (part_scores).
 create or replace view weighted_accuracy as
 with observed as (
     select
@@ -20,12 +20,12 @@ with observed as (
         relation,
         'average' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
-        bit_count(positive_bits(correct_bits))::integer as gained,
-        bit_count(positive_bits(graded_bits))::integer as n,
-        bit_count(negative_bits(correct_bits))::integer as negative_gained,
-        bit_count(negative_bits(graded_bits))::integer as negative_n
+        n_positive_right as gained,
+        n_positive as n,
+        n_negative_right as negative_gained,
+        n_negative as negative_n
     from pair_scores
-    where graded_bits > 0
+    where n_positive + n_negative > 0
     union all by name
     select
         run,
@@ -34,8 +34,8 @@ with observed as (
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         is_mastered::integer as gained,
         1 as n,
-        null::integer as negative_gained,
-        null::integer as negative_n
+        null as negative_gained,
+        null as negative_n
     from pair_scores
     where is_complete
 ),
@@ -71,7 +71,6 @@ runs_of_scores as (
         sum(pair_scores.n_errors)::bigint as n_errors,
         share(pair_scores.n_errors, n_asked) as error_rate
     from pair_scores
-    where asked_bits > 0
     group by run
 ),
 

@@ -1,0 +1,32 @@
+-- One row per point: for each of its questions, what became of the answers in a run, as one
+-- character of base 32: the sum of graded 1, correct 2, unanswered 4, failed 8 and unfinished 16. A dash stands for
+-- one that the model was not asked.
+with unfinished as (
+    select distinct question_id, true as is_unfinished
+    from question_answers
+    where edition_id = $edition_id and model_id = $model_id and setting = $setting and is_unfinished_reasoning
+),
+
+coded as (
+    select
+        question_id,
+        n_answers = 0 and error is null as is_unanswered,
+        (is_correct is not null)::integer
+        + 2 * coalesce(is_correct, false)::integer
+        + 4 * is_unanswered::integer
+        + 8 * (error is not null)::integer
+        + 16 * (is_unanswered and coalesce(is_unfinished, false))::integer as code
+    from question_predictions
+    left join unfinished using (question_id)
+    where
+        edition_id = $edition_id
+        and model_id = $model_id
+        and setting = $setting
+        and scoring_policy = $scoring_policy
+)
+
+select string_agg(coalesce(substring('0123456789abcdefghijklmnopqrstuv', coded.code + 1, 1), '-'), '' order by items.place)
+from browsed_items as items
+left join coded on items.item_id = coded.question_id
+group by items.position
+order by items.position

@@ -1,0 +1,317 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat, grouping_by and group_name.
+-- The scores of an evaluation and of its parts, with their 95 % intervals (estimate_shares). grouping_by is one of:
+-- `edition`: all samples. `relation`. `likelier answer`: all samples, of which the likelier answer counts.
+-- `negative`, `release`, `tail commonness`, `head commonness`: groups of pairs (storage.pair_groups).
+-- `taught`: pairs by what a reference model learned about their head, where it is as taught (storage.taught_pairs).
+-- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
+-- `fact`: the samples of the true facts, and those of their false twins. `transformation`: the samples under it.
+-- `transformations`: the samples under several of them, the steps of transformation_ablation.
+-- average_accuracy: share of the graded samples that are right; negative_accuracy: likewise of the samples of
+-- the false triplets. joint_accuracy: share of the complete triplets with all k samples right. mastery: share
+-- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
+-- all wrong.
+-- n_pairs: pairs with a graded sample. left_out_rate: the share of the asked triplets that are not complete;
+-- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where that
+-- rate is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
+-- worst, those left out are all right or all wrong, which would move the measure by the rate itself.
+-- mastery_above_shortcut: mastery minus that of the best shortcut (shortcut_scores.sql), paired by pair, over
+-- the complete pairs. Where the shortcut is the coin, its expected mastery of one quarter is subtracted without
+-- an error of its own.
+-- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers by which the fact is true,
+-- with denials turned: a model that denies all facts that it does not know has a low one, while its true_rate stays near
+-- a half. probability_range: mean over the triplets of the largest minus the smallest probability of affirming the
+-- fact; only for `fact`, and where the log-probabilities are known.
+-- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
+-- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
+create table part_scores as
+with pairs as (
+    select *
+    from pair_scores
+    semi join storage.scope using (edition_id, model_id)
+),
+
+-- The samples that count in a part, by their slots; k: how many of them a triplet has.
+sample_groups as (
+    select 'transformation' as grouping_by, transformation as group_name, position, transformation, 1 as k
+    from transformations
+    union all
+    select 'transformations', list_aggregate(step, 'string_agg', ', '), len(step), unnest(step), len(step)
+    from (values (['none', 'inv']), (['none', 'dn']), (['none', 'inv', 'dn', 'inv_dn'])) as steps (step)
+),
+
+samples_of_parts as (
+    select
+        sample_scores.*,
+        sample_groups.grouping_by, sample_groups.group_name, sample_groups.position as group_position, sample_groups.k
+    from sample_scores
+    inner join sample_groups using (transformation)
+    semi join storage.scope using (edition_id, model_id)
+    where period is null and method <> 'llmeval'
+    union all by name
+    select
+        sample_scores.*,
+        'fact' as grouping_by,
+        case when is_positive then 'true fact' else 'false twin' end as group_name,
+        2 - is_positive::integer as group_position,
+        samples_per_triplet(method) as k,
+        1 / (1 + exp(-margin)) as p_true,
+        case when label = is_positive then p_true else 1 - p_true end as p_affirmed
+    from sample_scores
+    semi join storage.scope using (edition_id, model_id)
+    where period is null
+),
+
+pairs_of_samples as (
+    select
+        run,
+        pair_id,
+        grouping_by,
+        group_name,
+        group_position,
+        k,
+        count(*) as n_asked,
+        count(*) filter (is_failed) as n_errors,
+        count(*) filter (is_unanswered) as n_no_answer,
+        count(*) filter (is_unfinished) as n_unfinished,
+        count(*) filter (prediction and not is_unanswered) as n_answered_true,
+        count(*) filter ((prediction = label) = is_positive and not is_unanswered) as n_affirmed,
+        max(p_affirmed) - min(p_affirmed) as probability_range,
+        count(is_correct) filter (is_positive) as n_positive,
+        count(is_correct) filter (not is_positive) as n_negative,
+        count(*) filter (is_correct and is_positive) as n_positive_right,
+        count(*) filter (is_correct and not is_positive) as n_negative_right
+    from samples_of_parts
+    group by run, pair_id, grouping_by, group_name, group_position, k
+),
+
+-- C(n_right, n), for up to K = 8 samples.
+choices as (
+    select
+        n_right.range as n_right,
+        n.range as n,
+        case
+            when n_right.range < n.range then 0
+            else factorial(n_right.range::integer)
+                // (factorial(n.range::integer) * factorial((n_right.range - n.range)::integer))
+        end::integer as n_choices
+    from range(0, 9) as n_right, range(1, 9) as n
+),
+
+parted as (
+    select *, 'edition' as grouping_by, '' as group_name, 1 as group_position
+    from pairs
+    union all by name
+    select *, 'relation' as grouping_by, relation as group_name, 1 as group_position
+    from pairs
+    union all by name
+    select pairs.* exclude (shortcut, shortcut_mastery), groups.grouping_by, groups.group_name, groups.group_position
+    from pairs
+    inner join storage.pair_groups as groups using (edition_id, pair_id)
+    union all by name
+    select
+        pairs.* exclude (shortcut, shortcut_mastery),
+        'taught' as grouping_by,
+        taught_pairs.taught_with as group_name,
+        1 as group_position
+    from pairs
+    inner join storage.taught_pairs using (edition_id, model_id, pair_id)
+    where taught_pairs.is_as_taught
+    union all by name
+    -- The log-probabilities do not depend on the scoring policy, so one policy is enough.
+    select
+        * exclude (shortcut, shortcut_mastery) replace (
+            n_positive_weighed as n_positive,
+            n_negative_weighed as n_negative,
+            n_positive_likelier as n_positive_right,
+            n_negative_likelier as n_negative_right
+        ),
+        'likelier answer' as grouping_by,
+        '' as group_name,
+        1 as group_position
+    from pairs
+    qualify scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
+    union all by name
+    select pairs.* exclude (shortcut, shortcut_mastery) replace (
+        parts.k as k,
+        parts.n_asked as n_asked,
+        parts.n_errors as n_errors,
+        parts.n_no_answer as n_no_answer,
+        parts.n_unfinished as n_unfinished,
+        parts.n_answered_true as n_answered_true,
+        parts.n_affirmed as n_affirmed,
+        parts.n_positive as n_positive,
+        parts.n_negative as n_negative,
+        parts.n_positive_right as n_positive_right,
+        parts.n_negative_right as n_negative_right
+    ), parts.grouping_by, parts.group_name, parts.group_position, parts.probability_range
+    from pairs
+    inner join pairs_of_samples as parts using (run, pair_id)
+    union all by name
+    -- Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
+    -- ones, so that both ends agree with average_accuracy and joint_accuracy.
+    select
+        pairs.* exclude (shortcut, shortcut_mastery) replace (
+            (n_positive = pairs.k)::integer * every.n_choices as n_positive,
+            (n_negative = pairs.k)::integer * every.n_choices as n_negative,
+            (n_positive = pairs.k)::integer * of_true.n_choices as n_positive_right,
+            (n_negative = pairs.k)::integer * of_false.n_choices as n_negative_right
+        ),
+        'choices' as grouping_by,
+        every.n::varchar as group_name,
+        every.n as group_position,
+        ((pairs.n_positive = pairs.k)::integer + (pairs.n_negative = pairs.k)::integer) * pairs.k / every.n as n_most
+    from pairs
+    inner join choices as every on pairs.k = every.n_right and every.n <= pairs.k
+    inner join choices as of_true on pairs.n_positive_right = of_true.n_right and every.n = of_true.n
+    inner join choices as of_false on pairs.n_negative_right = of_false.n_right and every.n = of_false.n
+),
+
+counted as materialized (
+    select
+        hash(run, grouping_by, group_name) as part,
+        *,
+        (n_positive = k)::integer as has_positive,
+        (n_negative = k)::integer as has_negative,
+        has_positive * (n_positive_right = k)::integer as positive_right,
+        has_negative * (n_negative_right = k)::integer as negative_right,
+        has_positive * has_negative as has_pair,
+        positive_right * negative_right as pair_right
+    from parted
+),
+
+summed as (
+    select
+        part,
+        any_value(columns([
+            'run', 'edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'grouping_by',
+            'group_name', 'group_position', 'k'
+        ])),
+        count(*) as n_asked_pairs,
+        sum(n_positive + n_negative)::bigint as n_samples,
+        count(*) filter (n_positive + n_negative > 0) as n_pairs,
+        sum(has_positive + has_negative)::bigint as n_triplets,
+        count(*) filter (has_positive + has_negative > 0) as n_triplet_pairs,
+        sum(has_pair)::bigint as n_complete_pairs,
+        share(
+            has_positive * (n_positive_right in (0, k))::integer + has_negative * (n_negative_right in (0, k))::integer,
+            has_positive + has_negative
+        ) as consistency,
+        share(n_negative_right, n_negative) as negative_accuracy,
+        string_agg(distinct shortcut, ' + ' order by shortcut) as best_shortcut,
+        share(has_pair * shortcut_mastery, has_pair) as best_shortcut_mastery,
+        share((has_pair = 1 and shortcut_mastery = 0.25)::integer, has_pair) as tossed_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate,
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
+        share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
+        share(n_affirmed, n_asked - n_errors - n_no_answer) as affirmed_rate,
+        avg(probability_range) as probability_range
+    from counted
+    group by part
+),
+
+observations as (
+    select
+        part as key,
+        'average' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_positive_right as gained,
+        n_positive as n,
+        n_negative_right as negative_gained,
+        n_negative as negative_n,
+        n_most
+    from counted
+    union all by name
+    select
+        part as key,
+        'joint' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        positive_right as gained,
+        has_positive as n,
+        negative_right as negative_gained,
+        has_negative as negative_n
+    from counted
+    where grouping_by in ('edition', 'relation', 'transformations') or group_name = 'none'
+    union all by name
+    select
+        part as key,
+        'mastery' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        pair_right as gained,
+        has_pair as n
+    from counted
+    where grouping_by not in ('transformation', 'likelier answer', 'choices') or group_name = 'none'
+    union all by name
+    select
+        part as key,
+        'above shortcut' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        (pair_right > floor(shortcut_mastery))::integer as gained,
+        case when shortcut_mastery <> 0.25 then (has_pair * floor(shortcut_mastery) > pair_right)::integer end as lost,
+        has_pair as n
+    from counted
+    where shortcut is not null
+),
+
+estimates as materialized (
+    from estimate_shares('observations')
+)
+
+select
+    summed.edition_id, summed.model_id, summed.model, summed.method, summed.scoring_policy, summed.repeat,
+    summed.grouping_by,
+    summed.group_name,
+    summed.group_position,
+    summed.run,
+    summed.k,
+    summed.n_samples,
+    summed.n_pairs,
+    average.share as average_accuracy,
+    average.ci_low as average_accuracy_ci_low,
+    average.ci_high as average_accuracy_ci_high,
+    average.fixed_base_ci_low as average_accuracy_fixed_base_ci_low,
+    average.fixed_base_ci_high as average_accuracy_fixed_base_ci_high,
+    average.n_effective,
+    summed.negative_accuracy,
+    summed.n_triplets,
+    summed.n_triplet_pairs,
+    1 - summed.n_triplets / (2 * summed.n_asked_pairs) as left_out_rate,
+    case when has_joint then joint.share end as joint_accuracy,
+    case when has_joint then joint.ci_low end as joint_accuracy_ci_low,
+    case when has_joint then joint.ci_high end as joint_accuracy_ci_high,
+    case when has_joint then summed.consistency end as consistency,
+    summed.n_asked_pairs,
+    summed.n_complete_pairs,
+    1 - summed.n_complete_pairs / summed.n_asked_pairs as pair_left_out_rate,
+    case when has_mastery then mastery.share end as mastery,
+    case when has_mastery then mastery.ci_low end as mastery_ci_low,
+    case when has_mastery then mastery.ci_high end as mastery_ci_high,
+    case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
+    case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
+    summed.best_shortcut,
+    summed.best_shortcut_mastery,
+    case when has_mastery then above.share - summed.tossed_rate / 4 end as mastery_above_shortcut,
+    case when has_mastery then above.ci_low - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_low,
+    case when has_mastery then above.ci_high - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_high,
+    summed.no_answer_rate,
+    summed.unfinished_reasoning_rate,
+    summed.true_rate,
+    summed.affirmed_rate,
+    summed.probability_range,
+    summed.n_errors,
+    summed.error_rate
+from (
+    select
+        *,
+        scoring_policy <> 'excluded' or n_triplets >= 0.8 * 2 * n_asked_pairs as has_joint,
+        scoring_policy <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery
+    from summed
+) as summed
+left join estimates as average on summed.part = average.key and average.measure = 'average'
+left join estimates as joint on summed.part = joint.key and joint.measure = 'joint'
+left join estimates as mastery on summed.part = mastery.key and mastery.measure = 'mastery'
+left join estimates as above on summed.part = above.key and above.measure = 'above shortcut'
+order by
+    summed.edition_id, summed.model_id, summed.method, summed.scoring_policy, summed.repeat, summed.grouping_by,
+    summed.group_position, summed.group_name
