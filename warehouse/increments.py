@@ -19,8 +19,8 @@ from warehouse.records import RecordMissing
 logger = logging.getLogger(__name__)
 
 
-# Predictions whose sums are computed at once: those of three models on all of MedLAMA.
-BATCH_ROWS = 1_000_000
+# Predictions whose sums are computed at once: those of two models on all of MedLAMA take 1 GB.
+BATCH_ROWS = 500_000
 OF_RUN = (
     "error_counts",
     "sample_scores",

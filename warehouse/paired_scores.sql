@@ -9,6 +9,7 @@
 -- measure: average_accuracy, over the samples that are graded on both sides; joint_accuracy, over the triplets
 -- that are complete on both sides; mastery, over the pairs that are complete on both sides. n_observations counts
 -- these samples, triplets or pairs, n_pairs the pairs that they belong to, and n_matched all pairs asked on both sides.
+-- `forms` and `methods` have only average_accuracy; `editions` and `anchors` have no joint_accuracy.
 -- difference = score − other_score, with the 95 % interval of a paired difference (estimate_shares) and the clusters of
 -- the first evaluation. n_gained: the observations that are right only in the first score; n_lost: those that are
 -- right only in the second.
@@ -111,7 +112,7 @@ matched as (
     select
         compared.compared,
         compared.k,
-        compared.comparison = 'models' as has_relations,
+        compared.comparison,
         one.edition_id,
         one.relation,
         one.pair_id,
@@ -135,7 +136,7 @@ paired as (
         edition_id,
         relation,
         pair_id,
-        has_relations,
+        comparison,
         k,
         count(*) filter (is_shared and is_positive)::integer as n_positive,
         count(*) filter (is_shared and not is_positive)::integer as n_negative,
@@ -146,13 +147,13 @@ paired as (
         count(*) filter (is_right and not is_other_right and is_positive)::integer as n_positive_gained,
         count(*) filter (is_right and not is_other_right and not is_positive)::integer as n_negative_gained
     from matched
-    group by compared, edition_id, relation, pair_id, has_relations, k
+    group by compared, edition_id, relation, pair_id, comparison, k
 ),
 
 completed as materialized (
     select
         paired.*,
-        unnest(case when has_relations then [null, relation] else [null] end) as part_relation,
+        unnest(case when comparison = 'models' then [null, relation] else [null] end) as part_relation,
         hash(compared, part_relation) as key,
         pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
         (n_positive = k)::integer as has_positive,
@@ -194,6 +195,7 @@ units as materialized (
         other_negative_right,
         negative_right * other_negative_right as negative_both
     from completed
+    where comparison not in ('forms', 'methods', 'anchors', 'editions')
     union all by name
     -- The pair as a whole is observed, so that there are no columns of its negative triplet.
     select
@@ -205,6 +207,7 @@ units as materialized (
         has_positive * other_positive_right * other_negative_right as n_other_right,
         n_right * n_other_right as n_both
     from completed
+    where comparison not in ('forms', 'methods')
 ),
 
 summed as (

@@ -69,17 +69,17 @@ pairs_of_samples as (
         group_name,
         group_position,
         k,
-        count(*) as n_asked,
-        count(*) filter (is_failed) as n_errors,
-        count(*) filter (is_unanswered) as n_no_answer,
-        count(*) filter (is_unfinished) as n_unfinished,
-        count(*) filter (prediction and not is_unanswered) as n_answered_true,
-        count(*) filter ((prediction = label) = is_positive and not is_unanswered) as n_affirmed,
+        count(*)::integer as n_asked,
+        count(*) filter (is_failed)::integer as n_errors,
+        count(*) filter (is_unanswered)::integer as n_no_answer,
+        count(*) filter (is_unfinished)::integer as n_unfinished,
+        count(*) filter (prediction and not is_unanswered)::integer as n_answered_true,
+        count(*) filter ((prediction = label) = is_positive and not is_unanswered)::integer as n_affirmed,
         max(p_affirmed) - min(p_affirmed) as probability_range,
-        count(is_correct) filter (is_positive) as n_positive,
-        count(is_correct) filter (not is_positive) as n_negative,
-        count(*) filter (is_correct and is_positive) as n_positive_right,
-        count(*) filter (is_correct and not is_positive) as n_negative_right
+        count(is_correct) filter (is_positive)::integer as n_positive,
+        count(is_correct) filter (not is_positive)::integer as n_negative,
+        count(*) filter (is_correct and is_positive)::integer as n_positive_right,
+        count(*) filter (is_correct and not is_positive)::integer as n_negative_right
     from samples_of_parts
     group by run, pair_id, grouping_by, group_name, group_position, k
 ),

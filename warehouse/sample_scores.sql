@@ -97,6 +97,4 @@ left join unanswered
     and counted.repeat = unanswered.repeat
     and counted.sample_id = unanswered.sample_id
     and counted.period is not distinct from unanswered.period
-order by
-    counted.edition_id, counted.period, counted.model_id, placed.method, counted.scoring_policy, counted.repeat,
-    placed.relation, placed.pair_id, placed.is_positive, placed.slot
+order by run, placed.relation, placed.pair_id, placed.is_positive, placed.slot
