@@ -40,7 +40,7 @@ class Kind:
     items: str
     """The table of its items."""
     scores: str
-    """The table of the bit sets of its groups."""
+    """The table of the scores of its groups."""
     taught: str
     """The view of what reference models were taught about its groups."""
     group_column: str
@@ -120,7 +120,11 @@ class ItemPlaces:
         codes = np.full((self.n_groups, N_SLOTS), NOT_ASKED, dtype=np.uint8)
         asked = sum(spread(state) << k for k, state in enumerate(STATES))
         codes[bits["position"]] = np.where(spread("asked"), asked, NOT_ASKED)
-        return self._cut(_ALPHABET[codes[self.position, self.slot]])
+        return self.spell(codes[self.position, self.slot])
+
+    def spell(self, codes: Array) -> list[str]:
+        """Return the codes of each group's items, one character per item."""
+        return self._cut(_ALPHABET[codes])
 
     def _cut(self, characters: Array) -> list[str]:
         """Return the characters of each group."""
@@ -194,7 +198,7 @@ class CollectionWriter:
             "taught": dict(self._write_taught()),
             "likely": dict(self._write_likely()),
             "runs": [
-                run | {"states": self._write_codes(places.encode(self._read_bits(run)))}
+                run | {"states": self._write_codes(self._encode(places, run))}
                 for run in sorted(runs, key=self._order_run)
             ],
             "answers": {
@@ -269,6 +273,11 @@ class CollectionWriter:
             SETTINGS.index(run["setting"]) if "setting" in run else 0,
             self.model_ids.index(run["model_id"]),
         )
+
+    def _encode(self, places: ItemPlaces, run: Row) -> list[str]:
+        if self.kind is QUESTIONS:
+            return places.spell(self._fetch_arrays(_read_sql("question_states"), **run)["code"])
+        return places.encode(self._read_bits(run))
 
     def _read_bits(self, run: Row) -> dict[str, Array]:
         bits = ", ".join(f"{state}_bits" for state in ("asked", *STATES))

@@ -1,28 +1,26 @@
--- One row per test question. slot: its bit in the bit sets of point_scores. place: its position in its point. form:
--- a number for its type, and for whether it is negated.
+-- One row per test question. slot, place: its position in its point. form: a number for its type, and for whether it
+-- is negated.
 create or replace temp table browsed_items as
-with placed as (
-    select
-        browsed_groups.position,
-        questions.question_id as item_id,
+select
+    browsed_groups.position,
+    questions.question_id as item_id,
+    questions.text,
+    json_array(
+        questions.question_id,
         questions.text,
-        json_array(
-            questions.question_id,
-            questions.text,
-            questions.options,
-            questions.offered,
-            questions.answer,
-            questions.source
-        ) as shown,
-        bit_count(slots.bit - 1) as slot,
-        2 * facets.position + questions.is_negated::integer as form
-    from questions
-    inner join browsed_groups on questions.point_id = browsed_groups.group_id
-    inner join question_slots as slots using (edition_id, question_id)
-    inner join facets on questions.type = facets.type
-    where questions.edition_id = $edition_id and questions.split = 'test'
-)
-
-select *, row_number() over (partition by position order by slot, item_id) - 1 as place
-from placed
-order by position, place
+        questions.options,
+        questions.offered,
+        questions.answer,
+        questions.source
+    ) as shown,
+    2 * facets.position + questions.is_negated::integer as form,
+    row_number() over (
+        partition by browsed_groups.position
+        order by form, questions.answer like 'F|%', questions.question_id
+    ) - 1 as slot,
+    slot as place
+from questions
+inner join browsed_groups on questions.point_id = browsed_groups.group_id
+inner join facets on questions.type = facets.type
+where questions.edition_id = $edition_id and questions.split = 'test'
+order by browsed_groups.position, place
