@@ -133,14 +133,11 @@ counted as (
 select
     counted.run,
     counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
-    counted.facet,
-    facets.type,
-    counted.is_negated,
+    counted.facet, facets.type, counted.is_negated,
     counted.n_questions,
     coalesce(estimates.n_pairs, 0) as n_points,
     case when counted.facet is null then means.mean_accuracy else estimates.share end as accuracy,
-    estimates.ci_low as accuracy_ci_low,
-    estimates.ci_high as accuracy_ci_high,
+    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
     estimates.fixed_base_ci_low as accuracy_fixed_base_ci_low,
     estimates.fixed_base_ci_high as accuracy_fixed_base_ci_high,
     estimates.n_effective,
@@ -148,10 +145,7 @@ select
     counted.share_right,
     case when facets.type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
     case when facets.type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
-    counted.no_answer_rate,
-    counted.unfinished_reasoning_rate,
-    counted.n_errors,
-    counted.error_rate
+    counted.no_answer_rate, counted.unfinished_reasoning_rate, counted.n_errors, counted.error_rate
 from counted
 left join facets on counted.facet = facets.facet
 left join estimates on estimates.key = hash(counted.run, counted.facet, counted.is_negated)

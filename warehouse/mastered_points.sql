@@ -114,9 +114,7 @@ select
     sets.step,
     sets.is_paper_order,
     counted.is_negated_included,
-    counted.n_points,
-    counted.n_incomplete_points,
-    counted.left_out_rate,
+    counted.n_points, counted.n_incomplete_points, counted.left_out_rate,
     case when counted.has_score then counted.n_mastered end as n_mastered,
     case when counted.has_score then estimates.share end as mastered_rate,
     case when counted.has_score then estimates.ci_low end as mastered_rate_ci_low,
@@ -124,10 +122,8 @@ select
     case when counted.has_score then estimates.fixed_base_ci_low end as mastered_rate_fixed_base_ci_low,
     case when counted.has_score then estimates.fixed_base_ci_high end as mastered_rate_fixed_base_ci_high,
     estimates.n_effective,
-    answered_sets.no_answer_rate,
-    answered_sets.unfinished_reasoning_rate,
-    answered_sets.n_errors,
-    answered_sets.error_rate
+    answered_sets.no_answer_rate, answered_sets.unfinished_reasoning_rate,
+    answered_sets.n_errors, answered_sets.error_rate
 from counted
 inner join answered_sets using (key)
 inner join sets on counted.edition_id = sets.edition_id and counted.facets = sets.facets

@@ -70,9 +70,7 @@ select
     one.setting, one.model_id, one.model,
     other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
     one.scoring_policy,
-    one.step,
-    one.facets,
-    one.is_negated_included,
+    one.step, one.facets, one.is_negated_included,
     counted.n_points,
     case when counted.has_score then counted.mastered_rate end as mastered_rate,
     case when counted.has_score then counted.other_mastered_rate end as other_mastered_rate,
@@ -80,14 +78,11 @@ select
     case when counted.has_score then differences.ci_low end as difference_ci_low,
     case when counted.has_score then differences.ci_high end as difference_ci_high,
     differences.n_effective,
-    counted.n_mastered_alone,
-    counted.n_other_mastered_alone,
+    counted.n_mastered_alone, counted.n_other_mastered_alone,
     case when counted.has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,
     case when counted.has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p,
-    one.no_answer_rate,
-    other.no_answer_rate as other_no_answer_rate,
-    one.error_rate,
-    other.error_rate as other_error_rate
+    one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
+    one.error_rate, other.error_rate as other_error_rate
 from counted
 inner join mastered_points as one using (run, facets, is_negated_included)
 inner join mastered_points as other

@@ -17,12 +17,7 @@
 create table option_baselines as
 with options as (
     select
-        edition_id,
-        question_id,
-        point_id,
-        relation,
-        type,
-        is_negated,
+        edition_id, question_id, point_id, relation, type, is_negated,
         text || ' ' || coalesce(head, '') as context,
         string_split(case when type = 'RQ' then answer[3:] else answer end, ',') as right_letters,
         unnest(options) as option,
@@ -92,21 +87,16 @@ guessed as (
 
 scored as (
     select
-        guessed.edition_id,
-        questions.point_id,
-        questions.relation,
-        questions.type,
-        questions.is_negated,
-        guessed.baseline,
+        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline,
         count(*) as n_questions,
+        sum(random_accuracy(type, options)) as n_right_at_random,
         parts_right(is_right, type, answer like 'F|%', len(options)) as gained,
         parts_asked(is_right, type, answer like 'F|%') as n,
         independent_questions(is_right, type, answer like 'F|%', len(options)) as n_most
     from guessed
     inner join questions using (edition_id, question_id)
     group by
-        guessed.edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated,
-        guessed.baseline
+        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline
 ),
 
 points as (
@@ -129,42 +119,27 @@ estimates as (
 ),
 
 counted as (
-    select edition_id, relation, type, is_negated, baseline, sum(n_questions)::bigint as n_questions
+    select
+        edition_id, relation, type, is_negated, baseline,
+        sum(n_questions)::bigint as n_questions,
+        fsum(n_right_at_random) / sum(n_questions) as random_baseline
     from points
     group by edition_id, relation, type, is_negated, baseline
-),
-
-baselines as (
-    select edition_id, relation, type, is_negated, favg(random_accuracy(type, options)) as random_baseline
-    from questions
-    where split = 'test'
-    group by grouping sets ((edition_id, relation, type, is_negated), (edition_id, type, is_negated))
 )
 
 select
-    counted.edition_id,
-    counted.relation,
-    counted.type,
-    counted.is_negated,
-    counted.baseline,
+    counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline,
     counted.n_questions,
     estimates.n_pairs as n_points,
     estimates.share as accuracy,
-    estimates.ci_low as accuracy_ci_low,
-    estimates.ci_high as accuracy_ci_high,
+    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
     estimates.n_effective,
-    baselines.random_baseline
+    counted.random_baseline
 from counted
 inner join estimates
     on hash(
         counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline
     ) = estimates.key
-inner join baselines
-    on
-        counted.edition_id = baselines.edition_id
-        and counted.relation is not distinct from baselines.relation
-        and counted.type = baselines.type
-        and counted.is_negated = baselines.is_negated
 inner join facets on counted.type = facets.type
 order by
     counted.edition_id, counted.relation nulls first, facets.position, counted.is_negated, counted.baseline

@@ -79,31 +79,16 @@ runs_asked as (
 
 select
     mastery.run,
-    runs_asked.edition_id,
-    runs_asked.setting,
-    runs_asked.model_id,
-    runs_asked.model,
-    runs_asked.scoring_policy,
-    points.relation,
-    points.head,
-    mastery.point_id,
-    points.pair_id,
+    runs_asked.edition_id, runs_asked.setting, runs_asked.model_id, runs_asked.model, runs_asked.scoring_policy,
+    points.relation, points.head, points.point_id, points.pair_id,
     points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
     mastery.is_negated_included,
-    mastery.whole_facets,
-    mastery.graded_facets,
-    mastery.mastered_facets,
+    mastery.whole_facets, mastery.graded_facets, mastery.mastered_facets,
     len(mastery.whole_facets) = mastery.n_facets as is_whole,
     case
         when len(mastery.graded_facets) = mastery.n_facets then len(mastery.mastered_facets) = mastery.n_facets
     end as is_mastered,
-    mastery.n_asked,
-    mastery.n_failed,
-    mastery.n_unanswered,
-    mastery.n_unfinished
+    mastery.n_asked, mastery.n_failed, mastery.n_unanswered, mastery.n_unfinished
 from mastery
 inner join runs_asked using (run)
 inner join point_clusters as points on mastery.edition_id = points.edition_id and mastery.point_id = points.point_id
-order by
-    runs_asked.edition_id, runs_asked.setting, runs_asked.model_id, runs_asked.scoring_policy,
-    points.relation, mastery.point_id, mastery.is_negated_included

@@ -52,31 +52,13 @@ counted as (
 
 select
     hash(counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy) as run,
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    models.name as model,
-    counted.scoring_policy,
-    points.relation,
-    counted.point_id,
-    points.pair_id,
+    counted.edition_id, counted.setting, counted.model_id, models.name as model, counted.scoring_policy,
+    points.relation, counted.point_id, points.pair_id,
     points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
-    counted.facet,
-    counted.type,
-    counted.is_negated,
-    counted.n_asked::smallint as n_asked,
-    counted.n_failed::smallint as n_failed,
-    counted.n_unanswered::smallint as n_unanswered,
-    counted.n_unfinished::smallint as n_unfinished,
-    counted.n_graded::smallint as n_graded,
-    counted.n_right::smallint as n_right,
-    counted.n_right_offers::smallint as n_right_offers,
-    counted.n_right_offers_right::smallint as n_right_offers_right,
-    counted.n_parts,
-    counted.n_right_parts,
-    counted.n_independent
+    counted.facet, counted.type, counted.is_negated,
+    counted.n_asked, counted.n_failed, counted.n_unanswered, counted.n_unfinished,
+    counted.n_graded, counted.n_right, counted.n_right_offers, counted.n_right_offers_right,
+    counted.n_parts, counted.n_right_parts, counted.n_independent
 from counted
 inner join models using (model_id)
 inner join point_clusters as points using (edition_id, point_id)
-order by
-    counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy, points.relation, counted.point_id

@@ -50,49 +50,30 @@ counted as (
         (n_both / n_pairs - p * q) / nullif(sqrt(p * (1 - p) * q * (1 - q)), 0) as phi
     from complete
     group by key
-),
-
-answered as (
-    select
-        edition_id, setting, model_id, model, scoring_policy, run, is_negated_included,
-        share(n_unanswered, n_asked - n_failed) as no_answer_rate,
-        share(n_unfinished, n_asked - n_failed) as unfinished_reasoning_rate,
-        sum(n_failed)::bigint as n_errors,
-        share(n_failed, n_asked) as error_rate
-    from point_mastery
-    group by edition_id, setting, model_id, model, scoring_policy, run, is_negated_included
 )
 
 select
     answered.edition_id, answered.setting, answered.model_id, answered.model, answered.scoring_policy,
     counted.key.repeat as repeat,
-    answered.is_negated_included,
+    counted.key.is_negated_included as is_negated_included,
     counted.n_pairs,
-    counted.n_both,
-    counted.n_facets_only,
-    counted.n_transformations_only,
-    counted.n_neither,
+    counted.n_both, counted.n_facets_only, counted.n_transformations_only, counted.n_neither,
     by_facets.share as facets_rate,
-    by_facets.ci_low as facets_rate_ci_low,
-    by_facets.ci_high as facets_rate_ci_high,
+    by_facets.ci_low as facets_rate_ci_low, by_facets.ci_high as facets_rate_ci_high,
     by_transformations.share as transformations_rate,
     by_transformations.ci_low as transformations_rate_ci_low,
     by_transformations.ci_high as transformations_rate_ci_high,
     by_facets.n_effective,
-    counted.agreement,
-    counted.expected_agreement,
-    counted.kappa,
-    counted.phi,
-    answered.no_answer_rate,
-    answered.unfinished_reasoning_rate,
-    answered.n_errors,
-    answered.error_rate
+    counted.agreement, counted.expected_agreement, counted.kappa, counted.phi,
+    answered.no_answer_rate, answered.unfinished_reasoning_rate, answered.n_errors, answered.error_rate
 from counted
-inner join answered
-    on counted.key.run = answered.run and counted.key.is_negated_included = answered.is_negated_included
+inner join facet_accuracy as answered
+    on counted.key.run = answered.run
+    and answered.facet is null
+    and answered.is_negated is not distinct from case when not counted.key.is_negated_included then false end
 inner join estimates as by_facets on counted.key = by_facets.key and by_facets.measure = 'facets'
 inner join estimates as by_transformations
     on counted.key = by_transformations.key and by_transformations.measure = 'transformations'
 order by
     answered.edition_id, answered.setting, answered.model, answered.model_id, answered.scoring_policy,
-    counted.key.repeat, answered.is_negated_included
+    counted.key.repeat, counted.key.is_negated_included

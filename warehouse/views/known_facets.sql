@@ -49,18 +49,13 @@ counted as (
 
 select
     counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
-    counted.is_negated_included,
-    counted.is_known,
-    counted.taught_with,
+    counted.is_negated_included, counted.is_known, counted.taught_with,
     counted.n_points,
     case when counted.has_score then estimates.share end as mastered_rate,
     case when counted.has_score then estimates.ci_low end as mastered_rate_ci_low,
     case when counted.has_score then estimates.ci_high end as mastered_rate_ci_high,
     estimates.n_effective,
-    counted.no_answer_rate,
-    counted.unfinished_reasoning_rate,
-    counted.n_errors,
-    counted.error_rate
+    counted.no_answer_rate, counted.unfinished_reasoning_rate, counted.n_errors, counted.error_rate
 from counted
 left join estimates using (key)
 order by
