@@ -42,27 +42,20 @@ mean_baselines as (
 -- facets, gained also has mean − accuracy of the facet for each of its shares: its residual gained − mean · n
 -- is then Σ (right − accuracy · asked) / asked in all over the facets, by which the point changes the mean
 -- (Taylor linearisation). These terms add up to 0 for a point with all questions.
-facet_sums as (
-    select
-        run, edition_id, facet, is_negated,
-        sum(n) as facet_n,
-        sum(gained) / facet_n as accuracy,
-        sum(n_most) as facet_most
-    from observed
-    group by run, edition_id, facet, is_negated
-),
-
 weights as (
     select
-        facet_sums.*,
-        favg(accuracy) over facets_asked as mean_accuracy,
-        count(*) over facets_asked / sum(1 / facet_most) over facets_asked as most_of_facet
-    from facet_sums
+        observed.run, observed.facet, observed.is_negated,
+        sum(observed.n) as facet_n,
+        sum(observed.gained) / sum(observed.n) as accuracy,
+        favg(sum(observed.gained) / sum(observed.n)) over facets_asked as mean_accuracy,
+        count(*) over facets_asked / sum(1 / sum(observed.n_most)) over facets_asked as most_of_facet
+    from observed
     inner join mean_baselines
-        on facet_sums.edition_id = mean_baselines.edition_id
-        and facet_sums.is_negated is not distinct from mean_baselines.is_negated
-    window facets_asked as (partition by facet_sums.run, facet_sums.is_negated)
-    qualify count(*) over facets_asked = n_facets
+        on observed.edition_id = mean_baselines.edition_id
+        and observed.is_negated is not distinct from mean_baselines.is_negated
+    group by observed.run, observed.facet, observed.is_negated
+    window facets_asked as (partition by observed.run, observed.is_negated)
+    qualify count(*) over facets_asked = any_value(mean_baselines.n_facets)
 ),
 
 points as (

@@ -12,30 +12,20 @@
 -- questions of these facets. An edition without questions of a facet has no rows for the sets with that facet.
 -- A table, because 30 estimates for each of 12 models × 17,000 points take longer than a view may.
 create table mastered_points as
-with recursive facet_sets as (
-    select []::varchar[] as facets, -1 as last_place
-    union all
-    select list_append(facet_sets.facets, facets.facet), facets.place
-    from facet_sets
-    inner join facets on facet_sets.last_place < facets.place
-),
-
-asked as (
-    select edition_id, list(distinct facet) as facets
+with recursive asked as (
+    select distinct questions.edition_id, facets.facet, facets.place
     from questions
-    where split = 'test'
-    group by edition_id
+    inner join facets using (facet)
+    where questions.split = 'test'
 ),
 
 sets as (
-    select
-        asked.edition_id,
-        facet_sets.facets,
-        len(facet_sets.facets) as step,
-        facet_sets.last_place = step - 1 as is_paper_order
-    from facet_sets
-    inner join asked on list_has_all(asked.facets, facet_sets.facets)
-    where step > 0
+    select distinct edition_id, []::varchar[] as facets, -1 as last_place, 0 as step
+    from asked
+    union all
+    select sets.edition_id, list_append(sets.facets, asked.facet), asked.place, sets.step + 1
+    from sets
+    inner join asked on sets.edition_id = asked.edition_id and sets.last_place < asked.place
 ),
 
 scored as (
@@ -46,11 +36,14 @@ scored as (
         points.is_negated_included,
         points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
         sets.facets,
+        sets.step,
+        sets.last_place = sets.step - 1 as is_paper_order,
         list_has_all(points.whole_facets, sets.facets) as is_whole,
         list_has_all(points.graded_facets, sets.facets) as is_graded,
         list_has_all(points.mastered_facets, sets.facets) as is_mastered
     from point_mastery as points
     inner join sets using (edition_id)
+    where sets.step > 0
 ),
 
 observations as (
@@ -72,7 +65,8 @@ counted as (
     select
         key,
         any_value(columns([
-            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'facets', 'is_negated_included'
+            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'is_negated_included',
+            'facets', 'step', 'is_paper_order'
         ])),
         count(*) filter (where is_whole) as n_whole_points,
         count(*) filter (where is_graded) as n_points,
@@ -110,10 +104,7 @@ answered_sets as (
 select
     counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
     counted.run,
-    counted.facets,
-    sets.step,
-    sets.is_paper_order,
-    counted.is_negated_included,
+    counted.facets, counted.step, counted.is_paper_order, counted.is_negated_included,
     counted.n_points, counted.n_incomplete_points, counted.left_out_rate,
     case when counted.has_score then counted.n_mastered end as n_mastered,
     case when counted.has_score then estimates.share end as mastered_rate,
@@ -126,8 +117,7 @@ select
     answered_sets.n_errors, answered_sets.error_rate
 from counted
 inner join answered_sets using (key)
-inner join sets on counted.edition_id = sets.edition_id and counted.facets = sets.facets
 left join estimates on counted.key = estimates.key
 order by
     counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy,
-    sets.is_paper_order desc, sets.step, counted.facets, counted.is_negated_included
+    counted.is_paper_order desc, counted.step, counted.facets, counted.is_negated_included
