@@ -52,7 +52,7 @@ STEPS = ("comparison", "verification", "rectification", "discrimination")
 FORMS = {"are": "is", "were": "was", "do": "", "does": "", "did": "", "a": "", "an": "", "the": ""}
 SCORES = """
     select setting, model, type, 100 * accuracy, no_answer_rate
-    from facet_accuracy where is_negated is null and scoring_policy = 'strict'
+    from facet_accuracy where facet is not null and is_negated is null and scoring_policy = 'strict'
 """
 MASTERED = """
     select setting, model, is_negated_included, list(n_mastered order by step)

@@ -16,7 +16,7 @@ FACETS = tuple(FACET_OF.values())
 _NOT_ASKED: Row = {
     **{
         f"{score}{end}": None
-        for score in ("accuracy", "average_accuracy", "mastered_rate")
+        for score in ("accuracy", "mastered_rate")
         for end in ("", "_ci_low", "_ci_high")
     },
     "no_answer_rate": None,
@@ -38,7 +38,7 @@ class FacetScores:
     facets: dict[str, Row]
     """Facet -> its row of facet_accuracy over all its questions, in the order of the types."""
     averaged: Row
-    """The row of average_facet_accuracy over all questions."""
+    """The row of facet_accuracy for the mean of the facets over all questions."""
     mastered: Row
     """The row of mastered_points with all facets, without negated questions."""
     mastered_negated: Row
@@ -47,7 +47,7 @@ class FacetScores:
     @property
     def average(self) -> float | None:
         """Return the mean accuracy of the facets; None if a facet has no score."""
-        average: float | None = self.averaged["average_accuracy"]
+        average: float | None = self.averaged["accuracy"]
         return average
 
     @property
@@ -74,8 +74,8 @@ def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
     There are none if the edition has no questions, or if no model has answered them.
     """
     where = f"where edition_id = '{edition_id}'"
-    facets = read(f"from facet_accuracy {where} and is_negated is null")
-    averages = read(f"from average_facet_accuracy {where} and is_negated is null")
+    facets = read(f"from facet_accuracy {where} and is_negated is null and facet is not null")
+    averages = read(f"from facet_accuracy {where} and is_negated is null and facet is null")
     mastered = read(
         f"from mastered_points {where} and is_paper_order "
         "qualify step = max(step) over (partition by setting, model_id, scoring_policy)"

@@ -188,7 +188,11 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
     return QuestionContents(
         counts=counts,
         scores=scores,
-        parts=[row for row in reader.read_view("facet_accuracy", **policy) if row["is_negated"] is not None],
+        parts=[
+            row
+            for row in reader.read_view("facet_accuracy", **policy)
+            if row["facet"] is not None and row["is_negated"] is not None
+        ],
         mastered=reader.read_view("mastered_points", is_paper_order=True, **policy),
         example=_read_question_example(reader, policy["scoring_policy"]),
         baselines=sorted(

@@ -117,7 +117,7 @@ def _facet_line(score: FacetScores) -> dict[str, str]:
         {"model": score.model, "setting": score.setting, "scoring": score.scoring_policy}
         | {f"{facet} %": _accuracy(score.facets.get(facet)) for facet in FACETS}
         | {
-            "average %": _average(score.averaged),
+            "average %": _accuracy(score.averaged),
             "mastered %": _mastered(score.mastered),
             "with negated %": _mastered(score.mastered_negated),
             "no answer %": format_share(score.mastered_negated["no_answer_rate"]),
@@ -139,12 +139,6 @@ def _accuracy(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
     return format_with_interval(row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"])
-
-
-def _average(row: dict[str, Any]) -> str:
-    return format_with_interval(
-        row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
-    )
 
 
 def _mastered(row: dict[str, Any]) -> str:

@@ -25,29 +25,23 @@ SUMS = (
     "paired_scores",
     "token_usage",
     "calibration_bins",
-    "question_slots",
     "point_clusters",
     "point_scores",
-    "facet_sets",
+    "point_mastery",
     "freshness",
 )
 # Queries that several views share, as macros or as views in the schema `storage`. Each is created after those
 # that it reads.
 TABLE_MACROS = (
-    "estimate_mastered",
-    "observe_facets",
-    "match_points",
-    "join_methods",
-    "name_transformations",
+    "match_runs",
     "paired_models",
     "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
     "facet_accuracy",
-    "average_facet_accuracy",
     "facet_comparison",
-    "mastered_scores",
+    "mastered_points",
     "mastered_points_comparison",
     "option_baselines",
 )
@@ -91,8 +85,6 @@ VIEW_GROUPS = {
     ),
     "Questions of four types (facets)": (
         "facet_details",
-        "mastered_points",
-        "facets_and_transformations",
         "facets_transformations_agreement",
         "known_facets",
     ),
@@ -155,10 +147,9 @@ def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
-    """Insert the four facets with their bits in the bit sets of point_scores."""
+    """Insert the four facets in the order of their types of question."""
     for k, (kind, facet) in enumerate(FACET_OF.items()):
-        bits = 0xFF << 16 * k
-        insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet), bits, bits << 8])
+        insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet)])
 
 
 def read_query(name: str) -> str:

@@ -1,96 +1,156 @@
--- Grain: one row per edition, setting, model, scoring policy, facet and is_negated (null: all questions).
+-- Grain: one row per edition, setting, model, scoring policy, facet (null: their mean) and is_negated (null: all questions).
 -- A table, because the intervals of 12 models × 17,000 points take several seconds.
 -- accuracy: of MCQ, MAQ and TFQ, the share of the graded questions that are right (MAQ: all right options and no
 -- other). Of RQ, the mean over the points of the debiased accuracy acc(right option offered)/n + acc(wrong option
 -- offered) · (n − 1)/n with n options (MultifacetEval, section 4): a model that agrees with everything gets 1/n
 -- there. Points of which only one kind of offer is graded are left out of it. right_offer_accuracy,
 -- wrong_offer_accuracy: its two accuracies, over all graded questions. share_right is biased for RQ.
--- random_baseline: the accuracy of random answers, 1/n, 1/n, 1/(2ⁿ − 1) and 1/2, over the edition's questions.
--- The questions of a point are correlated, and so are points that share a head or, where the point has a pair, a
--- tail (estimate_shares). no_answer_rate: of the questions with a response, those of which no repeat has an answer.
+-- The mean over the facets is the macro average of the paper's tables: each facet has the same weight. It is null if
+-- a facet about which the edition asks has no accuracy.
+-- random_baseline: the accuracy of random answers to the edition's questions.
+-- The questions of a point are observations with both of its tails, like a pair as a whole (estimate_shares).
+-- no_answer_rate: of the questions with a response, those of which no repeat has an answer.
 create table facet_accuracy as
-with scores as (
-    select *, run as key, correct_bits as gained_bits, null::ubigint as lost_bits
+with observed as (
+    select
+        run, facet, is_negated, point_id,
+        any_value(columns(['edition_id', 'head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
+        sum(n_right_parts)::integer as gained,
+        sum(n_parts)::integer as n,
+        sum(n_independent) as n_most
     from point_scores
+    group by grouping sets ((run, facet, point_id, is_negated), (run, facet, point_id))
+    having sum(n_parts) > 0
 ),
 
+baselines as (
+    select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
+    from questions
+    where split = 'test'
+    group by grouping sets ((edition_id, facet, is_negated), (edition_id, facet))
+),
+
+mean_baselines as (
+    select edition_id, is_negated, count(*) as n_facets, favg(random_baseline) as random_baseline
+    from baselines
+    group by edition_id, is_negated
+),
+
+-- The mean of the facets is a mean of ratios, and not the ratio of two sums over points that estimate_shares takes.
+-- A point is therefore observed with its share of the questions of each facet (n) and of their right answers
+-- (gained), in whole parts of which each facet has 10⁸, so that sums are exact. Where points lack questions of some
+-- facets, gained also has mean − accuracy of the facet for each of its shares: its residual gained − mean · n
+-- is then Σ (right − accuracy · asked) / asked in all over the facets, by which the point changes the mean
+-- (Taylor linearisation). These terms add up to 0 for a point with all questions.
+weights as (
+    select
+        observed.run, observed.facet, observed.is_negated,
+        sum(observed.n) as facet_n,
+        sum(observed.gained) / sum(observed.n) as accuracy,
+        favg(sum(observed.gained) / sum(observed.n)) over facets_asked as mean_accuracy,
+        count(*) over facets_asked / sum(1 / sum(observed.n_most)) over facets_asked as most_of_facet
+    from observed
+    inner join mean_baselines
+        on observed.edition_id = mean_baselines.edition_id
+        and observed.is_negated is not distinct from mean_baselines.is_negated
+    group by observed.run, observed.facet, observed.is_negated
+    window facets_asked as (partition by observed.run, observed.is_negated)
+    qualify count(*) over facets_asked = any_value(mean_baselines.n_facets)
+),
+
+points as (
+    select
+        observed.run, observed.is_negated, observed.point_id,
+        any_value(columns([
+            'head_cluster', 'positive_tail_cluster', 'negative_tail_cluster', 'mean_accuracy', 'most_of_facet'
+        ])),
+        sum(round(1e8 * n / facet_n)::bigint) as n,
+        sum(round(1e8 * gained / facet_n)::bigint)
+        + round(1e8 * sum((mean_accuracy - accuracy) * n / facet_n))::bigint as gained
+    from observed
+    inner join weights
+        on observed.run = weights.run
+        and observed.facet = weights.facet
+        and observed.is_negated is not distinct from weights.is_negated
+    group by observed.run, observed.is_negated, observed.point_id
+),
+
+-- n_most of a mean: to how many independent questions the weights of F facets amount, F² / Σ (1 / n_most of the facet).
+-- If no point has a residual, each point counts as one observation (intervals.sql, effective_n).
 observations as (
-    from observe_facets('scores')
+    select
+        hash(run, facet, is_negated) as key,
+        'accuracy' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        gained, n, n_most
+    from observed
+    union all
+    select
+        hash(run, null::varchar, is_negated) as key,
+        'accuracy' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        gained, n,
+        case
+            when max(abs(gained - mean_accuracy * n)) over (partition by run, is_negated) > 9
+                then most_of_facet * n / 1e8
+            else 1
+        end as n_most
+    from points
 ),
 
 estimates as (
     from estimate_shares('observations')
 ),
 
-parts as (
-    select
-        run,
-        position,
-        part,
-        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'facet', 'type'])),
-        case part when 0 then false when 1 then true end as is_negated,
-        sum(bit_count(asked_bits & mask))::bigint as n_asked,
-        sum(bit_count(graded_bits & mask))::bigint as n_questions,
-        sum(bit_count(correct_bits & mask))::bigint as n_correct,
-        sum(bit_count(unanswered_bits & mask))::bigint as n_no_answer,
-        sum(bit_count(unfinished_bits & mask))::bigint as n_unfinished,
-        sum(bit_count(failed_bits & mask))::bigint as n_errors,
-        share(bit_count(correct_bits & mask & right_offer_bits), bit_count(graded_bits & mask & right_offer_bits))
-            as right_offer_accuracy,
-        share(
-            bit_count(correct_bits & mask & ~right_offer_bits),
-            bit_count(graded_bits & mask & ~right_offer_bits)
-        ) as wrong_offer_accuracy
-    from point_scores
-    cross join (
-        select
-            facet,
-            type,
-            position,
-            1085102592571150095::ubigint as right_offer_bits,  -- 0x0F in each of its 8 bytes
-            unnest([0, 1, 2]) as part,
-            unnest([affirmed_bits, negated_bits, affirmed_bits | negated_bits]) as mask
-        from facets
-    ) as masks
-    where asked_bits & mask > 0
-    group by run, position, part
+means as (
+    select distinct run, is_negated, mean_accuracy
+    from weights
 ),
 
-baselines as (
-    select edition_id, type, is_negated, favg(random_baseline) as random_baseline
-    from question_slots
-    group by grouping sets ((edition_id, type, is_negated), (edition_id, type))
+counted as (
+    select
+        run, facet, is_negated,
+        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy'])),
+        sum(n_graded)::bigint as n_questions,
+        share(n_right, n_graded) as share_right,
+        share(n_right_offers_right, n_right_offers) as right_offer_accuracy,
+        share(n_right - n_right_offers_right, n_graded - n_right_offers) as wrong_offer_accuracy,
+        share(n_unanswered, n_asked - n_failed) as no_answer_rate,
+        share(n_unfinished, n_asked - n_failed) as unfinished_reasoning_rate,
+        sum(n_failed)::bigint as n_errors,
+        share(n_failed, n_asked) as error_rate
+    from point_scores
+    group by grouping sets ((run, facet, is_negated), (run, facet), (run, is_negated), (run))
 )
 
 select
-    parts.run,
-    parts.edition_id, parts.setting, parts.model_id, parts.model, parts.scoring_policy,
-    parts.facet,
-    parts.type,
-    parts.is_negated,
-    parts.n_questions,
+    counted.run,
+    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
+    counted.facet, facets.type, counted.is_negated,
+    counted.n_questions,
     coalesce(estimates.n_pairs, 0) as n_points,
-    estimates.share as accuracy,
-    estimates.ci_low as accuracy_ci_low,
-    estimates.ci_high as accuracy_ci_high,
+    case when counted.facet is null then means.mean_accuracy else estimates.share end as accuracy,
+    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
     estimates.fixed_base_ci_low as accuracy_fixed_base_ci_low,
     estimates.fixed_base_ci_high as accuracy_fixed_base_ci_high,
     estimates.n_effective,
-    baselines.random_baseline,
-    parts.n_correct / nullif(parts.n_questions, 0) as share_right,
-    if(parts.type = 'RQ', parts.right_offer_accuracy, null) as right_offer_accuracy,
-    if(parts.type = 'RQ', parts.wrong_offer_accuracy, null) as wrong_offer_accuracy,
-    parts.n_no_answer / nullif(parts.n_asked - parts.n_errors, 0) as no_answer_rate,
-    parts.n_unfinished / nullif(parts.n_asked - parts.n_errors, 0) as unfinished_reasoning_rate,
-    parts.n_errors,
-    parts.n_errors / parts.n_asked as error_rate,
-    estimates.inflation,
-    estimates.n_rare
-from parts
-left join estimates on estimates.key = struct_pack(key := parts.run, parts.position, parts.part)
+    coalesce(baselines.random_baseline, mean_baselines.random_baseline) as random_baseline,
+    counted.share_right,
+    case when facets.type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
+    case when facets.type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
+    counted.no_answer_rate, counted.unfinished_reasoning_rate, counted.n_errors, counted.error_rate
+from counted
+left join facets on counted.facet = facets.facet
+left join estimates on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
+left join means
+    on counted.run = means.run and counted.is_negated is not distinct from means.is_negated
 left join baselines
-    on parts.edition_id = baselines.edition_id
-    and parts.type = baselines.type
-    and parts.is_negated is not distinct from baselines.is_negated
+    on counted.edition_id = baselines.edition_id
+    and counted.facet = baselines.facet
+    and counted.is_negated is not distinct from baselines.is_negated
+left join mean_baselines
+    on counted.edition_id = mean_baselines.edition_id
+    and counted.is_negated is not distinct from mean_baselines.is_negated
 order by
-    parts.edition_id, parts.setting, parts.model_id, parts.scoring_policy, parts.position, parts.part
+    counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy, facets.position nulls last,
+    counted.is_negated nulls last

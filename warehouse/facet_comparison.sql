@@ -1,116 +1,101 @@
 -- Grain: one row per edition, two evaluations of questions, scoring policy and facet.
 -- How far two models in one setting, or two settings of one model, differ on the questions of a facet, negated or
--- not; each two are compared once (match_points). difference = the accuracy of the first − the other's, over the
--- n_questions that are graded for both. The accuracy of RQ is the debiased one (facet_accuracy). The interval of
--- each accuracy has the clustering of all questions of that evaluation.
+-- not; each two are compared once (match_runs). difference = the accuracy of the first − the other's, over the
+-- n_questions that are graded for both. The accuracy of RQ is the debiased one. facet_accuracy has the accuracy of
+-- each over its own questions, and its no_answer_rate and error_rate, which are shown here as well.
 create table facet_comparison as
-with matches as materialized (
-    from match_points()
+-- The joins have millions of rows, so questions and points have numbers in place of their names.
+with answered as (
+    select
+        hash(edition_id, predictions.setting, predictions.model_id, predictions.scoring_policy) as run,
+        hash(edition_id, question_id) as question,
+        hash(edition_id, questions.point_id) as point,
+        questions.type,
+        questions.is_negated,
+        questions.answer like 'F|%' as is_wrong_offered,
+        len(questions.options) as n_options,
+        predictions.is_correct as is_right
+    from question_predictions as predictions
+    inner join questions using (edition_id, question_id)
+    where predictions.is_correct is not null and questions.split = 'test'
 ),
 
-differences_per_point as (
+matched as (
     select
-        *,
-        match_number as key,
-        shared_bits as graded_bits,
-        correct_bits & ~other_correct_bits as gained_bits,
-        other_correct_bits & ~correct_bits as lost_bits
-    from matches
+        matches.run,
+        matches.other_run,
+        one.* exclude (run, question),
+        one.is_right and not other.is_right as is_gained,
+        other.is_right and not one.is_right as is_lost
+    from match_runs() as matches
+    inner join answered as one on matches.run = one.run
+    inner join answered as other on matches.other_run = other.run and one.question = other.question
+),
+
+forms as (
+    select
+        run, other_run, type, point, is_negated,
+        count(*) as n_questions,
+        parts_right(is_gained, type, is_wrong_offered, n_options) as gained,
+        parts_right(is_lost, type, is_wrong_offered, n_options) as lost,
+        parts_asked(is_gained, type, is_wrong_offered) as n,
+        independent_questions(is_gained, type, is_wrong_offered, n_options) as n_most
+    from matched
+    group by run, other_run, type, point, is_negated
+),
+
+points as (
+    select
+        run, other_run, type, point,
+        sum(n_questions)::integer as n_questions,
+        sum(gained)::integer as gained,
+        sum(lost)::integer as lost,
+        sum(n)::integer as n,
+        sum(n_most) as n_most
+    from forms
+    group by run, other_run, type, point
 ),
 
 observations as (
-    from observe_facets('differences_per_point', which := [2])
+    select
+        hash(points.run, points.other_run, points.type) as key,
+        'accuracy' as measure,
+        clusters.head_cluster, clusters.positive_tail_cluster, clusters.negative_tail_cluster,
+        points.gained, points.lost, points.n, points.n_most
+    from points
+    inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id)
 ),
 
 differences as (
     from estimate_shares('observations')
 ),
 
--- Even keys are the first runs, odd keys are the second ones.
-scores_per_point as (
-    select
-        *,
-        unnest([2 * match_number, 2 * match_number + 1]) as key,
-        shared_bits as graded_bits,
-        unnest([correct_bits, other_correct_bits]) as gained_bits,
-        null::ubigint as lost_bits
-    from matches
-),
-
-scores as (
-    select key, observe(gained, n, n_most := sum(n_most)) as score
-    from observe_facets('scores_per_point', which := [2])
-    group by key
-),
-
 counted as (
-    select
-        match_number,
-        position,
-        any_value(columns(['run', 'other_run', 'facet', 'type'])),
-        sum(bit_count(shared_bits & bits))::bigint as n_questions,
-        share(bit_count(unanswered_bits & bits), bit_count(asked_bits & ~failed_bits & bits)) as no_answer_rate,
-        share(bit_count(failed_bits & bits), bit_count(asked_bits & bits)) as error_rate,
-        share(bit_count(other_unanswered_bits & bits), bit_count(other_asked_bits & ~other_failed_bits & bits))
-            as other_no_answer_rate,
-        share(bit_count(other_failed_bits & bits), bit_count(other_asked_bits & bits)) as other_error_rate
-    from matches
-    cross join (select *, affirmed_bits | negated_bits as bits from facets) as facets
-    where asked_bits & bits > 0
-    group by match_number, position
-),
-
-sized as (
-    select
-        counted.*,
-        one.score,
-        other.score as other_score,
-        own.scoring_policy,
-        own.edition_id,
-        own.setting,
-        own.model_id,
-        own.model,
-        others.setting as other_setting,
-        others.model_id as other_model_id,
-        others.model as other_model,
-        effective_n(one.score, own.inflation, own.n_rare) as n_one,
-        effective_n(other.score, others.inflation, others.n_rare) as n_other
-    from counted
-    inner join scores as one on one.key = struct_pack(key := 2 * match_number, position, part := 2)
-    inner join scores as other on other.key = struct_pack(key := 2 * match_number + 1, position, part := 2)
-    inner join facet_accuracy as own
-        on counted.run = own.run and counted.facet = own.facet and own.is_negated is null
-    inner join facet_accuracy as others
-        on counted.other_run = others.run and counted.facet = others.facet and others.is_negated is null
+    select run, other_run, type, sum(n_questions)::bigint as n_questions
+    from points
+    group by run, other_run, type
 )
 
 select
-    sized.edition_id,
-    sized.setting,
-    sized.model_id,
-    sized.model,
-    sized.other_setting,
-    sized.other_model_id,
-    sized.other_model,
-    sized.scoring_policy,
-    sized.facet,
-    sized.type,
-    sized.n_questions,
+    one.edition_id,
+    one.setting, one.model_id, one.model,
+    other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
+    one.scoring_policy,
+    one.facet, one.type,
+    counted.n_questions,
     differences.n_pairs as n_points,
-    sized.score.share as accuracy,
-    wilson_low(sized.score.share, n_one) as accuracy_ci_low,
-    wilson_high(sized.score.share, n_one) as accuracy_ci_high,
-    sized.other_score.share as other_accuracy,
-    wilson_low(sized.other_score.share, n_other) as other_accuracy_ci_low,
-    wilson_high(sized.other_score.share, n_other) as other_accuracy_ci_high,
     differences.share as difference,
     differences.ci_low as difference_ci_low,
     differences.ci_high as difference_ci_high,
     differences.n_effective,
-    sized.no_answer_rate,
-    sized.other_no_answer_rate,
-    sized.error_rate,
-    sized.other_error_rate
-from sized
-left join differences on differences.key = struct_pack(key := sized.match_number, sized.position, part := 2)
-order by sized.match_number, sized.position
+    one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
+    one.error_rate, other.error_rate as other_error_rate
+from counted
+inner join facet_accuracy as one
+    on counted.run = one.run and counted.type = one.type and one.is_negated is null
+inner join facet_accuracy as other
+    on counted.other_run = other.run and counted.type = other.type and other.is_negated is null
+inner join facets on counted.type = facets.type
+left join differences on differences.key = hash(counted.run, counted.other_run, counted.type)
+order by
+    one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, facets.position

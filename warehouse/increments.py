@@ -30,6 +30,7 @@ OF_RUN = (
     "token_usage",
     "calibration_bins",
     "point_scores",
+    "point_mastery",
 )
 Run = tuple[str, str]
 """An edition and a model."""
@@ -46,25 +47,24 @@ SHADOWED_FOR_RUNS = {
             "question_answers",
             "anchor_predictions",
             "error_counts",
+            "point_scores",
         ),
         RUN_COLUMNS,
     ),
-    **dict.fromkeys(("samples", "triplets"), EDITION_COLUMNS),
+    **dict.fromkeys(("samples", "triplets", "questions", "point_clusters"), EDITION_COLUMNS),
     "responses": ("model_id",),
 }
-OF_EDITION = ("pair_clusters", "shortcut_scores", "question_slots", "point_clusters", "facet_sets")
-SHADOWED_FOR_EDITIONS = dict.fromkeys(
-    ("triplets", "samples", "questions", "guesses", "question_slots", "point_clusters"), EDITION_COLUMNS
-)
+OF_EDITION = ("pair_clusters", "shortcut_scores", "point_clusters")
+SHADOWED_FOR_EDITIONS = dict.fromkeys(("triplets", "samples", "questions", "guesses"), EDITION_COLUMNS)
 SHADOWED_FOR_ESTIMATES = dict.fromkeys(
     (
         "questions",
-        "question_slots",
+        "question_predictions",
         "point_clusters",
         "point_scores",
-        "facet_sets",
+        "point_mastery",
         "facet_accuracy",
-        "mastered_scores",
+        "mastered_points",
     ),
     EDITION_COLUMNS,
 )

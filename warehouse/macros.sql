@@ -66,37 +66,48 @@ create macro fisher_more_p(k, n, j, m) as
         )
     );
 
--- The 16 bits of a facet in a bit set of point_scores (question_slots); the lower 8 are its affirmed questions.
-create macro facet_bits(bits, position) as ((bits >> (16 * position)::ubigint) & 65535)::usmallint;
+-- The chance that a random answer to a question is right (MultifacetEval, section 4): 1/n with n options, or 1/(2ⁿ − 1)
+-- where any of them may be right, or 1/2 without options. A random revision ends in the right one of n options.
+create macro random_accuracy(type, options) as
+    case type when 'TFQ' then 0.5 when 'MAQ' then 1 / (2 ** len(options) - 1) else 1 / len(options) end;
 
--- The halves of 8 bits of revision questions: those that offer the right option, and those that offer a wrong one.
-create macro right_offers(bits) as bits & 15;
-create macro wrong_offers(bits) as (bits >> 4) & 15;
-
--- The debiased accuracy of revision questions, acc(right offered)/n + acc(wrong offered) · (n − 1)/n for n options
--- (MultifacetEval, section 4, metrics), of one point in parts of 2520, which is divisible by 1 to 10. Whole
--- numbers keep the sums over points exact. 8 bits each: the questions that are right, and those that are graded.
--- A point of which only right or only wrong offers are graded has no such accuracy: 0 of 0 parts.
-create macro revision_parts(graded) as
-    case when right_offers(graded) > 0 and wrong_offers(graded) > 0 then 2520 else 0 end;
-create macro revision_right(correct, graded, n) as
+-- The three macros below aggregate over the questions of one point, facet and is_negated. is_right is null for those
+-- that are not graded. The score is parts_right / parts_asked: the share of the graded questions that are right, or
+-- for revision questions their debiased accuracy acc(right offered)/n + acc(wrong offered) · (n − 1)/n with n options
+-- (MultifacetEval, section 4, metrics). This has 2520 parts, which is divisible by 1 to 10: whole numbers keep sums
+-- over points exact. It has none if only right or only wrong offers are graded.
+create macro parts_asked(is_right, type, is_wrong_offered) as
     case
-        when revision_parts(graded) > 0 then
+        when any_value(type) <> 'RQ' then count(is_right)
+        when count(is_right) filter (where is_wrong_offered) = 0 then 0
+        when count(is_right) filter (where not is_wrong_offered) = 0 then 0
+        else 2520
+    end::integer;
+create macro parts_right(is_right, type, is_wrong_offered, n_options) as
+    case
+        when any_value(type) <> 'RQ' then count(*) filter (where is_right)
+        else coalesce(
             round(
-                2520 / n * (
-                    bit_count(right_offers(correct)) / bit_count(right_offers(graded))
-                    + (n - 1) * bit_count(wrong_offers(correct)) / bit_count(wrong_offers(graded))
+                2520 / any_value(n_options) * (
+                    avg(is_right::integer) filter (where not is_wrong_offered)
+                    + (any_value(n_options) - 1) * avg(is_right::integer) filter (where is_wrong_offered)
                 )
-            )::integer
-        else 0
-    end;
+            ),
+            0
+        )
+    end::integer;
 
--- To how many independent questions the weights of revision_right amount: 1 / Σ weight².
-create macro revision_size(graded, n) as
+-- To how many independent questions these amount: 1 / Σ weight² for revision questions.
+create macro independent_questions(is_right, type, is_wrong_offered, n_options) as
     case
-        when revision_parts(graded) > 0 then
-            n * n / (1 / bit_count(right_offers(graded)) + (n - 1) ** 2 / bit_count(wrong_offers(graded)))
-        else 0
+        when any_value(type) <> 'RQ' then count(is_right)::double
+        else coalesce(
+            any_value(n_options) ** 2 / (
+                1 / nullif(count(is_right) filter (where not is_wrong_offered), 0)
+                + (any_value(n_options) - 1) ** 2 / nullif(count(is_right) filter (where is_wrong_offered), 0)
+            ),
+            0
+        )
     end;
 
 -- A text with [X] for the head and [Y] for the tail. The longer name is replaced first, because it may contain the

@@ -1,26 +1,38 @@
 -- Grain: one row per edition, two evaluations of questions, scoring policy, step and is_negated_included.
 -- How far two models in one setting, or two settings of one model, differ in the share of mastered points as facets
--- are added in the paper's order (mastered_points); each two are compared once (match_points). difference = the
+-- are added in the paper's order (mastered_points); each two are compared once (match_runs). difference = the
 -- mastered_rate of the first − the other's, over the n_points that have all questions of the facets so far, all
 -- graded for both. Under `excluded` the shares are null where these are less than 80 % of the points: they are the
--- models' own selection. The interval of each share has the clustering of all points of that evaluation.
+-- models' own selection. mastered_points has the intervals of each share over its own points, and no_answer_rate, ….
 -- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
 create table mastered_points_comparison as
-with matches as (
+with steps as (
+    select distinct edition_id, step, facets
+    from mastered_points
+    where is_paper_order
+),
+
+matched as (
     select
-        matches.*,
-        facet_sets.facet_set,
-        facet_sets.is_negated_included,
-        facet_sets.needed_bits,
-        struct_pack(match_number, facet_set, is_negated_included) as key,
-        (shared_bits & needed_bits = needed_bits)::integer as is_shared,
-        is_shared * (correct_bits & needed_bits = needed_bits)::integer as mastered,
-        is_shared * (other_correct_bits & needed_bits = needed_bits)::integer as other_mastered
-    from match_points() as matches
-    inner join facet_sets using (edition_id)
-    where
-        facet_sets.facets = (select list(facet order by place) from facets)[:facet_sets.n_facets]
-        and asked_bits & other_asked_bits & needed_bits = needed_bits
+        one.run,
+        other.run as other_run,
+        steps.facets,
+        one.is_negated_included,
+        one.scoring_policy,
+        hash(one.run, other.run, steps.facets, one.is_negated_included) as key,
+        one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
+        list_has_all(one.graded_facets, steps.facets)
+        and list_has_all(other.graded_facets, steps.facets) as is_graded,
+        list_has_all(one.mastered_facets, steps.facets)::integer as mastered,
+        list_has_all(other.mastered_facets, steps.facets)::integer as other_mastered
+    from match_runs() as matches
+    inner join point_mastery as one on matches.run = one.run
+    inner join point_mastery as other
+        on matches.other_run = other.run
+        and one.point_id = other.point_id
+        and one.is_negated_included = other.is_negated_included
+    inner join steps on one.edition_id = steps.edition_id
+    where list_has_all(one.whole_facets, steps.facets) and list_has_all(other.whole_facets, steps.facets)
 ),
 
 observations as (
@@ -31,86 +43,53 @@ observations as (
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
         1 as n
-    from matches
-    where is_shared = 1
+    from matched
+    where is_graded
 ),
 
 differences as (
     from estimate_shares('observations')
 ),
 
-measured as (
+counted as (
     select
         key,
-        any_value(columns(['run', 'other_run', 'facet_set', 'is_negated_included'])),
-        sum(is_shared)::bigint as n_points,
-        n_points >= 0.8 * count(*) as is_representative,
-        observe(mastered, is_shared) as score,
-        observe(other_mastered, is_shared) as other_score,
-        count(*) filter (where mastered > other_mastered) as n_mastered_alone,
-        count(*) filter (where mastered < other_mastered) as n_other_mastered_alone
-    from matches
+        any_value(columns(['run', 'other_run', 'facets', 'is_negated_included'])),
+        count(*) filter (where is_graded) as n_points,
+        any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
+        avg(mastered) filter (where is_graded) as mastered_rate,
+        avg(other_mastered) filter (where is_graded) as other_mastered_rate,
+        count(*) filter (where is_graded and mastered > other_mastered) as n_mastered_alone,
+        count(*) filter (where is_graded and mastered < other_mastered) as n_other_mastered_alone
+    from matched
     group by key
-),
-
-sized as (
-    select
-        measured.*,
-        own.edition_id,
-        own.setting,
-        own.model_id,
-        own.model,
-        others.setting as other_setting,
-        others.model_id as other_model_id,
-        others.model as other_model,
-        own.scoring_policy,
-        own.no_answer_rate,
-        others.no_answer_rate as other_no_answer_rate,
-        own.error_rate,
-        others.error_rate as other_error_rate,
-        own.scoring_policy <> 'excluded' or is_representative as has_score,
-        effective_n(measured.score, own.inflation, own.n_rare) as n_one,
-        effective_n(measured.other_score, others.inflation, others.n_rare) as n_other
-    from measured
-    inner join mastered_scores as own using (run, facet_set, is_negated_included)
-    inner join mastered_scores as others
-        on measured.other_run = others.run
-        and measured.facet_set = others.facet_set
-        and measured.is_negated_included = others.is_negated_included
 )
 
 select
-    sized.edition_id,
-    sized.setting,
-    sized.model_id,
-    sized.model,
-    sized.other_setting,
-    sized.other_model_id,
-    sized.other_model,
-    sized.scoring_policy,
-    facet_sets.n_facets as step,
-    facet_sets.facets,
-    sized.is_negated_included,
-    sized.n_points,
-    if(has_score, sized.score.share, null) as mastered_rate,
-    if(has_score, wilson_low(sized.score.share, n_one), null) as mastered_rate_ci_low,
-    if(has_score, wilson_high(sized.score.share, n_one), null) as mastered_rate_ci_high,
-    if(has_score, sized.other_score.share, null) as other_mastered_rate,
-    if(has_score, wilson_low(sized.other_score.share, n_other), null) as other_mastered_rate_ci_low,
-    if(has_score, wilson_high(sized.other_score.share, n_other), null) as other_mastered_rate_ci_high,
-    if(has_score, differences.share, null) as difference,
-    if(has_score, differences.ci_low, null) as difference_ci_low,
-    if(has_score, differences.ci_high, null) as difference_ci_high,
+    one.edition_id,
+    one.setting, one.model_id, one.model,
+    other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
+    one.scoring_policy,
+    one.step, one.facets, one.is_negated_included,
+    counted.n_points,
+    case when counted.has_score then counted.mastered_rate end as mastered_rate,
+    case when counted.has_score then counted.other_mastered_rate end as other_mastered_rate,
+    case when counted.has_score then differences.share end as difference,
+    case when counted.has_score then differences.ci_low end as difference_ci_low,
+    case when counted.has_score then differences.ci_high end as difference_ci_high,
     differences.n_effective,
-    sized.n_mastered_alone,
-    sized.n_other_mastered_alone,
-    if(has_score, mcnemar_p(n_mastered_alone, n_other_mastered_alone), null) as mcnemar_p,
-    if(has_score, mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone), null) as mcnemar_mid_p,
-    sized.no_answer_rate,
-    sized.other_no_answer_rate,
-    sized.error_rate,
-    sized.other_error_rate
-from sized
-inner join facet_sets using (edition_id, facet_set, is_negated_included)
+    counted.n_mastered_alone, counted.n_other_mastered_alone,
+    case when counted.has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,
+    case when counted.has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p,
+    one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
+    one.error_rate, other.error_rate as other_error_rate
+from counted
+inner join mastered_points as one using (run, facets, is_negated_included)
+inner join mastered_points as other
+    on counted.other_run = other.run
+    and counted.facets = other.facets
+    and counted.is_negated_included = other.is_negated_included
 left join differences using (key)
-order by sized.key
+order by
+    one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy,
+    one.step, one.is_negated_included

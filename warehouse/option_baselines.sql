@@ -17,18 +17,15 @@
 create table option_baselines as
 with options as (
     select
-        edition_id,
-        question_id,
-        point_id,
-        relation,
-        type,
-        is_negated,
+        edition_id, question_id, point_id, relation, type, is_negated,
         text || ' ' || coalesce(head, '') as context,
-        string_split(if(type = 'RQ', answer[3:], answer), ',') as right_letters,
+        string_split(case when type = 'RQ' then answer[3:] else answer end, ',') as right_letters,
         unnest(options) as option,
+        lower(trim(option)) as name,
         generate_subscripts(options, 1)::integer as place,
         chr(64 + place) as letter,
-        list_contains(right_letters, letter) as is_right
+        list_contains(right_letters, letter) as is_right,
+        right_letters = [letter] as is_right_alone
     from questions
     where split = 'test' and type <> 'TFQ'
 ),
@@ -39,126 +36,82 @@ seen as (
         *,
         count(*) over everywhere - count(*) over here as n_other,
         count(*) filter (where is_right) over everywhere
-        - count(*) filter (where is_right) over here as n_other_right
-    from (select *, lower(trim(option)) as name from options)
+        - count(*) filter (where is_right) over here as n_other_right,
+        len(
+            list_intersect(
+                regexp_extract_all(lower(option), '[\p{L}\p{N}]+'), regexp_extract_all(lower(context), '[\p{L}\p{N}]+')
+            )
+        ) as n_shared_words
+    from options
     window
         everywhere as (partition by edition_id, relation, type, is_negated, name),
         here as (partition by edition_id, relation, type, is_negated, name, point_id)
-),
-
-weighed as (
-    select
-        *,
-        unnest(
-            [
-                {'baseline': 'longest_option', 'weight': length(option)::double},
-                {'baseline': 'shortest_option', 'weight': -length(option)},
-                {'baseline': 'most_frequent_right', 'weight': n_other_right},
-                {'baseline': 'most_often_right', 'weight': (n_other_right + 1) / (n_other + 2)},
-                {
-                    'baseline': 'word_overlap',
-                    'weight': len(
-                        list_intersect(
-                            regexp_extract_all(lower(option), '[\p{L}\p{N}]+'),
-                            regexp_extract_all(lower(context), '[\p{L}\p{N}]+')
-                        )
-                    )
-                },
-                {'baseline': 'position_' || letter, 'weight': 1}
-            ],
-            recursive := true
-        )
-    from seen
 ),
 
 chosen as (
     select
         edition_id,
         question_id,
-        baseline,
-        right_letters = [arg_max(letter, (weight, -place))] as is_right
-    from weighed
-    group by edition_id, question_id, right_letters, baseline
-),
-
--- Sets of options, for the questions of which several may be right.
-ticked as (
-    select
-        edition_id,
-        question_id,
-        baseline,
-        bool_and(is_ticked = is_right) as is_right
-    from (
-        select
-            *,
-            unnest(
-                [
-                    {'baseline': 'every_option', 'is_ticked': true},
-                    {'baseline': 'every_option_often_right', 'is_ticked': 2 * n_other_right > n_other}
-                ],
-                recursive := true
-            )
-        from seen
-        where type = 'MAQ'
-    )
-    group by all
-),
-
-said as (
-    select
-        edition_id,
-        question_id,
-        unnest(if(type = 'RQ', ['agree'], ['always_true', 'always_false'])) as baseline,
-        case baseline
-            when 'agree' then answer[1] = 'T' when 'always_true' then answer = 'T' else answer = 'F'
-        end as is_right
-    from questions
-    where split = 'test' and type in ('RQ', 'TFQ')
+        arg_max(is_right_alone, (length(option), -place)) as longest_option,
+        arg_max(is_right_alone, (-length(option), -place)) as shortest_option,
+        arg_max(is_right_alone, (n_shared_words, -place)) as word_overlap,
+        arg_max(is_right_alone, (n_other_right, -place)) as most_frequent_right,
+        arg_max(is_right_alone, ((n_other_right + 1) / (n_other + 2), -place)) as most_often_right,
+        case when type = 'MAQ' then bool_and(is_right) end as every_option,
+        case when type = 'MAQ' then bool_and(is_right = (2 * n_other_right > n_other)) end
+            as every_option_often_right
+    from seen
+    group by edition_id, question_id, type
 ),
 
 guessed as (
-    select * from chosen
+    select edition_id, question_id, baseline, is_right
+    from chosen
+    unpivot (is_right for baseline in (columns(* exclude (edition_id, question_id))))
     union all
-    select * from ticked
+    select edition_id, question_id, 'position_' || letter as baseline, is_right_alone as is_right
+    from options
     union all
-    select * from said
+    select edition_id, question_id, 'agree' as baseline, answer[1] = 'T' as is_right
+    from questions
+    where split = 'test' and type = 'RQ'
+    union all
+    select
+        edition_id,
+        question_id,
+        unnest(['always_true', 'always_false']) as baseline,
+        unnest([answer = 'T', answer = 'F']) as is_right
+    from questions
+    where split = 'test' and type = 'TFQ'
 ),
 
-placed as (
+scored as (
     select
-        slots.edition_id,
-        slots.point_id,
-        guessed.baseline,
-        unnest([slots.relation, null]) as relation,
-        slots.bit,
-        guessed.is_right
+        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline,
+        count(*) as n_questions,
+        sum(random_accuracy(type, options)) as n_right_at_random,
+        parts_right(is_right, type, answer like 'F|%', len(options)) as gained,
+        parts_asked(is_right, type, answer like 'F|%') as n,
+        independent_questions(is_right, type, answer like 'F|%', len(options)) as n_most
     from guessed
-    inner join question_slots as slots using (edition_id, question_id)
+    inner join questions using (edition_id, question_id)
+    group by
+        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline
 ),
 
-numbered as (
-    select *, struct_pack(edition_id, relation, baseline) as key
-    from placed
-),
-
-scores as materialized (
-    select
-        numbered.key,
-        numbered.point_id,
-        any_value(points.head_cluster) as head_cluster,
-        any_value(points.positive_tail_cluster) as positive_tail_cluster,
-        any_value(points.negative_tail_cluster) as negative_tail_cluster,
-        any_value(points.n_offered_options) as n_offered_options,
-        bit_or(bit) as graded_bits,
-        bit_or(if(is_right, bit, 0)) as gained_bits,
-        null::ubigint as lost_bits
-    from numbered
-    inner join point_clusters as points using (edition_id, point_id)
-    group by numbered.key, numbered.point_id
+points as (
+    select * replace (unnest([relation, null]) as relation)
+    from scored
 ),
 
 observations as (
-    from observe_facets('scores', which := [0, 1])
+    select
+        hash(edition_id, points.relation, type, is_negated, baseline) as key,
+        'accuracy' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        gained, n, n_most
+    from points
+    inner join point_clusters using (edition_id, point_id)
 ),
 
 estimates as (
@@ -167,45 +120,26 @@ estimates as (
 
 counted as (
     select
-        key,
-        position,
-        part,
-        any_value(type) as type,
-        part = 1 as is_negated,
-        sum(bit_count(graded_bits & bits))::bigint as n_questions
-    from scores
-    cross join (
-        select *, unnest([0, 1]) as part, unnest([affirmed_bits, negated_bits]) as bits from facets
-    ) as facets
-    where graded_bits & bits > 0
-    group by key, position, part
-),
-
-baselines as (
-    select edition_id, relation, type, is_negated, favg(random_baseline) as random_baseline
-    from question_slots
-    group by grouping sets ((edition_id, relation, type, is_negated), (edition_id, type, is_negated))
+        edition_id, relation, type, is_negated, baseline,
+        sum(n_questions)::bigint as n_questions,
+        fsum(n_right_at_random) / sum(n_questions) as random_baseline
+    from points
+    group by edition_id, relation, type, is_negated, baseline
 )
 
 select
-    counted.key.edition_id as edition_id,
-    counted.key.relation as relation,
-    counted.type,
-    counted.is_negated,
-    counted.key.baseline as baseline,
+    counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline,
     counted.n_questions,
     estimates.n_pairs as n_points,
     estimates.share as accuracy,
-    estimates.ci_low as accuracy_ci_low,
-    estimates.ci_high as accuracy_ci_high,
+    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
     estimates.n_effective,
-    baselines.random_baseline
+    counted.random_baseline
 from counted
-inner join estimates on estimates.key = struct_pack(counted.key, counted.position, counted.part)
-inner join baselines
-    on
-        counted.key.edition_id = baselines.edition_id
-        and counted.key.relation is not distinct from baselines.relation
-        and counted.type = baselines.type
-        and counted.is_negated = baselines.is_negated
-order by counted.key.edition_id, counted.key.relation nulls first, position, counted.is_negated, counted.key.baseline
+inner join estimates
+    on hash(
+        counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline
+    ) = estimates.key
+inner join facets on counted.type = facets.type
+order by
+    counted.edition_id, counted.relation nulls first, facets.position, counted.is_negated, counted.baseline

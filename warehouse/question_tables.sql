@@ -54,13 +54,10 @@ create table question_predictions (
 );
 
 -- The facets in the order of their types of question. place: the order in which the paper adds them up to
--- mastered points. The questions of a point are bits (question_slots): affirmed_bits are those of the facet's
--- questions that are not negated, negated_bits those of the negated ones.
+-- mastered points.
 create table facets (
     facet varchar not null,
     type varchar not null,
     position tinyint not null,
-    place tinyint not null,
-    affirmed_bits ubigint not null,
-    negated_bits ubigint not null
+    place tinyint not null
 );

@@ -29,7 +29,8 @@ def read_scores(site: Site, model: str) -> tuple[dict[str, float], float]:
         "and step = 4 and is_negated_included"
     )
     rows = site.query(
-        f"select type, share_right from facet_accuracy where model = '{model}' and is_negated is null"
+        f"select type, share_right from facet_accuracy where model = '{model}' and is_negated is null "
+        "and facet is not null"
     )
     return dict(rows), share
 

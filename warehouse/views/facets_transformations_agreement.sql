@@ -1,21 +1,23 @@
 -- Grain: one row per edition, setting, model, scoring policy, repeat of the samples and is_negated_included.
--- Do the two methods find the same facts known? The table of n_pairs pairs that are complete in both
--- (facets_and_transformations): n_both are mastered by all facets and by all transformations, n_facets_only and
+-- Do the two methods find the same facts known? The table of n_pairs pairs that are complete in both (point_mastery,
+-- pair_scores): n_both are mastered by all facets and by all transformations, n_facets_only and
 -- n_transformations_only by one of them, n_neither by none.
 -- facets_rate, transformations_rate: the shares mastered by all facets, and by all transformations, each with its
 -- 95 % interval for new facts like these. agreement: (n_both + n_neither) / n_pairs. kappa: Cohen's (1960), the
 -- agreement above chance; phi: the correlation of the two. Both are null where one method finds the same of all.
 -- Without knowledge, guessing correctly is far more likely over 16 samples of one pair that are answered
 -- consistently (25 %) than over all questions of a point: a lower facets_rate alone does not show that less is known.
+-- no_answer_rate, …: over all questions of the evaluation.
 create or replace view facets_transformations_agreement as
 with complete as materialized (
     select
-        *,
-        is_mastered_by_facets::integer as by_facets,
-        is_mastered_by_transformations::integer as by_transformations,
-        {'run': run, 'repeat': repeat, 'is_negated_included': is_negated_included} as key
-    from join_methods()
-    where is_mastered_by_facets is not null and is_mastered_by_transformations is not null
+        {'run': points.run, 'repeat': pairs.repeat, 'is_negated_included': points.is_negated_included} as key,
+        points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
+        points.is_mastered::integer as by_facets,
+        pairs.is_mastered::integer as by_transformations
+    from point_mastery as points
+    inner join pair_scores as pairs using (edition_id, model_id, scoring_policy, pair_id)
+    where pairs.method = 'pretexeval' and points.is_mastered is not null and pairs.is_complete
 ),
 
 observations as (
@@ -35,64 +37,43 @@ estimates as materialized (
 counted as (
     select
         key,
-        any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy'])),
         count(*) as n_pairs,
-        sum(by_facets * by_transformations)::bigint as n_both,
-        sum(by_facets * (1 - by_transformations))::bigint as n_facets_only,
-        sum((1 - by_facets) * by_transformations)::bigint as n_transformations_only,
-        sum((1 - by_facets) * (1 - by_transformations))::bigint as n_neither,
-        (n_both + n_facets_only)::double as n_by_facets,
-        (n_both + n_transformations_only)::double as n_by_transformations
+        count(*) filter (where by_facets = 1 and by_transformations = 1) as n_both,
+        count(*) filter (where by_facets = 1 and by_transformations = 0) as n_facets_only,
+        count(*) filter (where by_facets = 0 and by_transformations = 1) as n_transformations_only,
+        count(*) filter (where by_facets = 0 and by_transformations = 0) as n_neither,
+        avg(by_facets) as p,
+        avg(by_transformations) as q,
+        (n_both + n_neither) / n_pairs as agreement,
+        p * q + (1 - p) * (1 - q) as expected_agreement,
+        (agreement - expected_agreement) / nullif(1 - expected_agreement, 0) as kappa,
+        (n_both / n_pairs - p * q) / nullif(sqrt(p * (1 - p) * q * (1 - q)), 0) as phi
     from complete
     group by key
 )
 
 select
-    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
+    answered.edition_id, answered.setting, answered.model_id, answered.model, answered.scoring_policy,
     counted.key.repeat as repeat,
     counted.key.is_negated_included as is_negated_included,
     counted.n_pairs,
-    counted.n_both,
-    counted.n_facets_only,
-    counted.n_transformations_only,
-    counted.n_neither,
+    counted.n_both, counted.n_facets_only, counted.n_transformations_only, counted.n_neither,
     by_facets.share as facets_rate,
-    by_facets.ci_low as facets_rate_ci_low,
-    by_facets.ci_high as facets_rate_ci_high,
+    by_facets.ci_low as facets_rate_ci_low, by_facets.ci_high as facets_rate_ci_high,
     by_transformations.share as transformations_rate,
     by_transformations.ci_low as transformations_rate_ci_low,
     by_transformations.ci_high as transformations_rate_ci_high,
     by_facets.n_effective,
-    (n_both + n_neither) / counted.n_pairs as agreement,
-    (n_by_facets * n_by_transformations + (counted.n_pairs - n_by_facets) * (counted.n_pairs - n_by_transformations)) / counted.n_pairs ** 2
-        as expected_agreement,
-    (agreement - expected_agreement) / nullif(1 - expected_agreement, 0) as kappa,
-    (n_both * n_neither - n_facets_only * n_transformations_only)
-    / nullif(
-        sqrt(
-            n_by_facets * (counted.n_pairs - n_by_facets)
-            * n_by_transformations * (counted.n_pairs - n_by_transformations)
-        ),
-        0
-    ) as phi,
-    rates.no_answer_rate,
-    rates.unfinished_reasoning_rate,
-    rates.n_errors,
-    rates.error_rate
+    counted.agreement, counted.expected_agreement, counted.kappa, counted.phi,
+    answered.no_answer_rate, answered.unfinished_reasoning_rate, answered.n_errors, answered.error_rate
 from counted
+inner join facet_accuracy as answered
+    on counted.key.run = answered.run
+    and answered.facet is null
+    and answered.is_negated is not distinct from case when not counted.key.is_negated_included then false end
 inner join estimates as by_facets on counted.key = by_facets.key and by_facets.measure = 'facets'
 inner join estimates as by_transformations
     on counted.key = by_transformations.key and by_transformations.measure = 'transformations'
-inner join mastered_scores as rates
-    on
-        counted.key.run = rates.run
-        and counted.key.is_negated_included = rates.is_negated_included
-inner join facet_sets
-    on
-        rates.edition_id = facet_sets.edition_id
-        and rates.facet_set = facet_sets.facet_set
-        and rates.is_negated_included = facet_sets.is_negated_included
-qualify rank() over (partition by counted.key order by facet_sets.n_facets desc) = 1
 order by
-    counted.edition_id, counted.setting, counted.model, counted.model_id, counted.scoring_policy,
+    answered.edition_id, answered.setting, answered.model, answered.model_id, answered.scoring_policy,
     counted.key.repeat, counted.key.is_negated_included

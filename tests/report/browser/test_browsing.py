@@ -220,9 +220,8 @@ def test_the_counts_of_the_filters_are_those_of_sql(
     questions = query_rows(
         hostile,
         "select 'questions' as method, model_id, scoring_policy, relation, "
-        "sum(bit_count(correct_bits))::integer as n_right, "
-        "sum(bit_count(unanswered_bits))::integer as n_unanswered, "
-        "sum(bit_count(failed_bits))::integer as n_failed, sum(bit_count(asked_bits))::integer as n "
+        "sum(n_right)::integer as n_right, sum(n_unanswered)::integer as n_unanswered, "
+        "sum(n_failed)::integer as n_failed, sum(n_asked)::integer as n "
         "from point_scores group by all",
     )
     found = {

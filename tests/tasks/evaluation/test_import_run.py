@@ -123,7 +123,7 @@ def test_responses_to_questions_enter_the_warehouse(folder: Folder, name: str) -
     imported = folder.run(folder.write(folder.answer_questions(), name))
     assert imported.report.n_responses == imported.n_stored == folder.read_tested("questions").height
     scores = folder.query("select facet, accuracy, no_answer_rate, error_rate from facet_accuracy")
-    assert len(scores) == 12
+    assert len(scores) == 15
     assert {row[1:] for row in scores} == {(1.0, 0.0, 0.0)}
     assert folder.query("select name, engine from models") == [("m", "imported")]
     ((prompt,),) = folder.query("select prompt from responses where response = 'True' limit 1")
@@ -208,10 +208,10 @@ def test_a_type_without_any_row_is_no_part_of_the_evaluation(folder: Folder) -> 
     imported = folder.run(folder.write(rows))
     assert imported.report.missing == ()
     assert f"{RELATION}, MAQ, negated" in imported.report.not_asked
-    assert folder.query("select distinct type from facet_accuracy") == [("MCQ",)]
-    columns = "average_accuracy, average_accuracy_ci_low, n_facets"
-    average = folder.query(f"select {columns} from average_facet_accuracy where is_negated is null")
-    assert average == [(None, None, 1)]
+    assert folder.query("select distinct type from facet_accuracy where facet is not null") == [("MCQ",)]
+    columns = "accuracy, accuracy_ci_low, n_points"
+    mean = folder.query(f"select {columns} from facet_accuracy where facet is null and is_negated is null")
+    assert mean == [(None, None, 0)]
 
 
 def test_files_of_another_edition_are_refused(folder: Folder) -> None:
