@@ -9,6 +9,7 @@ create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n
     from questions
+    semi join storage.scope using (edition_id)
     where split = 'test'
     group by all
 ),
@@ -48,6 +49,7 @@ facet_scores as (
             'n_asked', 'n_failed', 'n_unanswered', 'n_unfinished', 'n_graded', 'n_right'
         ])) filter (where needed.is_negated_included or not scores.is_negated), 0)
     from point_scores as scores
+    semi join storage.scope using (edition_id, model_id)
     inner join needed using (edition_id, facet)
     group by
         scores.run, scores.edition_id, scores.point_id,

@@ -26,6 +26,7 @@ asked as (
         unfinished.question_id is not null and is_unanswered as is_unfinished,
         predictions.is_correct as is_right
     from question_predictions as predictions
+    semi join storage.scope using (edition_id, model_id)
     inner join questions using (edition_id, question_id)
     inner join error_counts as evaluated using (edition_id, setting, model_id)
     left join unfinished using (edition_id, setting, model_id, question_id)

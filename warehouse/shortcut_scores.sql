@@ -23,6 +23,7 @@ create table shortcut_scores as
 with test_triplets as (
     select edition_id, triplet_id, pair_id, relation, head, tail, is_positive
     from triplets
+    semi join storage.scope using (edition_id)
     where split = 'test'
 ),
 

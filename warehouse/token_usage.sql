@@ -9,6 +9,12 @@ with asked as (
     select edition_id, model_id, null as period, prompt_key, repeat from question_answers
     union
     select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
+),
+
+asked_now as (
+    select *
+    from asked
+    semi join storage.scope using (edition_id, model_id)
 )
 
 select
@@ -21,9 +27,9 @@ select
     count(*) filter (where responses.n_prompt_tokens is null) as n_unknown,
     coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
     coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens
-from asked
+from asked_now as asked
 inner join models on asked.model_id = models.model_id
-left join responses
+left join storage.responses as responses
     on asked.model_id = responses.model_id
     and asked.prompt_key = responses.prompt_key
     and asked.repeat = responses.repeat
