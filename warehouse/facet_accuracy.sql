@@ -1,4 +1,4 @@
--- Grain: one row per edition, setting, model, scoring policy, facet (null: their mean) and is_negated (null: all questions).
+-- Grain: one row per edition, setting, model, scoring policy, facet (null: their mean) and is_negated (null: both).
 -- A table, because the intervals of 12 models × 17,000 points take several seconds.
 -- accuracy: of MCQ, MAQ and TFQ, the share of the graded questions that are right (MAQ: all right options and no
 -- other). Of RQ, the mean over the points of the debiased accuracy acc(right option offered)/n + acc(wrong option
@@ -75,8 +75,8 @@ points as (
     group by observed.run, observed.is_negated, observed.point_id
 ),
 
--- n_most of a mean: to how many independent questions the weights of F facets amount, F² / Σ (1 / n_most of the facet).
--- If no point has a residual, each point counts as one observation (intervals.sql, effective_n).
+-- n_most of the mean: to how many independent questions the weights of F facets amount, F² / Σ (1 / n_most of the
+-- facet). If no point has a residual, each point counts as one observation (intervals.sql, effective_n).
 observations as (
     select
         hash(run, facet, is_negated) as key,

@@ -1,5 +1,5 @@
--- One row per two runs of point_scores that can be compared: two models in one setting, or two settings of one model, on
--- one edition under one scoring policy. The first run is that whose setting, then whose model id, sorts first.
+-- One row per two runs of point_scores that can be compared: two models in one setting, or two settings of one
+-- model, on one edition under one scoring policy. The first is that whose setting, then whose model id, sorts first.
 create macro match_runs() as table
 with runs_asked as (
     select distinct run, edition_id, setting, model_id, scoring_policy
