@@ -19,6 +19,7 @@ with observed as (
         sum(n_parts)::integer as n,
         sum(n_independent) as n_most
     from point_scores
+    semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, point_id, is_negated), (run, facet, point_id))
     having sum(n_parts) > 0
 ),
@@ -26,6 +27,7 @@ with observed as (
 baselines as (
     select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
     from questions
+    semi join storage.scope using (edition_id)
     where split = 'test'
     group by grouping sets ((edition_id, facet, is_negated), (edition_id, facet))
 ),
@@ -120,6 +122,7 @@ counted as (
         sum(n_failed)::bigint as n_errors,
         share(n_failed, n_asked) as error_rate
     from point_scores
+    semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, is_negated), (run, facet), (run, is_negated), (run))
 )
 

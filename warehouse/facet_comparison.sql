@@ -16,6 +16,7 @@ with answered as (
         len(questions.options) as n_options,
         predictions.is_correct as is_right
     from question_predictions as predictions
+    semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)
     where predictions.is_correct is not null and questions.split = 'test'
 ),

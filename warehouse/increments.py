@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import duckdb
@@ -34,59 +33,22 @@ OF_RUN = (
 )
 Run = tuple[str, str]
 """An edition and a model."""
-SOURCES = {"responses": "storage.responses"}
-"""View -> the table that has the same rows without the texts of the prompts."""
-RUN_COLUMNS = ("edition_id", "model_id")
-EDITION_COLUMNS = ("edition_id",)
-SHADOWED_FOR_RUNS = {
-    **dict.fromkeys(
-        (
-            "runs",
-            "predictions",
-            "question_predictions",
-            "question_answers",
-            "anchor_predictions",
-            "error_counts",
-            "point_scores",
-        ),
-        RUN_COLUMNS,
-    ),
-    **dict.fromkeys(("samples", "triplets", "questions", "point_clusters"), EDITION_COLUMNS),
-    "responses": ("model_id",),
-}
+OF_SCOPED_EDITIONS = "edition_id in (select edition_id from storage.scope)"
+OF_SCOPED_RUNS = "(edition_id, model_id) in (select edition_id, model_id from storage.scope)"
+OF_OTHER_RUNS = "(other_edition_id, other_model_id) in (select edition_id, model_id from storage.scope)"
 OF_EDITION = ("pair_clusters", "shortcut_scores", "point_clusters")
-SHADOWED_FOR_EDITIONS = dict.fromkeys(("triplets", "samples", "questions", "guesses"), EDITION_COLUMNS)
-SHADOWED_FOR_ESTIMATES = dict.fromkeys(
-    (
-        "questions",
-        "question_predictions",
-        "point_clusters",
-        "point_scores",
-        "point_mastery",
-        "facet_accuracy",
-        "mastered_points",
-    ),
-    EDITION_COLUMNS,
-)
 
 
 def refresh_editions(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
     """Compute the sums over these editions; freshness compares all editions with each other."""
-    _refresh(connection, "freshness", ())
-    scope = [(edition_id,) for edition_id in editions]
-    with _limit(connection, EDITION_COLUMNS, scope, SHADOWED_FOR_EDITIONS):
-        for name in OF_EDITION:
-            _refresh(connection, name, EDITION_COLUMNS)
+    _refresh(connection, ["freshness"], "true")
+    _refresh(connection, OF_EDITION, OF_SCOPED_EDITIONS, [(edition_id, None) for edition_id in editions])
 
 
 def refresh_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[Run]) -> None:
     """Compute the sums and scores of what these models answered to these editions."""
     for batch in _cut_batches(connection, sorted(runs)):
-        connection.executemany("insert into storage.scope values (?, ?)", batch)
-        with _limit(connection, RUN_COLUMNS, batch, SHADOWED_FOR_RUNS):
-            for name in OF_RUN:
-                _refresh(connection, name, RUN_COLUMNS)
-        connection.execute("delete from storage.scope")
+        _refresh(connection, OF_RUN, OF_SCOPED_RUNS, batch)
 
 
 def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -100,60 +62,29 @@ def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[s
 
 def refresh_estimates(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
     """Compute the estimates of these editions from their sums."""
-    with _limit(
-        connection, EDITION_COLUMNS, [(edition_id,) for edition_id in editions], SHADOWED_FOR_ESTIMATES
-    ):
-        for name in catalogue.ESTIMATES:
-            _refresh(connection, name, EDITION_COLUMNS)
+    scope = [(edition_id, None) for edition_id in editions]
+    _refresh(connection, catalogue.ESTIMATES, OF_SCOPED_EDITIONS, scope)
 
 
-@contextmanager
-def _limit(
+def _refresh(
     connection: duckdb.DuckDBPyConnection,
-    columns: Sequence[str],
-    scope: Sequence[Sequence[str]],
-    shadowed: Mapping[str, Sequence[str]],
-) -> Iterator[None]:
-    """Let the names of tables stand for their rows in the scope, until the end of the block.
+    tables: Iterable[str],
+    condition: str,
+    scope: Sequence[tuple[str, str | None]] = (),
+) -> None:
+    """Replace the rows of each table that meet the condition.
 
     Args:
-        columns: those whose values the scope lists.
-        shadowed: table -> those of the columns that it has.
+        scope: what the queries of the tables compute: editions with a model, or with None for all models.
     """
-    schema = _name_schema(connection)
-    kinds = ", ".join(f"{column} varchar" for column in columns)
-    connection.execute(f"create or replace temp table scope ({kinds})")
-    marks = ", ".join("?" for _ in columns)
     if scope:
-        connection.executemany(f"insert into scope values ({marks})", scope)
-    for table, own in shadowed.items():
-        source = SOURCES.get(table, f"{schema}.{table}")
-        connection.execute(f"create temp view {table} as from {source} {_select_scope(own)}")
-    try:
-        yield
-    finally:
-        for table in shadowed:
-            connection.execute(f"drop view temp.{table}")
-
-
-def _refresh(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str]) -> None:
-    """Replace the rows of a table whose columns are in the scope, or all rows if there are no columns."""
-    table = f"{_name_schema(connection)}.{name}"
-    connection.execute(f"delete from {table} {_select_scope(columns) if columns else ''}")
-    if name == "paired_scores":
-        connection.execute(f"delete from {table} where (other_edition_id, other_model_id) in (from scope)")
-    connection.execute(f"insert into {table} {read_query(name)}")
-
-
-def _select_scope(columns: Sequence[str]) -> str:
-    names = ", ".join(columns)
-    return f"where ({names}) in (select distinct {names} from scope)"
-
-
-def _name_schema(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the name of the schema of the tables, so that a temporary view cannot shadow them."""
-    (name,) = connection.execute("select current_database()").fetchone() or ("memory",)
-    return f'"{name}".main'
+        connection.executemany("insert into storage.scope values (?, ?)", scope)
+    for name in tables:
+        connection.execute(f"delete from {name} where {condition}")
+        if name == "paired_scores":
+            connection.execute(f"delete from {name} where {OF_OTHER_RUNS}")
+        connection.execute(f"insert into {name} {read_query(name)}")
+    connection.execute("delete from storage.scope")
 
 
 def _cut_batches(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> Iterator[list[Run]]:

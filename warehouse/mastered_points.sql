@@ -15,6 +15,7 @@ create table mastered_points as
 with recursive asked as (
     select distinct questions.edition_id, facets.facet, facets.place
     from questions
+    semi join storage.scope using (edition_id)
     inner join facets using (facet)
     where questions.split = 'test'
 ),
@@ -42,6 +43,7 @@ scored as (
         list_has_all(points.graded_facets, sets.facets) as is_graded,
         list_has_all(points.mastered_facets, sets.facets) as is_mastered
     from point_mastery as points
+    semi join storage.scope using (edition_id)
     inner join sets using (edition_id)
     where sets.step > 0
 ),
@@ -83,6 +85,7 @@ answered as (
         run, facet, is_negated,
         sum(columns(['n_asked', 'n_failed', 'n_unanswered', 'n_unfinished']))::bigint
     from point_scores
+    semi join storage.scope using (edition_id)
     group by all
 ),
 

@@ -9,6 +9,7 @@ create table mastered_points_comparison as
 with steps as (
     select distinct edition_id, step, facets
     from mastered_points
+    semi join storage.scope using (edition_id)
     where is_paper_order
 ),
 

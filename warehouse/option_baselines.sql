@@ -27,6 +27,7 @@ with options as (
         list_contains(right_letters, letter) as is_right,
         right_letters = [letter] as is_right_alone
     from questions
+    semi join storage.scope using (edition_id)
     where split = 'test' and type <> 'TFQ'
 ),
 
@@ -74,6 +75,7 @@ guessed as (
     union all
     select edition_id, question_id, 'agree' as baseline, answer[1] = 'T' as is_right
     from questions
+    semi join storage.scope using (edition_id)
     where split = 'test' and type = 'RQ'
     union all
     select
@@ -82,6 +84,7 @@ guessed as (
         unnest(['always_true', 'always_false']) as baseline,
         unnest([answer = 'T', answer = 'F']) as is_right
     from questions
+    semi join storage.scope using (edition_id)
     where split = 'test' and type = 'TFQ'
 ),
 

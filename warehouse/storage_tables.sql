@@ -9,10 +9,11 @@ create table storage.publication (
     changed_at_ns bigint not null
 );
 
--- The evaluations whose rows of the tables of sums and estimates are computed next; empty in a published warehouse.
+-- The evaluations, or the editions (model_id is null), of which the tables of sums and scores are computed next; empty
+-- in a published warehouse.
 create table storage.scope (
     edition_id varchar not null,
-    model_id varchar not null
+    model_id varchar
 );
 
 -- One row per part of the root (parts.py). problem: why it was left out; null if it was loaded.
