@@ -85,6 +85,7 @@ AXIS: dict[str, Any] = {
     "labelBound": False,
 }
 
+
 def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
     """Return a chart of the values without marks."""
     return alt.Chart(alt.Data(values=values))

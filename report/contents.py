@@ -243,6 +243,5 @@ def list_models(
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
-        Model(i, labels[i], places[i])
-        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
+        Model(i, labels[i], places[i]) for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
     ]

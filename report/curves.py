@@ -10,7 +10,16 @@ import altair as alt
 from markupsafe import Markup
 
 from pretexeval.config.schedule import Period, find_period
-from report.axes import AXIS, build_chart, encode_as_is, encode_link, encode_percent, frame_chart, quote_link, render_svg
+from report.axes import (
+    AXIS,
+    build_chart,
+    encode_as_is,
+    encode_link,
+    encode_percent,
+    frame_chart,
+    quote_link,
+    render_svg,
+)
 from report.browser.links import link_mastered_from_index
 from report.contents import N_HUES, Model, Row, Setting, list_models
 from report.formats import NOTHING, format_count, format_interval, format_percent

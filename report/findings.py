@@ -8,8 +8,22 @@ from statistics import fmean
 
 from report.contents import Contents, Row
 from report.facet_scores import note_unfinished, note_unfinished_questions
-from report.formats import BRIEF_FORMS, format_count, format_magnitude, format_percent, format_words, join_names
-from report.leaders import Lead, describe_lead, find_lead, find_question_lead, is_distinguishable, select_differences
+from report.formats import (
+    BRIEF_FORMS,
+    format_count,
+    format_magnitude,
+    format_percent,
+    format_words,
+    join_names,
+)
+from report.leaders import (
+    Lead,
+    describe_lead,
+    find_lead,
+    find_question_lead,
+    is_distinguishable,
+    select_differences,
+)
 from report.remarks import N_EFFECTIVE, judge_against_shortcut
 
 SIGNIFICANT = 0.05
@@ -79,7 +93,11 @@ def list_notes(contents: Contents) -> list[str]:
         *limited,
         *note_unfinished(ranked),
         *note_unfinished_questions(asked),
-        *([f"With fewer than {N_EFFECTIVE} effective heads or tails, the intervals are only a rough guide."] if is_rough else []),
+        *(
+            [f"With fewer than {N_EFFECTIVE} effective heads or tails, the intervals are only a rough guide."]
+            if is_rough
+            else []
+        ),
     ]
 
 
@@ -107,8 +125,9 @@ def _answer_comparison(contents: Contents) -> str:
         return f"{join_names([contents.label(i) for i in lead.leaders])} cannot be told apart"
     if not lead.behind:
         return f"How far {first} is ahead"
-    others = [contents.label(i) for i in lead.behind]
-    return f"{first} is certainly ahead of {join_names(others)}"
+    n_others = len(contents.select_setting()) - 1
+    others = join_names([contents.label(i) for i in lead.behind])
+    return f"{first} is certainly ahead of {f'all {n_others} others' if len(lead.behind) == n_others > 2 else others}"
 
 
 def _answer_relations(contents: Contents) -> str:
@@ -150,7 +169,10 @@ def _answer_facts(contents: Contents) -> str:
     denying, affirming, n = [], [], 0
     for model in contents.models:
         rows = {row["is_positive"]: row for row in contents.select_model("accuracy_of_facts", model)}
-        if len(rows) < 2 or None in (rows[True]["average_accuracy_ci_low"], rows[False]["average_accuracy_ci_low"]):
+        if len(rows) < 2 or None in (
+            rows[True]["average_accuracy_ci_low"],
+            rows[False]["average_accuracy_ci_low"],
+        ):
             continue
         n += 1
         if rows[True]["average_accuracy_ci_high"] < rows[False]["average_accuracy_ci_low"]:

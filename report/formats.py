@@ -127,7 +127,9 @@ FORMS = {
 }
 """Transformation -> what it does to the statement, in words."""
 BRIEF_FORMS = {
-    t.name: ", ".join(word for word, is_set in (("inverted", t.is_inverted), ("denied", t.is_negated)) if is_set)
+    t.name: ", ".join(
+        word for word, is_set in (("inverted", t.is_inverted), ("denied", t.is_negated)) if is_set
+    )
     .join(("", " forms about a patient" if t.is_instantiated else " forms"))
     .strip()
     .capitalize()

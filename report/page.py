@@ -43,7 +43,9 @@ def render_template(template: str, **values: object) -> str:
         finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
-    environment.globals.update(LINKS, has_any=has_any, find_reach=find_reach, list_sections=list_sections, explanations=EXPLANATIONS)
+    environment.globals.update(
+        LINKS, has_any=has_any, find_reach=find_reach, list_sections=list_sections, explanations=EXPLANATIONS
+    )
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 
