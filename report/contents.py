@@ -144,7 +144,7 @@ class Contents:
         return next((row for row in self.runs if row["model_id"] == model_id), None)
 
     def list_limited(self) -> list[tuple[list[str], int]]:
-        """Return the labels of the models that were asked about a part of the pairs, by the number of pairs."""
+        """Return the labels of the models that were asked about a part of the pairs, by its size."""
         limited: dict[int, list[str]] = {}
         for row in self.runs:
             n_pairs = row["n_asked_pairs"]

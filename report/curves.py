@@ -33,7 +33,7 @@ DASHES = ((1, 0), (6, 3), (2, 3), (9, 3, 2, 3))
 
 @dataclass(frozen=True)
 class Share:
-    """The mastery of a model on an edition, with its 95 % interval; without a value where it was not evaluated."""
+    """The mastery of a model on an edition with its 95 % interval; None where it was not evaluated."""
 
     value: float | None
     low: float | None

@@ -3,7 +3,7 @@
 A section whose question has no answer in this edition has no sentence, and is left out of the page.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from statistics import fmean
 
 from report.contents import Contents, Row
@@ -74,31 +74,30 @@ def _add_lead(text: str, contents: Contents, lead: Lead | None, n_ranked: int) -
 
 
 def _find_lead(contents: Contents) -> Lead | None:
-    ranked = contents.select_setting()
-    return find_lead(ranked, select_differences(ranked, contents.views["model_comparison"]))
+    return find_lead(contents.select_setting(), _list_differences(contents))
+
+
+def _list_differences(contents: Contents) -> list[Row]:
+    return select_differences(contents.select_setting(), contents.views["model_comparison"])
 
 
 def list_notes(contents: Contents) -> list[str]:
-    """Return what a reader of the leaderboard should know, one sentence for all models of which it is true."""
+    """Return what a reader of the leaderboard should know, alike remarks in one sentence."""
     ranked = contents.select_setting()
     asked = contents.questions.scores if contents.questions else []
-    is_rough = any(row["n_effective"] is not None and row["n_effective"] < N_EFFECTIVE for row in ranked)
-    limited = [
-        f"{join_names(labels, len(labels))} {'was' if len(labels) == 1 else 'were'} asked about {format_count(n)} of "
-        f"{format_count(contents.edition['n_pairs'])} pairs, and compared with shortcuts on the same pairs."
-        for labels, n in contents.list_limited()
-    ]
-    return [
-        *contents.list_remarks(),
-        *limited,
-        *note_unfinished(ranked),
-        *note_unfinished_questions(asked),
-        *(
-            [f"With fewer than {N_EFFECTIVE} effective heads or tails, the intervals are only a rough guide."]
-            if is_rough
-            else []
-        ),
-    ]
+    n_pairs = format_count(contents.edition["n_pairs"])
+    notes = contents.list_remarks()
+    for labels, n in contents.list_limited():
+        verb = "was" if len(labels) == 1 else "were"
+        notes.append(
+            f"{join_names(labels, len(labels))} {verb} asked about {format_count(n)} of {n_pairs} pairs, and "
+            "compared with shortcuts on the same pairs."
+        )
+    if any(row["n_effective"] is not None and row["n_effective"] < N_EFFECTIVE for row in ranked):
+        notes.append(
+            f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
+        )
+    return [*notes, *note_unfinished(ranked), *note_unfinished_questions(asked)]
 
 
 def list_answers(contents: Contents) -> dict[str, str]:
@@ -125,9 +124,10 @@ def _answer_comparison(contents: Contents) -> str:
         return f"{join_names([contents.label(i) for i in lead.leaders])} cannot be told apart"
     if not lead.behind:
         return f"How far {first} is ahead"
-    n_others = len(contents.select_setting()) - 1
-    others = join_names([contents.label(i) for i in lead.behind])
-    return f"{first} is certainly ahead of {f'all {n_others} others' if len(lead.behind) == n_others > 2 else others}"
+    differences = {row["other_model_id"]: row["difference"] for row in _list_differences(contents)}
+    nearest = min(lead.behind, key=lambda model_id: (differences[model_id], model_id))
+    points = format_magnitude(differences[nearest])
+    return f"{first} leads clearly, by {points} points of {lead.measure} before {contents.label(nearest)}"
 
 
 def _answer_relations(contents: Contents) -> str:
@@ -144,11 +144,17 @@ def _answer_relations(contents: Contents) -> str:
         if not spread:
             return "All models know the same relations"
         return f"Models differ most in {format_words(relation)}, by {format_magnitude(spread)} points"
-    (_, worst), *_, (_, best) = [*sorted((fmean(found), name) for name, found in shares.items())] * 2
+    ranked = sorted((fmean(found), name) for name, found in shares.items())
+    worst, best = ranked[0][1], ranked[-1][1]
     first = contents.models[0].label
     if best == worst:
         return f"{first} was asked about {format_words(best)}"
     return f"{first} knows {format_words(best)} best and {format_words(worst)} least"
+
+
+def is_certain(row: Row) -> bool:
+    """Return whether the effect of a form is significant, adjusted for the other forms of the model."""
+    return row["holm_p_value"] is not None and row["holm_p_value"] < SIGNIFICANT
 
 
 def _answer_forms(contents: Contents) -> str:
@@ -156,7 +162,7 @@ def _answer_forms(contents: Contents) -> str:
     rows = [row for row in contents.views["form_effects"] if row["difference"] is not None]
     if not rows:
         return ""
-    certain = [row for row in rows if row["difference"] < 0 and (row["holm_p_value"] or 1) < SIGNIFICANT]
+    certain = [row for row in rows if row["difference"] < 0 and is_certain(row)]
     if not certain:
         return "No form of a statement is certainly harder than the plain one"
     worst = min(certain, key=lambda row: (row["difference"], row["model_id"], row["transformation"]))
@@ -168,28 +174,25 @@ def _answer_facts(contents: Contents) -> str:
     """Return which models are better on false twins than on true facts, or the other way round."""
     denying, affirming, n = [], [], 0
     for model in contents.models:
-        rows = {row["is_positive"]: row for row in contents.select_model("accuracy_of_facts", model)}
-        if len(rows) < 2 or None in (
-            rows[True]["average_accuracy_ci_low"],
-            rows[False]["average_accuracy_ci_low"],
-        ):
+        sides = {row["is_positive"]: row for row in contents.select_model("accuracy_of_facts", model)}
+        limits = [sides[side][f"average_accuracy_ci_{end}"] for side in sides for end in ("low", "high")]
+        if len(limits) < 4 or None in limits:
             continue
         n += 1
-        if rows[True]["average_accuracy_ci_high"] < rows[False]["average_accuracy_ci_low"]:
+        if sides[True]["average_accuracy_ci_high"] < sides[False]["average_accuracy_ci_low"]:
             denying.append(model.label)
-        elif rows[True]["average_accuracy_ci_low"] > rows[False]["average_accuracy_ci_high"]:
+        elif sides[True]["average_accuracy_ci_low"] > sides[False]["average_accuracy_ci_high"]:
             affirming.append(model.label)
-    if not n:
-        return ""
-    clauses = list(_say_leaning(denying, "deny", n)) + list(_say_leaning(affirming, "affirm", n))
-    return "; ".join(clauses) or "True facts and their false twins are judged equally well"
+    clauses = [_say_leaning(denying, n, "denies", "deny"), _say_leaning(affirming, n, "affirms", "affirm")]
+    alike = "True facts and their false twins are judged equally well"
+    return "; ".join(filter(None, clauses)) or (alike if n else "")
 
 
-def _say_leaning(labels: list[str], verb: str, n: int) -> Iterator[str]:
-    if labels:
-        one = len(labels) == 1
-        who = "Models" if len(labels) == n > 1 else join_names(labels)
-        yield f"{who} {verb.replace('deny', 'denie') + 's' if one and who != 'Models' else verb} facts that {'it does' if one else 'they do'} not know"
+def _say_leaning(labels: list[str], n: int, verb: str, verb_of_several: str) -> str:
+    if len(labels) == 1:
+        return f"{labels[0]} {verb} facts that it does not know"
+    who = "Models" if len(labels) == n else join_names(labels) if labels else ""
+    return f"{who} {verb_of_several} facts that they do not know" if labels else ""
 
 
 def _answer_facets(contents: Contents) -> str:
@@ -205,8 +208,10 @@ def _answer_facets(contents: Contents) -> str:
     hardest, easiest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     if hardest == easiest:
         return f"{format_percent(means[easiest], 0)} of the questions are answered rightly"
-    shares = f"{format_percent(means[hardest], 0)} right, against {format_percent(means[easiest], 0)} for {easiest}"
-    return f"{hardest.capitalize()} is the hardest type of question: {shares}"
+    low, high = format_percent(means[hardest], 0), format_percent(means[easiest], 0)
+    return (
+        f"{hardest.capitalize()} is the hardest type of question: {low} right, against {high} for {easiest}"
+    )
 
 
 def _answer_drift(contents: Contents) -> str:
@@ -216,8 +221,8 @@ def _answer_drift(contents: Contents) -> str:
     if certain:
         row = max(certain, key=lambda row: (abs(row["difference"]), row["model_id"], row["other_edition_id"]))
         side = "higher" if row["difference"] > 0 else "lower"
-        points = format_magnitude(row["difference"])
-        return f"{contents.label(row['model_id'])} scores {points} points {side} here than on {row['other_edition_id']}"
+        how_far = f"{format_magnitude(row['difference'])} points {side}"
+        return f"{contents.label(row['model_id'])} scores {how_far} here than on {row['other_edition_id']}"
     if rows:
         return "No model scores differently on another edition"
     spreads = [row["average_accuracy_sd"] for row in contents.select_repeats() if row["average_accuracy_sd"]]

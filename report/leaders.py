@@ -93,7 +93,8 @@ def describe_lead(lead: Lead, labels: Mapping[str, str], n_ranked: int) -> str:
     n_others = n_ranked - 1
     if n_others == 1:
         return f"is ahead of {labels[lead.behind[0]]}"
-    return f"is ahead of {f'all {n_others}' if len(lead.behind) == n_others else f'{len(lead.behind)} of {n_others}'} others"
+    count = f"all {n_others}" if len(lead.behind) == n_others else f"{len(lead.behind)} of {n_others}"
+    return f"is ahead of {count} others"
 
 
 def read_lead(reader: EditionReader, setting: Setting, ranked: Sequence[Row]) -> Lead | None:

@@ -1,4 +1,4 @@
-"""Write the pages: those of each edition, and the list of editions. Pages are self-contained and reproducible."""
+"""Write the pages of each edition and the list of editions, which are self-contained and reproducible."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from report.browser.links import LINKS
 from report.browser.writer import write_browser
 from report.contents import Contents, find_reach, order_methods
 from report.edition_rows import read_editions
-from report.findings import describe_edition, list_answers, list_notes
+from report.findings import describe_edition, is_certain, list_answers, list_notes
 from report.formats import FILTERS, NOTHING
 from report.page_rows import N_EDITIONS_SHOWN, read_contents
 from warehouse.drift import EXPLANATIONS
@@ -44,7 +44,12 @@ def render_template(template: str, **values: object) -> str:
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
     environment.globals.update(
-        LINKS, has_any=has_any, find_reach=find_reach, list_sections=list_sections, explanations=EXPLANATIONS
+        LINKS,
+        has_any=has_any,
+        find_reach=find_reach,
+        is_certain=is_certain,
+        list_sections=list_sections,
+        explanations=EXPLANATIONS,
     )
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)

@@ -17,43 +17,31 @@ def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
         rows: rows of the leaderboard in one setting.
         names: model_id -> the name of the model in the sentences.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for row in rows:
-        for key in _list_verdicts(row):
-            found.setdefault(key, []).append(names[row["model_id"]])
-    return [_SENTENCES[key](list(dict.fromkeys(labels))) for key, labels in sorted(found.items())]
+        for verdict in _list_verdicts(row):
+            found.setdefault(verdict, {})[names[row["model_id"]]] = None
+    return [
+        f"{join_names([*labels], len(labels))} {_SENTENCES[verdict].format(s='' if len(labels) > 1 else 's')}"
+        for verdict, labels in sorted(found.items())
+    ]
 
 
 def _list_verdicts(row: Row) -> list[str]:
-    answer = row["constant_answer"]
-    constant = [] if answer is None else [f"always {answer}"]
-    verdict = judge_against_shortcut(row)
-    return constant + ([verdict] if verdict in ("below", "not distinguishable") else [])
+    """Return what is true of the model, as keys of _SENTENCES."""
+    verdicts = (f"always {row['constant_answer']}", str(judge_against_shortcut(row)))
+    return [verdict for verdict in verdicts if verdict in _SENTENCES]
 
 
-def _say_constant(labels: list[str], answer: str) -> str:
-    verb = "answers" if len(labels) == 1 else "answer"
-    return f"{join_names(labels, len(labels))} always {verb} {answer}, whatever the statement says."
-
-
-def _say_below(labels: list[str]) -> str:
-    verb = "masters" if len(labels) == 1 else "master"
-    return f"{join_names(labels, len(labels))} {verb} fewer facts than the best shortcuts without medical knowledge."
-
-
-def _say_level(labels: list[str]) -> str:
-    verb = "masters" if len(labels) == 1 else "master"
-    return (
-        f"{join_names(labels, len(labels))} {verb} a share of the facts that is not distinguishable from that of the "
-        "best shortcuts without medical knowledge."
-    )
-
-
+# The names come first; "{s}" is the ending of a verb after a single name.
 _SENTENCES = {
-    "always True": lambda labels: _say_constant(labels, "True"),
-    "always False": lambda labels: _say_constant(labels, "False"),
-    "below": _say_below,
-    "not distinguishable": _say_level,
+    "always True": "always answer{s} True, whatever the statement says.",
+    "always False": "always answer{s} False, whatever the statement says.",
+    "below": "master{s} fewer facts than the best shortcuts without medical knowledge.",
+    "not distinguishable": (
+        "master{s} a share of the facts that is not distinguishable from that of the best shortcuts without "
+        "medical knowledge."
+    ),
 }
 
 
