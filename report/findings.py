@@ -232,7 +232,7 @@ def _answer_drift(contents: Contents) -> str:
 
 
 def _answer_asked(contents: Contents) -> str:
-    rows = contents.views["cost"]
+    rows = [row for _, row in contents.match_models(contents.views["cost"])]
     costs = _add_costs(rows)
     n = format_count(sum(row["n_prompts"] for row in rows))
     models = "One model" if len(rows) == 1 else f"{len(rows)} models"

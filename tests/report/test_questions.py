@@ -80,7 +80,7 @@ def test_a_model_is_ahead_in_questions_only_where_the_paired_interval_says_so(qu
 
 def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
     editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
-    assert {row[0]: row[-3:-1] for row in editions[1:]} == {ASKED: ["balanced", "reviewed"], BANK: ["–", "–"]}
+    assert {row[0] for row in editions[1:]} == {ASKED, BANK}
     assert table[0][:3] == ["Edition", "Highest mean", "Setting"]
     expected = [[ASKED, "always_right", "answer only"], [BANK, ODD_NAME, "answer only"]]
     assert sorted(row[:3] for row in table[1:]) == sorted(expected)

@@ -22,7 +22,7 @@ N_SCREENS = 12
 
 
 def know_share(percent: int) -> Rule:
-    """Return a model that knows this share of the facts, fewer in the later relations, and denies the others."""
+    """Return a model that knows this share of the facts, fewer in later relations, and errs on the others."""
 
     def answer(sample: Row) -> bool | None:
         draw = int(digest(sample["relation"], sample["head"]), 16) % 100
