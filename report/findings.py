@@ -127,7 +127,7 @@ def _answer_comparison(contents: Contents) -> str:
     differences = {row["other_model_id"]: row["difference"] for row in _list_differences(contents)}
     nearest = min(lead.behind, key=lambda model_id: (differences[model_id], model_id))
     points = format_magnitude(differences[nearest])
-    return f"{first} leads clearly, by {points} points of {lead.measure} before {contents.label(nearest)}"
+    return f"{first} is clearly ahead, by {points} points of {lead.measure} over {contents.label(nearest)}"
 
 
 def _answer_relations(contents: Contents) -> str:

@@ -138,7 +138,6 @@ BRIEF_FORMS = {
 """Transformation -> a name at the beginning of a sentence."""
 FILTERS = {
     "form": FORMS.__getitem__,
-    "listed": join_names,
     "facts": FACTS.__getitem__,
     "answer": format_answer,
     "percent": format_percent,

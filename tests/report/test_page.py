@@ -76,7 +76,7 @@ def test_at_most_seven_sections_each_with_its_answer(page: Parsed, compared: Pat
     sections = [str(section["id"]) for section in page.find("section")]
     assert sections == ["leaderboard", *answers]
     assert len(answers) <= 7
-    assert answers["comparison"].startswith("Recall leads clearly, by ")
+    assert answers["comparison"].startswith("Recall is clearly ahead, by ")
     assert answers["forms"] == "No form of a statement is certainly harder than the plain one"
     assert all(answer in page.text for answer in answers.values())
 

@@ -1,5 +1,6 @@
 """What readers of the page of an edition see at once, with three models and with twelve."""
 
+import math
 import re
 from pathlib import Path
 
@@ -114,8 +115,8 @@ def test_twelve_models_are_told_apart_on_few_screens(
 
 def measure_distance(one: str, other: str) -> float:
     """Return the distance of two colours as computed styles name them, from 0 to 441."""
-    channels = ([int(text) for text in re.findall(r"\d+", colour)[:3]] for colour in (one, other))
-    return sum((a - b) ** 2 for a, b in zip(*channels, strict=True)) ** 0.5
+    first, second = ([int(text) for text in re.findall(r"\d+", colour)[:3]] for colour in (one, other))
+    return math.dist(first, second)
 
 
 def test_a_click_on_a_head_sorts_the_map(chromium: Browser, crowd: Path) -> None:
