@@ -26,7 +26,7 @@ PAGE_WIDTH = 1100
 HEIGHT = 760
 HEIGHT_OF_SAMPLE = 900
 # The link of the leaderboard that leads to all samples of a model.
-AVERAGE_ACCURACY = 3
+AVERAGE_ACCURACY = 2
 # Rich names fonts on a server, which a picture should not load.
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
@@ -63,7 +63,7 @@ def draw_pages(page: Path) -> None:
                 color_scheme="dark" if name == "dark" else "light",
             )
             tab.goto(page.absolute().as_uri())
-            save_picture(tab, "#leaderboard", HEIGHT, f"page-{name}")
+            save_picture(tab, "h1", HEIGHT, f"page-{name}")
             tab.locator("#leaderboard td a").nth(AVERAGE_ACCURACY).click()
             tab.get_by_role("link", name="Wrong").click()
             tab.locator(".samples a.text").first.click()

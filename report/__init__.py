@@ -1,1 +1,1 @@
-"""The dashboard: one simple, self-contained HTML page per edition, built from the warehouse views."""
+"""The dashboard: simple HTML pages of each edition, built from the warehouse views."""

@@ -1,12 +1,10 @@
-"""The parts that all Altair charts share: scales, channels and the frame.
+"""The parts of an Altair chart that do not depend on its contents: scales, channels and the frame.
 
 Every position is given in pixels and no layout depends on the width of a text, so that a figure is the same
 on a machine with other fonts.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
@@ -15,24 +13,8 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-N_HUES = 7
-INK = "var(--ink)"
-MUTED = "var(--muted)"
 LINE = "var(--line)"
-BASELINE = "var(--baseline)"
-DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 3), (9, 3, 2, 3))
-
-
-def model_colour(index: int) -> str:
-    """Return the colour of the model with this index, the same in every figure of the page."""
-    return f"var(--model-{index % N_HUES})"
-
-
-def model_dash(index: int) -> list[int]:
-    """Return the dash pattern that distinguishes two models of the same hue."""
-    return list(DASHES[index // N_HUES % len(DASHES)])
-
-
+MUTED = "var(--muted)"
 VEGA_LITE = "6.4"
 _NAMESPACE = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
 _FRACTION = re.compile(r"\d+\.\d{3,}")
@@ -89,10 +71,6 @@ def _tidy(element: ElementTree.Element) -> None:
         title.text = description
 
 
-SIDE = 20
-FONT = 12
-# An upper bound of the mean width of a character at that size, in pixels.
-CHARACTER = 5.9
 AXIS: dict[str, Any] = {
     "title": None,
     "domain": False,
@@ -106,33 +84,6 @@ AXIS: dict[str, Any] = {
     "labelFlush": False,
     "labelBound": False,
 }
-TEXT: dict[str, Any] = {"fontSize": FONT, "baseline": "alphabetic", "aria": False}
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The range of a chart, its ticks and their labels."""
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-    label: str
-    """The label of a tick, as a Vega expression."""
-    middle: float
-    """The position of the dashed line: the score of guessing, or no difference."""
-
-
-PERCENT = Scale(0, 1, (0, 0.25, 0.5, 0.75, 1), "round(100 * datum.value) + ' %'", 0.5)
-# Possible half widths of a scale of differences; the smallest one with room for all limits is used.
-_REACHES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-_SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + format(abs(100 * datum.value), '~r')"
-
-
-def scale_points(limits: Iterable[float]) -> Scale:
-    """Return a scale of differences around 0, in percentage points, with room for the limits."""
-    most = max(map(abs, limits), default=0.0)
-    reach = next((reach for reach in _REACHES if most <= reach), _REACHES[-1])
-    return Scale(-reach, reach, (-reach, -reach / 2, 0, reach / 2, reach), _SIGNED, 0)
 
 
 def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
@@ -155,28 +106,19 @@ def encode_link(rows: list[dict[str, Any]]) -> dict[str, alt.Href]:
     return {"href": alt.Href("link:N")} if any("link" in row for row in rows) else {}
 
 
-def encode_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
-    """Return the channel as a position on the scale."""
-    axis = alt.Axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
-    return channel(f"{field}:Q", scale=alt.Scale(domain=[scale.low, scale.high], nice=False), axis=axis)
-
-
 def encode_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
     """Return the channel as a position from 0 to 100 %."""
-    return encode_position(field, channel, orient, PERCENT)
-
-
-def encode_pixels(height: float) -> alt.Y:
-    """Return the field y as a position in pixels from the top, without an axis."""
-    return alt.Y("y:Q", scale=alt.Scale(domain=[0, height], range=[0, height], nice=False), axis=None)
+    label = "round(100 * datum.value) + ' %'"
+    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=label, ticks=False, orient=orient, **AXIS)
+    return channel(f"{field}:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
 
 
 def frame_chart(chart: alt.LayerChart, inner: float, height: float, **padding: float) -> alt.LayerChart:
-    """Return the chart with its size and padding in pixels (left and right are 20 by default)."""
+    """Return the chart with its size and padding in pixels."""
     return chart.properties(
         width=inner,
         height=height,
         autosize=alt.AutoSizeParams(type="none"),
-        padding={"left": SIDE, "right": SIDE} | padding,
+        padding=padding,
         background="transparent",
     ).configure_view(stroke=None)

@@ -7,9 +7,9 @@ compare methods or policies.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from report.axes import model_colour, model_dash
 from report.facet_scores import QuestionContents
 from report.paper_tables import METHODS as PAPER_METHODS
 from report.remarks import list_remarks
@@ -17,6 +17,9 @@ from schemas.columns import SCORING_POLICIES
 from schemas.stages import METHODS, SINGLE_METHODS
 
 Row = dict[str, Any]
+N_HUES = 12
+"""The colours of the style sheet; beyond them, dashes and marks tell models of the same colour apart."""
+MARKS = ("circle", "square", "diamond", "triangle", "drop")
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,18 @@ class Model:
 
     model_id: str
     label: str
-    colour: str
-    dash: tuple[int, ...]
+    place: int
+    """Its place in the palette of all pages, which never follows the rank."""
+
+    @property
+    def colour(self) -> str:
+        """Return the colour of the model, the same on every page."""
+        return f"var(--model-{self.place % N_HUES})"
+
+    @property
+    def mark(self) -> str:
+        """Return the shape of its swatch, which tells similar colours apart."""
+        return MARKS[self.place % len(MARKS)]
 
 
 @dataclass(frozen=True)
@@ -70,10 +83,6 @@ class Contents:
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
-    not_asked: list[str]
-    """The models that have no evaluation of this edition, but one of another edition of the same base."""
-    method_curves: list[Row]
-    """The rows of joint_accuracy_curve by every method."""
     n_other_editions: int
     """The number of other editions of the same base that one of these models has answered."""
     views: dict[str, list[Row]]
@@ -85,25 +94,63 @@ class Contents:
         """Return the leaderboard under the setting of the figures, the best model first."""
         return [row for row in self.leaderboard if self.setting.matches(row)]
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return model_id -> the name of the model on the page."""
+        return {model.model_id: model.label for model in self.models}
+
+    def label(self, model_id: str) -> str:
+        """Return the name of the model on the page."""
+        return self.labels[model_id]
+
     def list_remarks(self) -> list[str]:
         """Return what a reader should know about the models under the setting of the figures."""
-        labels = {model.model_id: model.label for model in self.models}
-        return [text for row in self.select_setting() for text in list_remarks(row, labels[row["model_id"]])]
+        return list_remarks(self.select_setting(), self.labels)
+
+    @property
+    def relation_measure(self) -> str:
+        """Return what the map of relations shows: mastery, unless no model masters anything."""
+        is_mastered = any(row["mastery"] for row in self.views["accuracy_by_relation"])
+        return "mastery" if is_mastered else "average_accuracy"
+
+    def map_rows(self, view: str, part: str) -> dict[str, dict[str, Row]]:
+        """Return part -> model_id -> the row of the view: a line per part and a column per model."""
+        found: dict[str, dict[str, Row]] = {}
+        for row in self.views[view]:
+            found.setdefault(row[part], {})[row["model_id"]] = row
+        return found
+
+    def map_relations(self) -> dict[str, dict[str, Row]]:
+        """Return relation -> model_id -> its row; by mean mastery, then mean accuracy, the best first."""
+
+        def key(rows: Mapping[str, Row]) -> tuple[float, ...]:
+            names = ("mastery", "average_accuracy")
+            return tuple(round(-fmean(row[name] or 0.0 for row in rows.values()), 9) for name in names)
+
+        found = self.map_rows("accuracy_by_relation", "relation")
+        return dict(sorted(found.items(), key=lambda item: (key(item[1]), item[0])))
+
+    def list_served(self, model: Model) -> list[str]:
+        """Return how the endpoints or the engine report the model."""
+        return [row["served"] for row in self.select_model("served", model)]
+
+    def select_repeats(self) -> list[Row]:
+        """Return how far the repeats of each model differ under the setting of the figures."""
+        setting = {"method": self.setting.method, "scoring_policy": self.setting.scoring_policy}
+        return [row for row in self.views["repeat_spread"] if setting.items() <= row.items()]
 
     def find_run(self, model_id: str) -> Row | None:
         """Return the row of the model in `runs`."""
         return next((row for row in self.runs if row["model_id"] == model_id), None)
 
-    def list_limited(self) -> list[tuple[str, int]]:
-        """Return the label and the number of pairs of each model that was asked about a part of the pairs."""
-        labels = {model.model_id: model.label for model in self.models}
-        ranked = [labels[row["model_id"]] for row in self.select_setting()]
-        limited = [
-            (labels[row["model_id"]], row["n_asked_pairs"])
-            for row in self.runs
-            if row["n_asked_pairs"] is not None and row["n_asked_pairs"] < self.edition["n_pairs"]
-        ]
-        return sorted(limited, key=lambda found: ranked.index(found[0]))
+    def list_limited(self) -> list[tuple[list[str], int]]:
+        """Return the labels of the models that were asked about a part of the pairs, by its size."""
+        limited: dict[int, list[str]] = {}
+        for row in self.runs:
+            n_pairs = row["n_asked_pairs"]
+            if n_pairs is not None and n_pairs < self.edition["n_pairs"]:
+                limited.setdefault(n_pairs, []).append(self.label(row["model_id"]))
+        return [(sorted(labels), n_pairs) for n_pairs, labels in sorted(limited.items(), reverse=True)]
 
     def select_methods(self) -> list[Row]:
         """Return the leaderboard under every method, in the papers' order; empty if there is only one."""
@@ -140,6 +187,12 @@ class Contents:
     def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
         """Return each row with its model, in the order of the models."""
         return [(model, row) for model in self.models for row in rows if row["model_id"] == model.model_id]
+
+
+def find_reach(rows: list[Row], *names: str) -> float:
+    """Return the largest absolute limit of the differences with these names: the end of their scale."""
+    ends = [row[f"{name}_ci_{end}"] for row in rows for name in names for end in ("low", "high")]
+    return max((abs(end) for end in ends if end), default=1.0)
 
 
 def order_methods(rows: list[Row]) -> list[Row]:
@@ -190,6 +243,5 @@ def list_models(
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
-        Model(i, labels[i], model_colour(places[i]), tuple(model_dash(places[i])))
-        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
+        Model(i, labels[i], places[i]) for i in dict.fromkeys([*(row["model_id"] for row in ranked), *asked])
     ]

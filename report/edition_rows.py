@@ -9,7 +9,8 @@ from prototypes.naturalness import READER, STILTED
 from report.contents import Row, Setting, choose_setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
-from report.leaders import join_names, read_lead
+from report.formats import join_names
+from report.leaders import read_lead
 from report.remarks import judge_against_shortcut
 from schemas.stages import MAX_WRONG_RATE
 from warehouse.query import open_warehouse

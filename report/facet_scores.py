@@ -165,8 +165,6 @@ class QuestionContents:
     known: list[Row]
     mastered_differences: list[Row]
     """The rows of mastered_points_comparison with all facets, without negated questions."""
-    facet_differences: list[Row]
-    """The rows of facet_comparison."""
 
 
 def note_unfinished(rows: Iterable[Mapping[str, Any]]) -> list[str]:

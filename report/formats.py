@@ -1,5 +1,6 @@
 """Format numbers and names for the page."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from schemas.transformations import TRANSFORMATIONS
@@ -7,16 +8,6 @@ from schemas.transformations import TRANSFORMATIONS
 NOTHING = "–"
 _NARROW = "\u202f"
 _NO_BREAK = "\u00a0"
-BASELINES = {
-    "always_true": "always True",
-    "best": "best of each relation",
-    "consistent_coin": "consistent coin",
-    "overlap": "name overlap, trained",
-    "neighbour": "other facts of the base",
-    "polarity": "polarity alone",
-    "tail_frequency": "tail frequency",
-    "word_overlap": "word overlap",
-}
 
 
 def format_percent(share: float | None, digits: int = 1) -> str:
@@ -45,6 +36,26 @@ def format_decimal(value: float | None, digits: int = 2) -> str:
 def format_magnitude(difference: float | None) -> str:
     """Format the size of a difference in percentage points, without its sign: 0.148 -> 14.8."""
     return NOTHING if difference is None else f"{100 * abs(difference):.1f}"
+
+
+def format_whole(share: float | None) -> str:
+    """Format a share as a number of percent without its sign: 0.648 -> 65."""
+    return NOTHING if share is None else str(round(100 * share))
+
+
+def format_range(value: float, low: float | None, high: float | None, reach: float | None = None) -> str:
+    """Return the style of a bar with its interval: places from 0 to 1 on a scale of shares, or around zero.
+
+    Args:
+        reach: the largest difference of the scale; None for shares.
+    """
+
+    def place(number: float) -> float:
+        return round(number if reach is None else 0.5 + number / (2 * reach), 4)
+
+    start, end = sorted((place(0.0), place(value)))
+    limits = (end if value >= 0 else start,) * 2 if low is None or high is None else (place(low), place(high))
+    return f"--from:{start};--to:{end};--low:{limits[0]};--high:{limits[1]}"
 
 
 def format_p(p: float | None) -> str:
@@ -79,9 +90,16 @@ def format_list(names: list[str] | None) -> str:
     return ", ".join(names) if names else NOTHING
 
 
-def shorten(text: str, n_chars: int) -> str:
-    """Return the text, cut to `n_chars` characters with an ellipsis if it is longer."""
-    return text if len(text) <= n_chars else text[: n_chars - 1].rstrip() + "…"
+N_NAMED = 5
+"""How many models a headline names at most."""
+
+
+def join_names(names: Sequence[str], limit: int = N_NAMED) -> str:
+    """Return the names as a list in a sentence; of more than the limit, only the first ones and a number."""
+    shown = list(names)
+    if len(shown) > limit:
+        shown = [*shown[: limit - 1], f"{len(shown) - limit + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def format_answer(answer: str) -> str:
@@ -108,12 +126,24 @@ FORMS = {
     for t in TRANSFORMATIONS
 }
 """Transformation -> what it does to the statement, in words."""
+BRIEF_FORMS = {
+    t.name: ", ".join(
+        word for word, is_set in (("inverted", t.is_inverted), ("denied", t.is_negated)) if is_set
+    )
+    .join(("", " forms about a patient" if t.is_instantiated else " forms"))
+    .strip()
+    .capitalize()
+    for t in TRANSFORMATIONS
+}
+"""Transformation -> a name at the beginning of a sentence."""
 FILTERS = {
     "form": FORMS.__getitem__,
     "facts": FACTS.__getitem__,
     "answer": format_answer,
     "percent": format_percent,
     "points": format_points,
+    "range": format_range,
+    "whole": format_whole,
     "interval": format_interval,
     "span": format_span,
     "magnitude": format_magnitude,

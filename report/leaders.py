@@ -1,14 +1,12 @@
 """Which models lead a ranking: the first one, and those that are not distinguishable from it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from report.contents import Contents, Row, Setting
+from report.contents import Row, Setting
 from report.edition_reader import EditionReader
-from report.facet_scores import FacetScores
-
-N_NAMED = 5
-"""How many leading models a sentence names at most."""
+from report.facet_scores import FacetScores, QuestionContents
+from report.formats import join_names
 
 
 @dataclass(frozen=True)
@@ -82,42 +80,21 @@ def is_distinguishable(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
-def describe_lead(lead: Lead, labels: dict[str, str], n_ranked: int) -> str:
-    """Return a sentence about the first model and the others; empty if it is compared with none.
+def describe_lead(lead: Lead, labels: Mapping[str, str], n_ranked: int) -> str:
+    """Return what the headline says of the first model and the others; empty if it is compared with none.
 
     Args:
         labels: model_id -> the name of the model on the page.
     """
-    n_others = n_ranked - 1
     if lead.level:
-        names = join_names([labels[model_id] for model_id in lead.leaders])
-        verb = "are not distinguishable" if len(lead.level) == n_others else f"lead the {n_ranked} models"
-        if len(lead.level) == 1:
-            return (
-                f"{names} {verb}: the difference between them in {lead.measure} is within its 95 % interval."
-            )
-        return (
-            f"{names} {verb}: the differences in {lead.measure} between {labels[lead.first]} and the others "
-            "of them are within their 95 % intervals."
-        )
+        return f"is not distinguishable from {join_names([labels[model_id] for model_id in lead.level])}"
     if not lead.behind:
         return ""
-    if len(lead.behind) == 1:
-        other = labels[lead.behind[0]] + ("" if n_others == 1 else f", one of {n_others} other models")
-        interval = f"the 95 % interval of the difference in {lead.measure}"
-        return f"It is ahead of {other}: {interval} does not contain 0."
+    n_others = n_ranked - 1
+    if n_others == 1:
+        return f"is ahead of {labels[lead.behind[0]]}"
     count = f"all {n_others}" if len(lead.behind) == n_others else f"{len(lead.behind)} of {n_others}"
-    return (
-        f"It is ahead of {count} other models: no 95 % interval of a difference in {lead.measure} contains 0."
-    )
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return the names as a list in a sentence; of many names, only the first ones and a number."""
-    shown = list(names)
-    if len(shown) > N_NAMED:
-        shown = [*shown[: N_NAMED - 1], f"{len(shown) - N_NAMED + 1} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"is ahead of {count} others"
 
 
 def read_lead(reader: EditionReader, setting: Setting, ranked: Sequence[Row]) -> Lead | None:
@@ -142,51 +119,14 @@ def _compare(reader: EditionReader, setting: Setting, first: str, others: list[s
     )
 
 
-MEASURE = "mastered points"
 NAMES = ("difference", "difference_ci_low", "difference_ci_high")
 
 
-def describe_question_lead(contents: Contents) -> str:
-    """Return sentences about the first model of the questions and the others; empty without others."""
-    asked = contents.questions
-    if asked is None or not asked.scores:
-        return ""
+def find_question_lead(asked: QuestionContents) -> Lead:
+    """Return how far the first model of the questions is ahead in mastered points, within its setting."""
     top = asked.scores[0]
-    others = [score for score in asked.scores[1:] if score.setting == top.setting]
-    labels = {model.model_id: model.label for model in contents.models}
-    lead = split_by_level(
-        [top.model_id, *(score.model_id for score in others)],
-        list(_orient(asked.mastered_differences, top)),
-        MEASURE,
-    )
-    sentences = [describe_lead(lead, labels, len(others) + 1)]
-    if others:
-        sentences.append(_describe_facets(asked.facet_differences, top, others[0], labels))
-    return " ".join(filter(None, sentences))
-
-
-def _describe_facets(
-    rows: Iterable[Row], top: FacetScores, second: FacetScores, labels: dict[str, str]
-) -> str:
-    """Return in which facets the first model is ahead of the second, and in which it is not."""
-    ahead: list[str] = []
-    behind: list[str] = []
-    level: list[str] = []
-    for row in _orient(rows, top):
-        if row["other_model_id"] != second.model_id or row["difference"] is None:
-            continue
-        if not is_distinguishable(row["difference_ci_low"], row["difference_ci_high"]):
-            level.append(row["facet"])
-        else:
-            (ahead if row["difference"] > 0 else behind).append(row["facet"])
-    texts = [
-        f"{text} {join_names(facets)}"
-        for text, facets in (("is ahead in", ahead), ("is behind in", behind))
-        if facets
-    ]
-    if level:
-        texts.append(f"is not distinguishable from it in {join_names(level)}")
-    return f"Compared with {labels[second.model_id]} by facets, it {join_names(texts)}." if texts else ""
+    ranked = [score.model_id for score in asked.scores if score.setting == top.setting]
+    return split_by_level(ranked, list(_orient(asked.mastered_differences, top)), "mastered points")
 
 
 def _orient(rows: Iterable[Row], top: FacetScores) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
+"""Write the pages of each edition and the list of editions, which are self-contained and reproducible."""
 
 import json
 import re
@@ -18,16 +18,18 @@ from pretexeval.storage.files import write_atomically, write_bytes
 from pretexeval.storage.layout import WAREHOUSE, page_file, page_record, samples_folder
 from report.browser.links import LINKS
 from report.browser.writer import write_browser
-from report.contents import Contents, Model, order_methods
+from report.contents import Contents, find_reach, order_methods
 from report.edition_rows import read_editions
-from report.facet_scores import note_unfinished, note_unfinished_questions
+from report.findings import describe_edition, is_certain, list_answers, list_notes
 from report.formats import FILTERS, NOTHING
-from report.leaders import describe_lead, describe_question_lead, find_lead, select_differences
 from report.page_rows import N_EDITIONS_SHOWN, read_contents
-from report.remarks import judge_against_shortcut
 from warehouse.drift import EXPLANATIONS
 
 TEMPLATES = Path(__file__).parent
+PAGES = {"Results": "index.html", "Validity": "validity.html", "Data": "data.html"}
+"""The pages of an edition by their names: files of one folder, each with a template of the same name."""
+SCRIPT = "sort.js"
+"""The script of these pages, which lies beside them, because the servers allow none within a page."""
 
 
 def render_template(template: str, **values: object) -> str:
@@ -41,7 +43,14 @@ def render_template(template: str, **values: object) -> str:
         finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
-    environment.globals.update(LINKS, has_any=has_any, list_sections=list_sections, explanations=EXPLANATIONS)
+    environment.globals.update(
+        LINKS,
+        has_any=has_any,
+        find_reach=find_reach,
+        is_certain=is_certain,
+        list_sections=list_sections,
+        explanations=EXPLANATIONS,
+    )
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 
@@ -102,9 +111,9 @@ def _hash_code() -> str:
 
 
 def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> Path:
-    """Write the edition's page, `report/<edition_id>/index.html` under the root, and return its path.
+    """Write the edition's PAGES in `report/<edition_id>/` under the root, and return the path of the first.
 
-    The sample browser, to which the page links, is written before.
+    The sample browser, to which they link, is written before.
 
     Args:
         others: the editions whose pages are written together with this one. The page links to these, and to
@@ -119,8 +128,12 @@ def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> 
         write_browser(root, contents)
     compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
     with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
-    text = render_page(contents, with_page)
-    return _write_page(root / page_file(edition_id), text)
+    page = root / page_file(edition_id)
+    _write_page(page.parent / SCRIPT, (TEMPLATES / SCRIPT).read_text(encoding="utf-8"))
+    # The page that leads to the others comes last.
+    for name, file in reversed(PAGES.items()):
+        _write_page(page.parent / file, render_page(name, contents, with_page))
+    return page
 
 
 def write_index(root: Path) -> Path:
@@ -131,7 +144,7 @@ def write_index(root: Path) -> Path:
     editions, places = read_editions(root)
     for row in editions:
         row["has_page"] = (root / page_file(row["edition_id"])).is_file()
-    text = render_template("index.html", editions=editions, trends=draw_trends(editions, places))
+    text = render_template("editions.html", editions=editions, trends=draw_trends(editions, places))
     return _write_page(root / page_file(), text)
 
 
@@ -191,45 +204,30 @@ def _keep_unchanged(root: Path, edition_id: str | None, arguments: list[object])
             write_record(record, inputs, "**/*" if edition_id else "index.html")
 
 
-def render_page(contents: Contents, with_page: Container[str] = ()) -> str:
-    """Return the page of an edition as HTML.
+def render_page(name: str, contents: Contents, with_page: Container[str] = ()) -> str:
+    """Return one of the PAGES of an edition as HTML.
 
     Args:
         with_page: the other editions to whose samples the page may link.
     """
-    from report.figures import draw_figures
-
-    ranked = contents.select_setting()
-    by_id = {model.model_id: model for model in contents.models}
-    asked = contents.questions.scores if contents.questions else ()
     return render_template(
-        "page.html",
+        PAGES[name],
+        title=name,
+        pages=PAGES,
         contents=contents,
-        figures=draw_figures(contents),
-        by_id=by_id,
+        edition=contents.edition,
+        setting=contents.setting,
+        views=contents.views,
+        asked=contents.questions,
+        has_pairs=contents.edition["n_pairs"] or not contents.questions,
+        by_id={model.model_id: model for model in contents.models},
         with_page=with_page,
-        first=_describe_first(contents, by_id),
-        question_lead=describe_question_lead(contents),
-        unfinished=note_unfinished(ranked),
-        unfinished_questions=note_unfinished_questions(asked),
+        finding=describe_edition(contents),
+        answers=list_answers(contents),
+        notes=list_notes(contents),
         n_drift_editions=N_EDITIONS_SHOWN,
         quoted_id=contents.edition["edition_id"].replace("'", "''"),
     )
-
-
-def _describe_first(contents: Contents, by_id: dict[str, Model]) -> dict[str, Any] | None:
-    """Return what the headline says of the first model of the leaderboard; None if nothing was measured."""
-    ranked = contents.select_setting()
-    if not ranked or ranked[0]["average_accuracy"] is None:
-        return None
-    lead = find_lead(ranked, select_differences(ranked, contents.views["model_comparison"]))
-    labels = {model_id: model.label for model_id, model in by_id.items()}
-    return {
-        "row": ranked[0],
-        "label": labels[ranked[0]["model_id"]],
-        "lead": describe_lead(lead, labels, len(ranked)) if lead else "",
-        "against_shortcut": judge_against_shortcut(ranked[0]),
-    }
 
 
 def _write_page(path: Path, text: str) -> Path:

@@ -35,7 +35,7 @@ SETTING_VIEWS = (
     "suspect_facts",
     "undisputed_leaderboard",
 )
-POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
+POLICY_FREE_VIEWS = ("probability_calibration",)
 EDITION_VIEWS = (
     "label_risks",
     "not_evaluated",
@@ -66,10 +66,8 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             n_settings=n_settings,
             models=models,
             runs=_read_runs(reader, setting),
-            not_asked=_read_not_asked(reader),
             example=_read_example(reader, setting.method),
             leaderboard=leaderboard,
-            method_curves=reader.read_setting("joint_accuracy_curve", setting, "method"),
             n_other_editions=n_others,
             views=read_views(reader, setting, models) | {"edition_drift": drift},
             questions=questions,
@@ -92,10 +90,10 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         ),
         "missed": _read_missed(reader, setting),
         "served": reader.read(
-            "select distinct name as model, unnest(served) as served from runs "
-            "inner join models using (model_id) where edition_id = $edition_id and period is null "
-            "order by all"
+            "select distinct model_id, unnest(served) as served from runs where edition_id = $edition_id "
+            "and period is null order by all"
         ),
+        "cost": reader.read_view("cost", role="evaluated"),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
         # This view compares methods, so it has no column for the method.
@@ -128,19 +126,6 @@ def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
         "where edition_id = $edition_id group by model_id order by model_id",
         **vars(setting),
     )
-
-
-def _read_not_asked(reader: EditionReader) -> list[str]:
-    """Return the models without an evaluation of this edition, failed or not, but of its base."""
-    rows = reader.read(
-        f"with evaluated as ({RUNS} union all "
-        "select edition_id, model_id, failed_at from failures) "
-        "select distinct name as model from models where model_id in (select model_id from evaluated "
-        "inner join editions using (edition_id) where kb = (select kb from editions "
-        "where edition_id = $edition_id)) and model_id not in (select model_id from evaluated "
-        "where edition_id = $edition_id and model_id is not null) order by model"
-    )
-    return [row["model"] for row in rows]
 
 
 def _read_example(reader: EditionReader, method: str) -> list[Row]:
@@ -202,7 +187,6 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=reader.read_view("known_facets", **policy),
         mastered_differences=_read_mastered_differences(reader, policy),
-        facet_differences=reader.read_view("facet_comparison", **policy),
     )
 
 

@@ -1,28 +1,48 @@
-"""Say in plain words what a row of the leaderboard means: for the page, the console and the Prefect UI."""
+"""Say in plain words what rows of the leaderboard mean: for the page, the console and the Prefect UI."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from report.formats import join_names
+
 Row = dict[str, Any]
+N_EFFECTIVE = 20
+"""With fewer effective heads or tails, an interval is only a rough guide."""
 
 
-def list_remarks(row: Row, name: str) -> list[str]:
-    """Return what a reader of the scores should know about the model, one sentence each.
+def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
+    """Return what a reader of the scores should know, one sentence for all models of which it is true.
 
     Args:
-        row: a row of the leaderboard.
-        name: the name of the model in the sentences.
+        rows: rows of the leaderboard in one setting.
+        names: model_id -> the name of the model in the sentences.
     """
-    remarks = [_describe_constant(row, name), _compare_with_shortcut(row, name)]
-    return [remark for remark in remarks if remark]
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for verdict in _list_verdicts(row):
+            found.setdefault(verdict, {})[names[row["model_id"]]] = None
+    return [
+        f"{join_names([*labels], len(labels))} {_SENTENCES[verdict].format(s='' if len(labels) > 1 else 's')}"
+        for verdict, labels in sorted(found.items())
+    ]
 
 
-def _describe_constant(row: Row, name: str) -> str | None:
-    """Name a constant answerer as one."""
-    answer = row["constant_answer"]
-    if answer is None:
-        return None
-    share = row["true_rate"] if answer else 1 - row["true_rate"]
-    return f"{name} always answers {answer} ({100 * share:.1f} % of its answers), whatever it is asked."
+def _list_verdicts(row: Row) -> list[str]:
+    """Return what is true of the model, as keys of _SENTENCES."""
+    verdicts = (f"always {row['constant_answer']}", str(judge_against_shortcut(row)))
+    return [verdict for verdict in verdicts if verdict in _SENTENCES]
+
+
+# The names come first; "{s}" is the ending of a verb after a single name.
+_SENTENCES = {
+    "always True": "always answer{s} True, whatever the statement says.",
+    "always False": "always answer{s} False, whatever the statement says.",
+    "below": "master{s} fewer facts than the best shortcuts without medical knowledge.",
+    "not distinguishable": (
+        "master{s} a share of the facts that is not distinguishable from that of the best shortcuts without "
+        "medical knowledge."
+    ),
+}
 
 
 def judge_against_shortcut(row: Row) -> str | None:
@@ -36,20 +56,3 @@ def judge_against_shortcut(row: Row) -> str | None:
     if high < 0:
         return "below"
     return "above" if low > 0 else "not distinguishable"
-
-
-def _compare_with_shortcut(row: Row, name: str) -> str | None:
-    """Say that the mastery is below that of the best shortcut, or not distinguishable from it."""
-    verdict = judge_against_shortcut(row)
-    if verdict in (None, "above"):
-        return None
-    mastery, of_shortcut = (f"{100 * row[key]:.1f} %" for key in ("mastery", "best_shortcut_mastery"))
-    if verdict == "below":
-        return (
-            f"{name} masters {mastery} of the facts, fewer than the best shortcuts without medical knowledge "
-            f"({of_shortcut})."
-        )
-    return (
-        f"{name} masters {mastery} of the facts, which is not distinguishable from the best shortcuts "
-        f"without medical knowledge ({of_shortcut})."
-    )

@@ -42,8 +42,13 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
             for line in lines:
                 del line[name]
     table = _align_leaderboard(lines, is_wide=is_wide)
-    remarks = [f"{row['method']}: {remark}" for row in rows for remark in list_remarks(row, row["model"])]
-    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(rows)])
+    names = {row["model_id"]: row["model"] for row in rows}
+    remarks = [
+        f"{method}: {remark}"
+        for method in dict.fromkeys(row["method"] for row in rows)
+        for remark in list_remarks([row for row in rows if row["method"] == method], names)
+    ]
+    return "\n".join([table, *remarks, *note_unfinished(rows)])
 
 
 def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:

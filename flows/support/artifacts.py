@@ -178,7 +178,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "change, points": _percent(row["change"]),
             "since": row["since"],
             "evaluated": "yes",
-            "remarks": " ".join(list_remarks(row, row["model"])),
+            "remarks": " ".join(list_remarks([row], {row["model_id"]: row["model"]})),
         }
         for row in rows
     ]

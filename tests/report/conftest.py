@@ -7,7 +7,7 @@ import pytest
 
 from pretexeval.storage.records import write_record
 from report.formats import format_interval, format_percent, format_points, format_span
-from report.page import write_report
+from report.page import PAGES, write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from tests.support import simulated_models
 from tests.support.data_folder import RISKS, DataFolder
@@ -148,10 +148,15 @@ def unanswered(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def compared_text(compared: Path) -> str:
-    """Return the page of the first edition of that warehouse, which has links to that of the second."""
+def compared_texts(compared: Path) -> dict[str, str]:
+    """Return the pages of the first edition of that warehouse, which have links to those of the second."""
     write_report(compared, FRESH)
-    return write_report(compared, EDITION).read_text(encoding="utf-8")
+    return read_pages(write_report(compared, EDITION))
+
+
+def read_pages(first: Path) -> dict[str, str]:
+    """Return name -> text of the pages of an edition."""
+    return {name: (first.parent / file).read_text(encoding="utf-8") for name, file in PAGES.items()}
 
 
 @pytest.fixture(scope="session")

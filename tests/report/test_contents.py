@@ -28,6 +28,15 @@ def test_models_stand_by_rank_and_are_coloured_by_their_place() -> None:
     assert {m.label: m.colour for m in swapped} == {m.label: m.colour for m in models}
 
 
+def test_twelve_models_have_different_colours_and_those_of_one_colour_different_marks() -> None:
+    rows = [row(f"m{k:02}", f"m{k:02}", k + 1) for k in range(24)]
+    models = list_models(
+        rows, Setting("pretexeval"), {}, {each["model_id"]: k for k, each in enumerate(rows)}
+    )
+    assert len({model.colour for model in models[:12]}) == 12
+    assert len({(model.colour, model.mark) for model in models}) == 24
+
+
 def test_models_of_the_same_name_are_labelled_by_id() -> None:
     models = list_models(
         [row("same-1", "same", 1), row("same-2", "same", 2), row("o-1", "other", 3)],

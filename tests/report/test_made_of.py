@@ -19,11 +19,16 @@ def test_pages_are_written_again_only_if_the_warehouse_changed(tmp_path: Path) -
     data.write_answers(EDITION, "changing", simulated_models.expert)
     build_warehouse(data.root)
     (page,) = write_pages(data.root, [EDITION])
-    files = [page, data.root / "report" / "index.html", page.parent / "samples" / "index.html"]
+    beside = [page.parent / name for name in ("validity.html", "data.html", "sort.js")]
+    files = [page, data.root / "report" / "index.html", *beside, page.parent / "samples" / "index.html"]
     before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
     assert write_pages(data.root, [EDITION]) == [page]
     assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
     assert "masters 100.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+    # A page that somebody removed is written again.
+    beside[0].unlink()
+    write_pages(data.root, [EDITION])
+    assert beside[0].is_file()
     data.write_answers(EDITION, "changing", simulated_models.polarity)
     build_warehouse(data.root)
     write_pages(data.root, [EDITION])

@@ -54,5 +54,5 @@ def test_each_kind_of_period_has_a_trend_and_a_backfilled_week_stands_in_its_pla
         "week": ["2026-W46", "2026-W47", "2026-W48"],
         "day": ["2026-11-20", "2026-11-21"],
     }
-    assert "2026-W47" in str(trends["week"].drawing.wide)
-    assert "by week" in str(trends["week"].drawing.wide)
+    assert "2026-W47" in str(trends["week"].wide)
+    assert "by week" in str(trends["week"].wide)

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from pretexeval.storage.layout import ALL_EVALUATIONS, EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE
 
-# The pages are text, inline styles and inline drawings; no script runs, and no other site may frame them.
-# Only the sample browser of an edition runs scripts, those of its own folder.
+# The pages are text, inline styles and inline drawings; no other site may frame them. No script within a page
+# runs, only files of this server; the sample browser has no inline styles either.
 _POLICY = "default-src 'none'; {}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-POLICY = _POLICY.format("style-src 'unsafe-inline'")
+POLICY = _POLICY.format("script-src 'self'; style-src 'unsafe-inline'")
 BROWSER_POLICY = _POLICY.format("script-src 'self'; style-src 'self'")
 BROWSER = re.compile(r"/[^/]+/samples/")
 HEADERS = {

@@ -59,7 +59,7 @@ def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
         watched = WatchedPage(context, addresses["file"])
         page = watched.page
         page.goto(f"{addresses['file']}/{EDITION}/index.html")
-        page.locator("#leaderboard tbody tr", has_text=MODEL_NAME).first.get_by_role("link").nth(1).click()
+        page.locator("#leaderboard tbody tr", has_text=MODEL_NAME).first.get_by_role("link").last.click()
         page.get_by_role("link", name="Wrong").click()
         page.locator(".samples a.text").first.click()
         page.locator(".detail .finding .verdict.wrong").wait_for()

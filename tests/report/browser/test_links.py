@@ -6,7 +6,9 @@ from playwright.sync_api import Browser
 
 from report.browser.links import link_both, name_samples
 from report.formats import format_percent
+from report.page import PAGES
 from tests.report.browser.conftest import EDITION
+from tests.report.conftest import read_pages
 from tests.support.chromium import WatchedPage
 from tests.support.data_folder import query_rows
 from tests.support.parsed_page import parse
@@ -62,10 +64,12 @@ def test_every_share_on_a_page_is_that_of_the_samples_behind_it(
     with chromium.new_context() as context:
         watched = WatchedPage(context, addresses["file"])
         page = watched.page
-        page.goto(f"{addresses['file']}/{EDITION}/index.html")
-        links = page.locator("td.number a").evaluate_all(
-            "links => links.map((a) => [a.getAttribute('href'), a.firstChild.textContent, a.title])"
-        )
+        links = []
+        for name in PAGES.values():
+            page.goto(f"{addresses['file']}/{EDITION}/{name}")
+            links += page.locator("td.number a").evaluate_all(
+                "links => links.map((a) => [a.getAttribute('href'), a.firstChild.textContent, a.title])"
+            )
         shown = [
             (cut(address), float(text.removesuffix("\u00a0%")))
             for address, text, title in links
@@ -117,15 +121,16 @@ def is_weighted(address: str) -> bool:
 
 
 def test_failed_prompts_have_a_column_in_every_table_about_samples(hostile: Path, pages: Path) -> None:
-    page = parse((pages / EDITION / "index.html").read_text(encoding="utf-8"))
+    texts = read_pages(pages / EDITION / "index.html")
+    page, validity = parse(texts["Results"]), parse(texts["Validity"])
     tables = [
-        page.table_with("Model", "Mastery(joint, by pair)"),
+        page.table_with("Model", "Joint accuracyby triplet"),
         page.table_with("Relation", "Model"),
-        page.table_with("Model", "Transformation"),
-        page.table_with("Model", "Method"),
-        page.table_with("Model", "Scoring policy"),
-        page.table_with("Model", "n = 1"),
-        page.table_with("Model", "Facts"),
+        page.table_with("Model", "Form"),
+        validity.table_with("Model", "Method"),
+        validity.table_with("Model", "Scoring policy"),
+        validity.table_with("Model", "n = 1"),
+        validity.table_with("Model", "Facts"),
     ]
     for head, *rows in tables:
         assert any(row[head.index("Failed")] not in ("0.0\u00a0%", "–") for row in rows)

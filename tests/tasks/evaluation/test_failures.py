@@ -115,9 +115,8 @@ def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
     assert WORDS in reason
     assert sum(body["model"] == "bad" for _, _, body in bench.endpoint.requests) == 33
     page = bench.write_pages()
-    assert [row[0] for row in page.table_with("Model", "Mastery(joint, by pair)")[1:]] == ["good"]
-    (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
-    assert row == ["bad", "–", "–", f"not evaluated: {reason}"]
+    assert [row[1] for row in page.table_with("#", "Model", "Mastery")[1:]] == ["good"]
+    assert "bad is not evaluated: " + reason.removeprefix("model 'bad': ") in page.text
     assert "good masters" in page.text
     assert "bad masters" not in page.text
     index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[0]
@@ -173,7 +172,7 @@ def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
         )
         assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
         assert row["no_answer_rate"] == 0
-    head, *lines = page.table_with("Model", "Mastery(joint, by pair)")
+    head, *lines = page.table_with("Model", "Joint accuracyby triplet")
     assert [line[head.index("Failed")] for line in lines] == ["0.5\u00a0%"] * 2
     # Each prompt is refused for its content. That it is refused again is no reason to fail.
     assert bench.evaluate(*replies) == dict.fromkeys(replies)
@@ -189,9 +188,8 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert "content_filter" in reason
     page = bench.write_pages()
     assert bench.query("from leaderboard") == []
-    assert [row[:3] for row in page.table_with("Model", "Failed", "n samples", "Reason")[1:]] == [
-        ["m", "4.8\u00a0%", "208"]
-    ]
+    assert "m is not evaluated: 10 of 208 samples failed (4.8%), more than max_error_rate" in page.text
+    assert page.find("section") == []
     assert "m masters" not in page.text
     evaluation = plan_evaluation(bench.config, bench.edition_id, "m")
     score_again(evaluation)
