@@ -17,6 +17,7 @@ from pretexeval.primitives.hashing import hash_json
 from report.browser.pieces import Earlier, PieceFolder, Series
 from report.contents import Row
 from report.edition_reader import EditionReader
+from report.formats import FORMS
 from schemas.columns import SCORING_POLICIES
 from schemas.question_stages import FACET_OF, SETTINGS
 from schemas.transformations import TRANSFORMATIONS
@@ -79,6 +80,7 @@ def list_forms(kind: Kind, method: str) -> list[Row]:
     return [
         {
             "name": t.name if has_transformations else f"line {k + 1}",
+            "words": FORMS[t.name] if has_transformations else f"line {k + 1}",
             "is_negated": t.is_negated if has_transformations else None,
             "is_true_tail": is_true_tail,
         }

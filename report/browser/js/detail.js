@@ -55,7 +55,7 @@ function buildFacts(sample, view) {
     ["Tail", withId(sample.tail, sample.tailId)],
     ["This fact is", kind],
     [sample.form.is_true_tail ? "Its false twin has the tail" : "Its true twin has the tail", quote(sample.otherTail ?? "–")],
-    ["Transformation", element("code", {}, sample.form.name)],
+    ["Form", sample.form.words],
     ["Pair, triplet and sample id", [sample.pairId, sample.tripletId, sample.id].map((id, k) => [k ? element("br") : null, element("code", {}, id)])],
     ["All samples", element("a", { href: linkToFact(sample, view) }, "of this fact")],
   ]);
@@ -141,7 +141,7 @@ async function buildForms(sample, view) {
   const rows = [];
   for (let i = collection.offsets[group]; i < collection.offsets[group + 1]; i++) {
     const form = collection.forms[collection.formOf[i]];
-    const name = [element("code", {}, form.name), form.is_true_tail === undefined ? (form.is_negated ? " negated" : "") : form.is_true_tail ? " true tail" : " false tail"];
+    const name = [form.words ?? element("code", {}, form.name), form.is_true_tail === undefined ? (form.is_negated ? " negated" : "") : form.is_true_tail ? ", true tail" : ", false tail"];
     rows.push(
       element(
         "tr",

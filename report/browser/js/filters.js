@@ -35,7 +35,7 @@ function buildFilters(collections, collection, run, view, chosen) {
     methods.length > 1 && buildSelect("Asked by", methods, collection.name, (event) => (location.hash = writeFragment({ method: event.target.value, model: view.model, relation: view.relation }))),
     runSelects,
     buildSelect("Relation", [["", "all"], ...collection.relations.map(([name]) => [name, words(name)])], view.relation, go("relation")),
-    forms.length > 1 && buildSelect(collection.isQuestions ? "Type" : "Transformation", [["", "all"], ...forms.map((name) => [name, nameForm(collection, name)])], view.form, go("form")),
+    forms.length > 1 && buildSelect(collection.isQuestions ? "Type" : "Form", [["", "all"], ...forms.map((name) => [name, nameForm(collection, name)])], view.form, go("form")),
     hasPolarity && buildSelect("Polarity", [["", "both"], ["affirmed", "affirmed"], ["denied", "denied"]], view.polarity, go("polarity")),
     !collection.isQuestions && buildSelect("Tail", [["", "both"], ["true", "of the true fact"], ["false", "of the false fact"]], view.tail, go("tail")),
     collection.ages.length > 0 && buildSelect("Oldest release with the fact", [["", "all"], ...collection.ages.map((age) => [age, age])], view.age, go("age")),
@@ -55,7 +55,7 @@ function buildFilters(collections, collection, run, view, chosen) {
 
 function nameForm(collection, name) {
   const found = collection.forms.find((form) => form.name === name);
-  return found.facet ? `${name}: ${found.facet}` : name;
+  return found.facet ? `${name}: ${found.facet}` : found.words;
 }
 
 function submitSearch(event, view) {
@@ -93,7 +93,7 @@ function buildNotes(collection, view) {
     said: view.said === "true" ? "answers that say True" : "answers that say False",
     likely: `samples that the model finds true with a probability of ${10 * view.likely} to ${10 * view.likely + 10} %`,
   });
-  if (view.form?.includes(",")) notes.form = `transformations ${view.form.replaceAll(",", ", ")}`;
+  if (view.form?.includes(",")) notes.form = `forms: ${view.form.split(",").map((name) => nameForm(collection, name)).join("; ")}`;
   const shown = Object.entries(notes).filter(([name]) => view[name]);
   const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said", "likely"].filter((name) => view[name]);
   if (!filtered.length) return null;

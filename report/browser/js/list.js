@@ -23,7 +23,7 @@ function buildSummary(sample, view) {
   return [
     buildFact(sample),
     element("a", { class: "text", href: linkToSample(sample, view) }, quote(sample.text)),
-    element("p", { class: "said" }, element("code", {}, sample.form.name), sample.form.facet && sample.form.is_negated ? " negated" : null, " · right answer ", buildAnswer(sample, sample.collection.isQuestions ? sample.answer : sample.label), " · ", swatch(sample.run.model_id), quote(modelName(sample.run.model_id)), " ", buildVerdict(sample)),
+    element("p", { class: "said" }, sample.form.words ?? element("code", {}, sample.form.name), sample.form.facet && sample.form.is_negated ? " negated" : null, " · right answer ", buildAnswer(sample, sample.collection.isQuestions ? sample.answer : sample.label), " · ", swatch(sample.run.model_id), quote(modelName(sample.run.model_id)), " ", buildVerdict(sample)),
   ];
 }
 
