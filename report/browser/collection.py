@@ -23,7 +23,7 @@ from schemas.question_stages import FACET_OF, SETTINGS
 from schemas.transformations import TRANSFORMATIONS
 
 # The forms of the items of each group, one letter per item, from `a` on.
-FORMS = (
+LIST_FORMS = (
     "select string_agg(chr(97 + form::integer), '' order by place) from browsed_items "
     "group by position order by position"
 )
@@ -130,7 +130,7 @@ class CollectionWriter:
         (n_groups,) = self.reader.read(
             "select count(*) as n, bit_xor(hash(position, group_id))::varchar as checksum from browsed_groups"
         )
-        forms = list(self._fetch(FORMS))
+        forms = list(self._fetch(LIST_FORMS))
         is_uniform = len(set(forms)) == 1
         return {
             "name": self.method,

@@ -212,7 +212,8 @@ def test_the_counts_of_the_filters_are_those_of_sql(
         )
     statements = query_rows(
         hostile,
-        "select method, model_id, scoring_policy, relation, sum(n_positive_right + n_negative_right)::integer as n_right, "
+        "select method, model_id, scoring_policy, relation, "
+        "sum(n_positive_right + n_negative_right)::integer as n_right, "
         "sum(n_no_answer)::integer as n_unanswered, sum(n_errors)::integer as n_failed, "
         "sum(n_asked)::integer as n, count(*) filter (is_mastered) as n_mastered, "
         "count(*) filter (is_complete and not is_mastered) as n_missed from pair_scores group by all",
