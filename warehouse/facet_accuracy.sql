@@ -13,14 +13,13 @@
 create table facet_accuracy as
 with observed as (
     select
-        run, facet, is_negated, point_id,
-        any_value(columns(['edition_id', 'head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
+        run, facet, is_negated, edition_id, point_id,
         sum(n_right_parts)::integer as gained,
         sum(n_parts)::integer as n,
         sum(n_independent) as n_most
     from point_scores
     semi join storage.scope using (edition_id)
-    group by grouping sets ((run, facet, point_id, is_negated), (run, facet, point_id))
+    group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
     having sum(n_parts) > 0
 ),
 
@@ -62,10 +61,9 @@ weights as (
 
 points as (
     select
-        observed.run, observed.is_negated, observed.point_id,
-        any_value(columns([
-            'head_cluster', 'positive_tail_cluster', 'negative_tail_cluster', 'mean_accuracy', 'most_of_facet'
-        ])),
+        observed.run, observed.is_negated, observed.edition_id, observed.point_id,
+        any_value(mean_accuracy) as mean_accuracy,
+        any_value(most_of_facet) as most_of_facet,
         sum(round(1e8 * n / facet_n)::bigint) as n,
         sum(round(1e8 * gained / facet_n)::bigint)
         + round(1e8 * sum((mean_accuracy - accuracy) * n / facet_n))::bigint as gained
@@ -74,30 +72,33 @@ points as (
         on observed.run = weights.run
         and observed.facet = weights.facet
         and observed.is_negated is not distinct from weights.is_negated
-    group by observed.run, observed.is_negated, observed.point_id
+    group by observed.run, observed.is_negated, observed.edition_id, observed.point_id
 ),
 
 -- n_most of the mean: to how many independent questions the weights of F facets amount, F² / Σ (1 / n_most of the
 -- facet). If no point has a residual, each point counts as one observation (intervals.sql, effective_n).
-observations as (
-    select
-        hash(run, facet, is_negated) as key,
-        'accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        gained, n, n_most
+scored as (
+    select hash(run, facet, is_negated) as key, edition_id, point_id, gained, n, n_most
     from observed
     union all
     select
-        hash(run, null::varchar, is_negated) as key,
-        'accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        gained, n,
+        hash(run, null::varchar, is_negated) as key, edition_id, point_id, gained, n,
         case
             when max(abs(gained - mean_accuracy * n)) over (partition by run, is_negated) > 9
                 then most_of_facet * n / 1e8
             else 1
         end as n_most
     from points
+),
+
+observations as (
+    select
+        key,
+        'accuracy' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        gained, n, n_most
+    from scored
+    inner join point_clusters using (edition_id, point_id)
 ),
 
 estimates as (

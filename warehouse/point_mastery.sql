@@ -4,7 +4,7 @@
 -- is_negated_included: whether the negated questions are needed, too.
 -- graded_facets, mastered_facets: the whole facets with all questions graded, and with all of them right.
 -- is_whole, is_mastered: likewise for all facets of the edition; is_mastered is null if a question is not graded.
--- n_asked, …: over the questions that are needed. run and the clusters are those of point_scores.
+-- n_asked, …: over the questions that are needed. run is that of point_scores, the clusters are those of point_clusters.
 create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n

@@ -3,7 +3,7 @@
 -- under any policy), are unfinished (unanswered, and the thought of a repeat did not end), are graded and are right.
 -- n_right_offers, n_right_offers_right: of the graded questions, those that do not offer a wrong option, and how many
 -- of these are right. n_parts, n_right_parts, n_independent: the score of the row and its weight (macros.sql).
--- run: a hash of edition, setting, model and scoring policy. The clusters are those of point_clusters.
+-- run: a hash of edition, setting, model and scoring policy.
 -- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
 with unfinished as (
@@ -55,7 +55,6 @@ select
     hash(counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy) as run,
     counted.edition_id, counted.setting, counted.model_id, models.name as model, counted.scoring_policy,
     points.relation, counted.point_id, points.pair_id,
-    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
     counted.facet, counted.type, counted.is_negated,
     counted.n_asked, counted.n_failed, counted.n_unanswered, counted.n_unfinished,
     counted.n_graded, counted.n_right, counted.n_right_offers, counted.n_right_offers_right,

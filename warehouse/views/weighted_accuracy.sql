@@ -4,7 +4,7 @@
 -- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
 -- without bias. The leaderboard counts every asked sample once instead.
 -- A measure is the weighted mean of those of the relations, and relations are strata (Cochran 1977, chapter 5): a
--- pair counts in the variance with its deviation from its own relation. As in average_facet_accuracy, each pair is observed
+-- pair counts in the variance with its deviation from its own relation. As in facet_accuracy, each pair is observed
 -- with its weight in whole parts of 10⁹, and with the mean plus that deviation, so that estimate_shares gives the
 -- intervals of the leaderboard, with heads and tails as clusters over all relations. The deviations are multiplied by
 -- √(m/(m−1)) for m pairs of a stratum; relations with one pair are one stratum together.
