@@ -143,13 +143,13 @@ def _answer_relations(contents: Contents) -> str:
         spread, relation = max((max(found) - min(found), name) for name, found in shares.items())
         if not spread:
             return "All models know the same relations"
-        return f"Models differ most in {format_words(relation)}, by {format_magnitude(spread)} points"
+        return f"Models differ most in “{format_words(relation)}”, by {format_magnitude(spread)} points"
     ranked = sorted((fmean(found), name) for name, found in shares.items())
     worst, best = ranked[0][1], ranked[-1][1]
     first = contents.models[0].label
     if best == worst:
-        return f"{first} was asked about {format_words(best)}"
-    return f"{first} knows {format_words(best)} best and {format_words(worst)} least"
+        return f"{first} was asked about “{format_words(best)}”"
+    return f"{first} knows “{format_words(best)}” best and “{format_words(worst)}” least"
 
 
 def is_certain(row: Row) -> bool:
