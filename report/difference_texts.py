@@ -7,7 +7,8 @@ from pretexeval.primitives.untrusted_text import escape_controls
 from report.console import align, format_share, format_with_interval
 from report.contents import Row
 from report.formats import format_words
-from report.model_difference import FEW_EFFECTIVE, ModelDifference, Verdict, judge_relations
+from report.model_difference import ModelDifference, Verdict, judge_relations
+from report.remarks import N_EFFECTIVE
 
 
 def render_difference(found: ModelDifference) -> str:
@@ -67,7 +68,7 @@ def list_notes(found: ModelDifference) -> list[str]:
             f"Only shared pairs count: the first model answered {found.n_baseline_pairs:,} pairs, the second "
             f"{found.n_candidate_pairs:,}."
         )
-    if row["n_effective"] < FEW_EFFECTIVE:
+    if row["n_effective"] < N_EFFECTIVE:
         notes.append(
             f"The pairs amount to only {row['n_effective']:.1f} independent heads or tails, so the interval "
             "is only a rough guide."

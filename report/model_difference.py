@@ -17,8 +17,6 @@ from warehouse.query import open_warehouse
 from warehouse.selection import EvaluatedModel, find_edition, find_model, read_prompt_styles
 
 Verdict = Literal["worse", "better", "not distinguishable"]
-# Below this effective number of heads or tails, an interval is only a rough guide (docs/statistics.md).
-FEW_EFFECTIVE = 20
 LEVEL = 0.05
 
 

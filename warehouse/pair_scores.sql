@@ -1,8 +1,10 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
 -- The samples of a pair added up, with its clusters (pair_clusters) and what the best shortcut makes of it.
--- k: samples of a complete triplet. n_affirmed: answers by which the fact is true, with denials turned. n_positive, n_negative: the graded samples of the true and of the false triplet;
--- n_positive_right, n_negative_right: the right ones of these. n_weighed_…: likewise, where the log-probabilities are
--- known, and the likelier answer is right (a tie is not).
+-- k: samples of a complete triplet. n_affirmed: answers that affirm the fact: True to a statement of it, or False to its
+-- denial. n_positive, n_negative: the graded samples of the true and of the false triplet; n_positive_right,
+-- n_negative_right: those of them that are right. n_positive_weighed, n_negative_weighed: the samples with both
+-- log-probabilities; n_positive_likelier, n_negative_likelier: those of them of which the answer with the higher
+-- log-probability is right. A tie is not right.
 -- is_complete: all 2k samples are graded. Only then can the pair count in mastery: it is mastered if all are right.
 -- Likewise a triplet counts in the joint accuracy only if all its k samples are graded.
 -- wrong_of_true, wrong_of_false: the transformations that went wrong on the true and on the false triplet.

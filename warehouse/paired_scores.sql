@@ -13,8 +13,8 @@
 -- difference = score − other_score, with the 95 % interval of a paired difference (estimate_shares) and the clusters of
 -- the first evaluation. n_gained: the observations that are right only in the first score; n_lost: those that are
 -- right only in the second.
--- No row without an observation, nor for joint accuracy and mastery under `excluded` where more than a fifth of their
--- units are not complete (part_scores).
+-- There is no row without an observation. Under `excluded`, joint accuracy and mastery have no row if more than a fifth
+-- of their units are not complete (part_scores).
 create table paired_scores as
 with evaluations as (
     select

@@ -1,6 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, grouping_by and group_name.
 -- The scores of an evaluation and of its parts, with their 95 % intervals (estimate_shares). grouping_by is one of:
--- `edition`: all samples. `relation`. `likelier answer`: all samples, of which the likelier answer counts.
+-- `edition`: all samples. `relation`: those of each relation. `likelier answer`: all samples, but the answer with the
+-- higher log-probability counts instead of the one in the text.
 -- `negative`, `release`, `tail commonness`, `head commonness`: groups of pairs (storage.pair_groups).
 -- `taught`: pairs by what a reference model learned about their head, where it is as taught (storage.taught_pairs).
 -- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
@@ -17,9 +18,9 @@
 -- mastery_above_shortcut: mastery minus that of the best shortcut (shortcut_scores.sql), paired by pair, over
 -- the complete pairs. Where the shortcut is the coin, its expected mastery of one quarter is subtracted without
 -- an error of its own.
--- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers by which the fact is true,
--- with denials turned: a model that denies all facts that it does not know has a low one, while its true_rate stays near
--- a half. probability_range: mean over the triplets of the largest minus the smallest probability of affirming the
+-- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers that affirm the fact: True
+-- to a statement of it, or False to its denial. It is low if a model denies all facts that it does not know, although
+-- its true_rate is near a half. probability_range: mean over the triplets of the largest minus the smallest probability of affirming the
 -- fact; only for `fact`, and where the log-probabilities are known.
 -- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
 -- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
@@ -30,7 +31,7 @@ with pairs as (
     semi join storage.scope using (edition_id, model_id)
 ),
 
--- The samples that count in a part, by their slots; k: how many of them a triplet has.
+-- The transformations whose samples count in a part; k: how many of these samples a triplet has.
 sample_groups as (
     select 'transformation' as grouping_by, transformation as group_name, position, transformation, 1 as k
     from transformations
@@ -241,7 +242,7 @@ observations as (
         pair_right as gained,
         has_pair as n
     from counted
-    where grouping_by not in ('transformation', 'likelier answer', 'choices') or group_name = 'none'
+    where grouping_by not in ('fact', 'transformation', 'likelier answer', 'choices') or group_name = 'none'
     union all by name
     select
         part as key,

@@ -128,6 +128,7 @@ def read_piece(folder: Path, name: str) -> Any:  # noqa: ANN401
 
 
 def hash_browser() -> str:
-    """Return a hash of the code and of the SQL that make the pieces."""
+    """Return a hash of the code and of the SQL that make the pieces, with the words for forms."""
     files = [path for path in sorted(FOLDER.iterdir()) if path.suffix in (".py", ".sql")]
+    files.append(FOLDER.parent / "formats.py")
     return hash_text(*(path.read_text(encoding="utf-8") for path in files))

@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and is_positive.
--- True facts against their false twins. average_accuracy counts the samples of one of the two. affirmed_rate: of the
--- answers, the share that affirms the fact, with denials turned: a model that denies every fact it does not know has a
--- low one for both, while true_rate, in which denials cancel it, stays near a half.
+-- True facts against their false twins. average_accuracy counts the samples of one of the two. affirmed_rate: the share
+-- of the answers that affirm the fact: True to a statement of it, or False to its denial. If a model denies every fact
+-- that it does not know, it is low for both, although true_rate is near a half.
 -- Stability of a fact over its forms: disagreement_rate is the share of complete triplets that a model judges rightly in
 -- some forms and wrongly in others; probability_range is the mean, over the triplets, of the largest minus the smallest
 -- probability of affirming it, where the log-probabilities of True and False are known.
