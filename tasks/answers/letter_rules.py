@@ -123,7 +123,7 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
     and this one before all others.
     """
     found: Found = ()
-    weight = end = 0
+    weight = checked = 0
     for match in STATED.finditer(text):
         starts = [noun.start() for noun in NOUNS.finditer(text, match.start(), match.end())]
         before = [text[max(0, start - N_BEFORE) : start] for start in starts or [match.start()]]
@@ -137,8 +137,13 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         is_named = match["noun"] is not None
         stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()
         stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
-        if stated and (stated_weight > weight or _is_taken_back(text[end : match.start()], found)):
-            found, weight, end = stated, stated_weight, match.end()
+        if not stated:
+            continue
+        if stated_weight > weight or _is_taken_back(text[checked : match.start()], found):
+            found, weight, checked = stated, stated_weight, match.end()
+        else:
+            # Each character is searched once, so that many answers take linear time.
+            checked = match.start()
     return found
 
 
