@@ -185,7 +185,7 @@ def write_published_edition(folder: Path, root: Path) -> str:
         }
         for row in read_questions(folder)
     ]
-    frame = pl.DataFrame(described, pl.DataFrame(QUESTIONS.schema.empty_table()).schema)
+    frame = pl.DataFrame(described, QUESTIONS.empty.schema)
     require_valid(validate_stage(QUESTIONS, frame, "the published items"))
     edition_id = f"multimedqa-published-{hash_json(frame['question_id'].sort().to_list(), digits=8)}"
     ref = write_stage_file(root, stage_file(edition_id, QUESTIONS.name, "medqa"), frame, QUESTIONS)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import polars as pl
 import pyarrow as pa
 
 from schemas import transformations
@@ -40,6 +41,11 @@ class Stage:
         return pa.schema(
             [pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning}) for c in self.columns]
         )
+
+    @property
+    def empty(self) -> pl.DataFrame:
+        """Return a frame of these columns without rows."""
+        return pl.DataFrame(schema=pl.Schema(self.schema))
 
     @property
     def names(self) -> list[str]:

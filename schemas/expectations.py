@@ -88,7 +88,7 @@ STRUCTURE = (
 
 def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per column position: found and declared column and type. `STRUCTURE` is about this frame."""
-    declared = {n: str(t) for n, t in pl.DataFrame(stage.schema.empty_table()).schema.items()}
+    declared = {n: str(t) for n, t in stage.empty.schema.items()}
     found = {n: str(t) for n, t in frame.schema.items()}
     rows = [
         (column, wanted, found.get(column), declared.get(column))

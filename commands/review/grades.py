@@ -304,5 +304,5 @@ def _build_grades(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> pl.D
         }
         for row in rows
     ]
-    schema = pl.DataFrame(HUMAN_GRADES.schema.empty_table()).schema
+    schema = HUMAN_GRADES.empty.schema
     return pl.DataFrame(graded, schema=schema).sort("triplet_id", "method")

@@ -75,7 +75,7 @@ def select_columns(
                 parameters["relations"] = ["", *relations]
             # Batches need less memory than one table, and its copy as text.
             batches = connection.sql(chosen, params=parameters).to_arrow_reader(ROWS_AT_ONCE)
-            parts = [store_as_text(query, pl.DataFrame(batches.schema.empty_table()))]
+            parts = [store_as_text(query, pl.DataFrame(schema=pl.Schema(batches.schema)))]
             parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
         except duckdb.Error as error:
             raise InputError(_explain(query, path, error)) from error

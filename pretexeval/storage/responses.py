@@ -120,7 +120,7 @@ class ResponseStore:
         names = list(columns or RESPONSES.names)
         files = self.list_files()
         if not files:
-            return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
+            return RESPONSES.empty.select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
         return prefer_responses(read_response_file(file, wanted) for file in files).select(names)
 
@@ -131,7 +131,7 @@ class ResponseStore:
         """
         known = self._selected.setdefault(keys, {})
         names = [*KEYS, "response", "status"]
-        empty = pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
+        empty = RESPONSES.empty.select(names)
         files = self.list_files()
         for file in files:
             if file.name not in known:

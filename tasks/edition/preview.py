@@ -159,7 +159,7 @@ def require_buildable(edition: Edition) -> Balance:
     edition.forget_facts()
     for stage in stages:
         if not n_rows[stage.name]:
-            _require_valid_rows(edition, stage, pl.DataFrame(stage.schema.empty_table()))
+            _require_valid_rows(edition, stage, stage.empty)
     return balance
 
 

@@ -72,7 +72,7 @@ def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
         read_response_file(file, RESPONSES.names).filter(pl.col("prompt_key").is_in(keys)).with_columns(short)
         for file in store.list_files()
     )
-    return prefer_responses([pl.DataFrame(RESPONSES.schema.empty_table()), *rows])
+    return prefer_responses([RESPONSES.empty, *rows])
 
 
 def _find_or_check(

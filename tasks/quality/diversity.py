@@ -151,7 +151,7 @@ def measure_diversity(
     )
     siblings = texts.group_by("relation", "method", "triplet_id", maintain_order=True)
     rows = [row for _, frame in siblings for row in _measure_siblings(frame)]
-    schema = pl.DataFrame(DIVERSITY.schema.empty_table()).schema
+    schema = DIVERSITY.empty.schema
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -248,7 +248,7 @@ def guess_triplets(triplets: pl.DataFrame, max_heads: int = MAX_HEADS) -> pl.Dat
         for part in _divide(str(relation), frame, max_heads)
         for guesser, describe in _GUESSERS.items()
     ]
-    empty = pl.DataFrame(GUESSES.schema.empty_table())
+    empty = GUESSES.empty
     return pl.concat([empty, *guessed])
 
 

@@ -114,7 +114,7 @@ def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, se
         questions = ask_point(turned[point_id], synonyms, _FIXED_SEED if is_demonstration else str(seed))
         split = "demonstration" if is_demonstration else "test"
         rows += [{**question, "split": split} for question in questions]
-    empty = pl.DataFrame(QUESTIONS.schema.empty_table())
+    empty = QUESTIONS.empty
     return pl.DataFrame(rows, schema=empty.schema)
 
 

@@ -57,7 +57,7 @@ def build_questions(
     """
     points = collect_points(find_facts(), piece, triplets, sampling)
     options = draw_options(points, sampling)
-    schema = pl.DataFrame(QUESTIONS.schema.empty_table()).schema
+    schema = QUESTIONS.empty.schema
     salts = {str(sampling.seed): points.tested, DEMONSTRATION_SALT: points.demonstrations}
     described = [
         _describe(piece.relation, point, question, source)

@@ -130,14 +130,26 @@ def run_process_command(
         blocked: a folder of `block_packages`.
         prepare: called in the new process before the command starts.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run_process(
+    return run_measured(
         build_command(*arguments),
         folder=folder,
         environment=build_environment(environment, blocked=blocked),
         timeout_s=timeout_s,
         prepare=prepare,
     )
+
+
+def run_measured(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Environment,
+    timeout_s: float = 400,
+    prepare: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run any command in a process of its own, and measure its processor time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run_process(command, folder=folder, environment=environment, timeout_s=timeout_s, prepare=prepare)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Outcome(done.returncode, done.stdout, done.stderr, cpu_s)

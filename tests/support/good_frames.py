@@ -33,7 +33,7 @@ def make_frame(name: str) -> pl.DataFrame:
         "questions": list_questions,
     }[name]()
     stage = STAGES[name]
-    schema = pl.DataFrame(stage.schema.empty_table()).schema
+    schema = stage.empty.schema
     empty = {column.name: None for column in stage.columns if column.is_nullable}
     return pl.DataFrame([[(empty | row)[c] for c in stage.names] for row in rows], schema, orient="row")
 

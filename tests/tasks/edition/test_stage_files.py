@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from pretexeval.primitives.errors import InputError
@@ -45,7 +44,7 @@ def test_file_of_another_edition_is_linked(tmp_path: Path) -> None:
 
 def test_rows_that_are_known_are_not_built(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    empty = pl.DataFrame(TRIPLETS.schema.empty_table())
+    empty = TRIPLETS.empty
     found = provide_files(edition, TRIPLETS.name, relations=("s",), rows={"s": empty})
     assert list(found.files) == ["s"]
     assert read_rows_of(found, tmp_path).equals(empty)

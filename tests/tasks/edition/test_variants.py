@@ -33,7 +33,7 @@ def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, num
         "is_positive": is_positive,
         "split": "test",
     }
-    return pl.DataFrame([values], schema=pl.DataFrame(TRIPLETS.schema.empty_table()).schema)
+    return pl.DataFrame([values], schema=TRIPLETS.empty.schema)
 
 
 @pytest.mark.parametrize("is_positive", [True, False])

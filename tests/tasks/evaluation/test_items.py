@@ -26,7 +26,7 @@ def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = METHODS) 
 def make_questions(points: list[Point]) -> pl.DataFrame:
     """Return ten questions about each point: one of each form, and each negated."""
     rows = [row for point in points for row in point.list_questions()]
-    schema = pl.DataFrame(QUESTIONS.schema.empty_table()).schema
+    schema = QUESTIONS.empty.schema
     return QUESTION_ITEMS.read_items(pl.DataFrame(rows, schema))
 
 

@@ -34,7 +34,7 @@ def make_items(*types: str) -> pl.DataFrame:
 def make_requests(*keys: str) -> pl.DataFrame:
     """Return the request of the items i0, i1, … with these prompt keys."""
     rows = [(f"i{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
-    schema = pl.DataFrame(REQUESTS.schema.empty_table()).schema
+    schema = REQUESTS.empty.schema
     return pl.DataFrame(rows, schema, orient="row")
 
 
@@ -124,7 +124,7 @@ def make_readings(*answers: Sequence[Answer], model_id: str = "m") -> pl.DataFra
         for i, of_item in enumerate(answers)
         for repeat, answer in enumerate(of_item)
     ]
-    return pl.DataFrame(rows, pl.DataFrame(READINGS.schema.empty_table()).schema)
+    return pl.DataFrame(rows, READINGS.empty.schema)
 
 
 def grade(

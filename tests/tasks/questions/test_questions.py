@@ -120,7 +120,7 @@ def require_sound(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
     """Check every question by itself."""
     truth = Truth(rows)
     assert frame["question_id"].is_unique().all()
-    assert frame.schema == pl.DataFrame(QUESTIONS.schema.empty_table()).schema
+    assert frame.schema == QUESTIONS.empty.schema
     for rule in QUESTION_RULES["questions"]:
         assert frame.select(rule.holds.all()).item(), rule.name
     for question in frame.to_dicts():
