@@ -4,7 +4,7 @@
 -- is_negated_included: whether the negated questions are needed, too.
 -- graded_facets, mastered_facets: the whole facets with all questions graded, and with all of them right.
 -- is_whole, is_mastered: likewise for all facets of the edition; is_mastered is null if a question is not graded.
--- n_asked, …: over the questions that are needed. run is that of point_scores, the clusters are those of point_clusters.
+-- run is that of point_scores, the clusters are those of point_clusters.
 create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n
@@ -45,9 +45,9 @@ facet_scores as (
         needed.facet,
         needed.place,
         needed.n_needed,
-        coalesce(sum(columns([
-            'n_asked', 'n_failed', 'n_unanswered', 'n_unfinished', 'n_graded', 'n_right'
-        ])) filter (where needed.is_negated_included or not scores.is_negated), 0)
+        sum(columns(['n_asked', 'n_graded', 'n_right'])) filter (
+            where needed.is_negated_included or not scores.is_negated
+        )
     from point_scores as scores
     semi join storage.scope using (edition_id, model_id)
     inner join needed using (edition_id, facet)
@@ -65,11 +65,7 @@ mastery as (
         any_value(n_facets) as n_facets,
         coalesce(list(facet order by place) filter (where n_asked = n_needed), []) as whole_facets,
         coalesce(list(facet order by place) filter (where n_graded = n_needed), []) as graded_facets,
-        coalesce(list(facet order by place) filter (where n_right = n_needed), []) as mastered_facets,
-        sum(n_asked)::smallint as n_asked,
-        sum(n_failed)::smallint as n_failed,
-        sum(n_unanswered)::smallint as n_unanswered,
-        sum(n_unfinished)::smallint as n_unfinished
+        coalesce(list(facet order by place) filter (where n_right = n_needed), []) as mastered_facets
     from facet_scores
     group by run, edition_id, point_id, is_negated_included
 ),
@@ -89,8 +85,7 @@ select
     len(mastery.whole_facets) = mastery.n_facets as is_whole,
     case
         when len(mastery.graded_facets) = mastery.n_facets then len(mastery.mastered_facets) = mastery.n_facets
-    end as is_mastered,
-    mastery.n_asked, mastery.n_failed, mastery.n_unanswered, mastery.n_unfinished
+    end as is_mastered
 from mastery
 inner join runs_asked using (run)
 inner join point_clusters as points on mastery.edition_id = points.edition_id and mastery.point_id = points.point_id

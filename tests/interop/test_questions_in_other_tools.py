@@ -25,7 +25,7 @@ def read_predictions(site: Site, model: str) -> Graded:
 def read_scores(site: Site, model: str) -> tuple[dict[str, float], float]:
     """Return type -> share of right answers, and the share of points with all questions right."""
     ((share,),) = site.query(
-        f"select mastered_rate from mastered_points where model = '{model}' and is_paper_order "
+        f"select mastered_rate from mastered_points where model = '{model}' "
         "and step = 4 and is_negated_included"
     )
     rows = site.query(

@@ -42,7 +42,7 @@ def test_the_table_of_facets_has_the_numbers_of_the_view(questioned: Path, asked
             assert cell.split("\n")[0] == format_percent(by_facet[name.lower()]["accuracy"])
         (mastered,) = query_rows(
             questioned,
-            f"from mastered_points {where} and is_paper_order and step = 4 and not is_negated_included",
+            f"from mastered_points {where} and step = 4 and not is_negated_included",
         )
         assert row[7].split("\n")[0] == format_percent(mastered["mastered_rate"])
 
