@@ -1,7 +1,7 @@
 -- Grain: one row per edition, setting, model, scoring policy, step and is_negated_included.
 -- The share of mastered points p(M) (MultifacetEval, equations 2 and 3; figure 6): a point is mastered if all its
--- questions of the facets are right (point_mastery). Step k has the first k facets of the paper's order comparison,
--- verification, rectification, discrimination; an edition has the steps of whose facets it has questions.
+-- questions of the facets are right (point_mastery). Step k has the first k facets of the edition in the paper's order
+-- comparison, verification, rectification, discrimination.
 -- is_negated_included: whether the negated questions must be right, too; the paper leaves them out.
 -- n_points: the points that have every question that the edition asks about a point in these facets, all of them
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
@@ -20,10 +20,9 @@ with asked as (
 ),
 
 steps as (
-    select edition_id, place + 1 as step, list(facet) over added as facets
+    select edition_id, list(facet) over added as facets, len(facets) as step
     from asked
     window added as (partition by edition_id order by place)
-    qualify len(facets) = step
 ),
 
 scored as (
@@ -32,9 +31,9 @@ scored as (
         points.*,
         steps.step,
         steps.facets,
-        list_has_all(points.whole_facets, steps.facets) as is_whole_so_far,
-        list_has_all(points.graded_facets, steps.facets) as is_graded,
-        list_has_all(points.mastered_facets, steps.facets) as is_right
+        points.n_whole_facets >= steps.step as has_facets,
+        points.n_graded_facets >= steps.step as is_graded,
+        points.n_mastered_facets >= steps.step as is_right
     from point_mastery as points
     inner join steps using (edition_id)
 ),
@@ -61,7 +60,7 @@ counted as (
             'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'is_negated_included', 'step', 'facets'
         ])),
         count(*) filter (where is_graded) as n_points,
-        count(*) filter (where not is_whole_so_far) as n_incomplete_points,
+        count(*) filter (where not has_facets) as n_incomplete_points,
         1 - n_points / nullif(count(*) - n_incomplete_points, 0) as left_out_rate,
         any_value(scoring_policy) <> 'excluded' or left_out_rate <= 0.2 as has_score,
         count(*) filter (where is_right) as n_mastered

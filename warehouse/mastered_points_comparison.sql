@@ -6,33 +6,23 @@
 -- models' own selection. mastered_points has the intervals of each share over its own points.
 -- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
 create table mastered_points_comparison as
-with steps as (
-    select distinct edition_id, step, facets
-    from mastered_points
-    semi join storage.scope using (edition_id)
-),
-
-matched as (
+with matched as (
     select
-        one.run,
-        other.run as other_run,
-        steps.step,
+        matches.*,
+        unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
         one.is_negated_included,
         one.scoring_policy,
-        hash(one.run, other.run, steps.step, one.is_negated_included) as key,
+        hash(matches.run, matches.other_run, step, one.is_negated_included) as key,
         one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
-        list_has_all(one.graded_facets, steps.facets)
-        and list_has_all(other.graded_facets, steps.facets) as is_graded,
-        list_has_all(one.mastered_facets, steps.facets)::integer as mastered,
-        list_has_all(other.mastered_facets, steps.facets)::integer as other_mastered
+        least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
+        (one.n_mastered_facets >= step)::integer as mastered,
+        (other.n_mastered_facets >= step)::integer as other_mastered
     from match_runs() as matches
     inner join point_mastery as one on matches.run = one.run
     inner join point_mastery as other
         on matches.other_run = other.run
         and one.point_id = other.point_id
         and one.is_negated_included = other.is_negated_included
-    inner join steps on one.edition_id = steps.edition_id
-    where list_has_all(one.whole_facets, steps.facets) and list_has_all(other.whole_facets, steps.facets)
 ),
 
 observations as (
