@@ -121,7 +121,9 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
         "accuracy_ci_high": 0.6,
         "random_baseline": 0.25,
         "n_questions": 8,
+        "no_answer_rate": 0.125,
         "unfinished_reasoning_rate": 0.125,
+        "error_rate": 0.0,
     }
 
     def read_some(sql: str) -> list[Row]:
