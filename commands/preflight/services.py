@@ -158,7 +158,7 @@ def check_workers(config: Config) -> Iterator[Finding]:
                 f"pool {pool}",
                 "warning",
                 f"no worker of this work pool is online, so a deployed run of {names} would wait for one",
-                f"run `pretexeval deploy` if the pool is new, and `prefect worker start --pool {pool}`",
+                "run `pretexeval deploy` if the pool is new, and start its worker (docs/operations.md)",
             )
 
 

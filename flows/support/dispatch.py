@@ -226,7 +226,7 @@ def _explain(call: Parameters, reason: str) -> str:
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[str | None]:
-    return run_subflows(evaluate, calls, [_find_model(**call).pool for call in calls]) if calls else []
+    return run_subflows(evaluate, calls, [_find_model(**call).work_pool for call in calls]) if calls else []
 
 
 def _find_model(config: Config, model_name: str, **_: object) -> ModelConfig:

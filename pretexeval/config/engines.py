@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from pretexeval.config.installation_names import DEFAULT_POOL
+from pretexeval.config.installation_names import CPU_POOL, name_gpu_pool
 from pretexeval.primitives.secrets import has_secret
 
 # Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
@@ -133,14 +133,19 @@ class EngineConfig(ConfigTable):
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
     """Currency of the two prices."""
-    pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = DEFAULT_POOL
-    """Work pool in which a deployed run asks this model: `gpu`, `cpu` (for an endpoint), or another name,
-    for example `"gpu-4x80"` (docs/operations.md)."""
+    pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] | None = None
+    """Work pool in which a deployed run asks this model (docs/operations.md). By default, a model of the
+    engine `vllm` is asked in `gpu`, or in `gpu-N` if it takes N cards, and any other model in `cpu`."""
 
     @property
     def n_gpus(self) -> int:
-        """The number of GPUs, or of NUMA nodes, that one loaded copy of the model takes."""
+        """The number of cards that one loaded copy of the model takes."""
         return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @property
+    def work_pool(self) -> str:
+        """The role of the work pool in which a deployed run asks this model."""
+        return self.pool or (name_gpu_pool(self.n_gpus) if self.engine == "vllm" else CPU_POOL)
 
     @property
     def price(self) -> dict[str, Any] | None:

@@ -93,8 +93,8 @@ class Config(ConfigTable):
 
     @model_validator(mode="after")
     def _require_one_pool_of_writers(self) -> Self:
-        if len({writer.pool for writer in self._list_used_writers()}) > 1:
-            named = ", ".join(f"{writer.name}: {writer.pool}" for writer in self._list_used_writers())
+        if len({writer.work_pool for writer in self._list_used_writers()}) > 1:
+            named = ", ".join(f"{writer.name}: {writer.work_pool}" for writer in self._list_used_writers())
             raise ValueError(f"the writers run together, so give them the same pool ({named})")
         return self
 
@@ -166,13 +166,13 @@ class Config(ConfigTable):
     @property
     def writer_pool(self) -> str:
         """The work pool in which the writers are asked."""
-        return next((writer.pool for writer in self._list_used_writers()), DEFAULT_POOL)
+        return next((writer.work_pool for writer in self._list_used_writers()), DEFAULT_POOL)
 
     def list_pools(self) -> dict[str, list[EngineConfig]]:
         """Return work pool -> the evaluated models and the writers that are asked in it."""
         pools: dict[str, list[EngineConfig]] = {}
         for model in (*self.models, *self._list_used_writers()):
-            pools.setdefault(model.pool, []).append(model)
+            pools.setdefault(model.work_pool, []).append(model)
         return pools
 
     def list_writers(self) -> tuple[WriterConfig, ...]:

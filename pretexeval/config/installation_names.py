@@ -27,13 +27,20 @@ def find_base_url(root: Path) -> str | None:
 
 INSTALLATION_VARIABLE = "PRETEXEVAL_INSTALLATION"
 DEFAULT_NAME = "pretexeval"
+CPU_POOL = "cpu"
+"""The role of the work pool for flows that take no card."""
 DEFAULT_POOL = "gpu"
-"""The role of the work pool for flows that load a model."""
+"""The role of the work pool for models that take one card."""
 VALID_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 # Prefect refuses these characters in names; the others would end a line or a word.
 BANNED_IN_NAMES = re.compile(r"[/%&<>{}\s]")
 COMMON_TAG = "pretexeval"
 """The tag of the deployments of all installations, for notifications."""
+
+
+def name_gpu_pool(n_cards: int) -> str:
+    """Return the role of the work pool for models that take so many cards."""
+    return DEFAULT_POOL if n_cards == 1 else f"{DEFAULT_POOL}-{n_cards}"
 
 
 @dataclass(frozen=True)

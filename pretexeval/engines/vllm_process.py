@@ -37,6 +37,9 @@ ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "VLLM_LOGGING_LEVEL": "ERROR",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
+    # FlashInfer compiles its sampler at the start, for which it needs nvcc (vllm-project/vllm#49497). vLLM's
+    # own sampler needs no compiler, and greedy answers need neither.
+    "VLLM_USE_FLASHINFER_SAMPLER": "0",
     # Waiting threads sleep instead of spinning: on two busy cores, spinning took two to four times the
     # processor time for a reference model.
     "OMP_WAIT_POLICY": "PASSIVE",

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 
+from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import Installation, start_installation
 from pretexeval.config.schedule import label_period
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
@@ -121,7 +122,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(root: Path) -> Iterator[Installation]:
     with (
         open_database_folder() as database,
-        start_installation(root, n_gpu_workers=2, database=database, folder=REPOSITORY) as processes,
+        start_installation(
+            root, gpu_workers=[GpuWorker()] * 2, database=database, folder=REPOSITORY
+        ) as processes,
     ):
         models = [
             {"name": name, "model": str(REPOSITORY / "models" / name), "dtype": "bfloat16"} for name in NAMES
@@ -134,9 +137,7 @@ def running(root: Path) -> Iterator[Installation]:
             models=models,
         )
         for _ in range(2):
-            # deploy.local gave the pool as many runs as there are workers.
-            arguments = ("deploy", config, "--gpus", "1", "--update-pools")
-            run_command(*arguments, folder=REPOSITORY, environment=processes.environment).require()
+            run_command("deploy", config, folder=REPOSITORY, environment=processes.environment).require()
         yield processes
 
 

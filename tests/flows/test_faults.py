@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import start_installation
 from tests.flows.installation_faults import (
     GPU_WORKERS,
@@ -53,12 +54,13 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
         database = stack.enter_context(open_database_folder())
         n_workers = len(GPU_WORKERS)
         running = stack.enter_context(
-            start_installation(root, n_gpu_workers=n_workers, database=database, folder=REPOSITORY)
+            start_installation(
+                root, gpu_workers=[GpuWorker()] * n_workers, database=database, folder=REPOSITORY
+            )
         )
         models = [LARGE, *(build_model_table(name, endpoint) for name in RESTARTED)]
         config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
-        arguments = ("deploy", config, "--gpus", "1", "--update-pools")
-        run_command(*arguments, folder=REPOSITORY, environment=running.environment).require()
+        run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         scenario = FaultScenario(root, running, endpoint)
         run_ids = [scenario.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
         kill_workers(scenario)

@@ -32,7 +32,8 @@ def answer_slowly(body: Body, number: int) -> EndpointReply:
 def build_model_table(name: str, endpoint: Endpoint, **settings: object) -> Table:
     """Return the table [[models]] of a model behind the endpoint."""
     table = {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url}
-    return table | {"timeout_s": 20, "concurrency": 8} | settings
+    # In the pool whose workers the tests end.
+    return table | {"pool": "gpu", "timeout_s": 20, "concurrency": 8} | settings
 
 
 def count_requests(endpoint: Endpoint, name: str) -> Counter[str]:

@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
+from commands.deploy.cards import HELP, list_default_workers, read_gpu_worker
 from commands.deploy.local.installation import start_installation
 from commands.deploy.local.services import Ports
 from pretexeval.primitives.errors import InputError
@@ -26,7 +27,7 @@ def main() -> int:
             options.root,
             name=options.installation,
             n_cpu_workers=options.cpu_workers,
-            n_gpu_workers=options.gpu_workers,
+            gpu_workers=list_default_workers() if options.gpus is None else list(filter(None, options.gpus)),
             ports=Ports(options.port, options.report_port),
             database=options.database,
         ) as installation:
@@ -57,7 +58,13 @@ def _parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--database", type=Path, help="PostgreSQL's folder (default: ROOT/postgres)")
     parser.add_argument("--cpu-workers", type=int, default=1, help="workers of the pool cpu (default: 1)")
-    parser.add_argument("--gpu-workers", type=int, default=1, help="workers of the pool gpu (default: 1)")
+    parser.add_argument(
+        "--gpus",
+        type=lambda text: None if text == "none" else read_gpu_worker(text),
+        action="append",
+        metavar="CARDS",
+        help=f"{HELP}. none: no worker (default: one for each card of this host, or one without a card)",
+    )
     parser.add_argument("--port", type=int, default=4200, help="port of Prefect's server (default: 4200)")
     parser.add_argument("--report-port", type=int, default=8080, help="port of the pages (default: 8080)")
     return parser.parse_args()

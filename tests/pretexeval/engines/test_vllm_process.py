@@ -1,7 +1,7 @@
 import os
 import sys
 import weakref
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -34,6 +34,15 @@ def test_variables_that_the_user_set_are_kept(environment: pytest.MonkeyPatch) -
     assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
     assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
     assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
+
+
+@pytest.mark.slow
+def test_on_a_card_vllm_samples_without_a_compiler(environment: pytest.MonkeyPatch) -> None:
+    from vllm.v1.sample.ops import topk_topp_sampler
+
+    prepare_environment(is_local=True)
+    environment.setattr(topk_topp_sampler, "current_platform", SimpleNamespace(is_cuda=lambda: True))
+    assert not topk_topp_sampler.flashinfer_sampler_supported()
 
 
 def test_hub_is_online_again_for_a_hub_model_after_a_local_one(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import Installation, start_installation
 from tests.support.database_folder import open_database_folder
 
@@ -16,6 +17,6 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     (root / "report" / "index.html").write_text("<p>the pages</p>")
     with (
         open_database_folder() as folder,
-        start_installation(root, n_gpu_workers=2, database=folder, folder=root) as started,
+        start_installation(root, gpu_workers=[GpuWorker()] * 2, database=folder, folder=root) as started,
     ):
         yield started

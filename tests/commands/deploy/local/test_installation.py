@@ -117,7 +117,7 @@ def test_all_services_end_with_the_killed_command(tmp_path: Path, killed: str) -
     with open_database_folder() as folder:
         options = ["--root", str(tmp_path), "--database", str(folder), "--port", "0", "--report-port", "0"]
         command = subprocess.Popen(
-            [sys.executable, "-m", "commands.deploy.local", *options, "--gpu-workers", "0"],
+            [sys.executable, "-m", "commands.deploy.local", *options, "--gpus", "none"],
             cwd=Path(__file__).parents[4],
             stdout=subprocess.PIPE,
             text=True,

@@ -1,0 +1,19 @@
+"""Start the worker of some cards of this host: ``python -m commands.deploy.gpu_worker 0,1 [OPTION …]``.
+
+It serves the work pool for models that take as many cards (`commands/deploy/cards.py`). `none` stands for no
+card: vLLM's CPU build serves the pool `gpu`. Further options go to `prefect worker start`.
+"""
+
+import os
+import sys
+
+from commands.deploy.cards import GpuWorker, read_gpu_worker
+from pretexeval.config.installation_names import find_installation
+
+if __name__ == "__main__":
+    asked, *more = sys.argv[1:] or ["none"]
+    worker = GpuWorker() if asked == "none" else read_gpu_worker(asked)
+    pool = find_installation().name_pool(worker.pool)
+    options = ["--pool", pool, "--type", "process", "--limit", "1", "--no-create-pool-if-not-found", *more]
+    command = [sys.executable, "-m", "prefect", "worker", "start", *options]
+    os.execve(sys.executable, command, os.environ | worker.variables)
