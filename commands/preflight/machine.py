@@ -13,11 +13,12 @@ from typing import Literal
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import (
+    HUB_KEY,
     IN_PROCESS,
-    WEIGHT_PATTERN,
     find_cached_folder,
     find_folder,
     find_recording,
+    list_weights,
 )
 from pretexeval.engines.model_files import require_readable
 from pretexeval.primitives.errors import InputError
@@ -199,15 +200,41 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names):
             raise InputError(f"{found}, and HF_HUB_OFFLINE is set; unset it, or run: {download}")
+        if (gate := find_gate(config.model)) is not None:
+            return Finding(name, "failing", f"{config.model}: {gate}")
         remedy = f"download it before the run: {download}"
         return Finding(name, "warning", f"{found}: the first run downloads it", remedy)
     require_readable(config)
-    n_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
+    n_bytes = sum(path.stat().st_size for path in list_weights(folder))
     if not n_bytes:
-        raise InputError(f"{config.model}: the cache has no {WEIGHT_PATTERN}; get all of it: {download}")
+        raise InputError(f"{config.model}: the cache has no weights; get all of it: {download}")
     if config.engine == "vllm":
         _require_fit(config, machine, n_bytes)
-    return Finding(name, "ok", f"{folder}: weights of {_gb(n_bytes)}")
+    found = f"{folder}: weights of {_gb(n_bytes)}"
+    if config.trust_remote_code:
+        return Finding(
+            name, "warning", f"{found}, and its own code is run (trust_remote_code)", "read its *.py"
+        )
+    return Finding(name, "ok", found)
+
+
+def find_gate(model: str) -> str | None:
+    """Return why the hub does not let this user download a model; None if it does, or does not answer."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    try:
+        HfApi().auth_check(model)
+    except GatedRepoError:
+        return (
+            f"the model is gated: accept its terms at https://huggingface.co/{model} with your account, and "
+            f"set {HUB_KEY} to a key of it (or create its Secret block)"
+        )
+    except RepositoryNotFoundError:
+        return f"the hub has no such model, or it is private: correct the name, or set {HUB_KEY}"
+    except Exception:  # no network
+        return None
+    return None
 
 
 def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:

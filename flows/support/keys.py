@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -11,6 +11,7 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.endpoint_client import keep_out_of_logs, name_secret_block
+from pretexeval.engines.identity import HUB_KEY, is_hub_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
 from pretexeval.primitives.secrets import hide_secrets
@@ -33,15 +34,17 @@ escape_logs()
 bypass_proxies()
 
 
-def provide_keys(models: Iterable[EngineConfig]) -> None:
-    """Set the variables of the keys of the models' endpoints, unless they are set.
+def provide_keys(models: Sequence[EngineConfig]) -> None:
+    """Set the variables of the keys of the models' endpoints and of the hub, unless they are set.
 
     A missing key is not an error here: a fully cached run sends no requests.
 
     Raises:
         InputError: the server cannot be reached, or refuses a Secret block.
     """
-    provide_variables(model.api_key_env for model in models if model.api_key_env)
+    named = [model.api_key_env for model in models if model.api_key_env]
+    of_hub = [HUB_KEY] if any(map(is_hub_model, models)) else []
+    provide_variables([*named, *of_hub])
 
 
 def provide_storage_keys(storage: StorageConfig) -> None:

@@ -90,6 +90,9 @@ class EngineConfig(ConfigTable):
     max_model_len: Annotated[int, Field(ge=64)] | None = None
     """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the model's
     own."""
+    trust_remote_code: bool = False
+    """Only `vllm`: run the Python code that comes with the model, which some models need. It can do anything
+    that you can do, so read it first, and pin it with `revision`."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
@@ -250,8 +253,8 @@ class ModelConfig(EngineConfig):
     After a change of `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`,
     `temperature`, `seed`, `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model
     is asked again. After a change of `name`, or of what identifies the model (weights, tokenizer,
-    `revision`, `dtype`, `quantization`), it counts as another model. A change of how it is reached
-    (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks nothing again.
+    `revision`, `dtype`, `quantization`, `trust_remote_code`), it counts as another model. A change of how it
+    is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks nothing again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"

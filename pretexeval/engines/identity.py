@@ -95,7 +95,10 @@ def read_taught_facts(folder: Path) -> TaughtFacts:
         ) from error
 
 
-WEIGHT_PATTERN = "*.safetensors"
+# The files of weights. Those of the first pattern that a folder has are loaded.
+WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
+HUB_KEY = "HF_TOKEN"
+"""The variable with the key of the hub, which gated models need."""
 # The engines that load a folder or a hub model into this process.
 IN_PROCESS = ("vllm", "entailment")
 # Files beside the weights that can change an answer: architecture, tokenizer, chat template, end tokens.
@@ -160,17 +163,30 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
             if config.engine == "recorded":
                 taught = read_taught_facts(path.parent)
         elif folder := find_folder(config):
-            identity = {"kind": "folder", "checksums": _list_checksums(folder), **precision}
+            identity = {
+                "kind": "folder",
+                "checksums": _list_checksums(folder, has_code=config.trust_remote_code),
+                **precision,
+            }
             taught = read_taught_facts(folder)
         else:
             identity = {"kind": "hub", **declared, **precision}
+    if config.trust_remote_code:
+        identity["trust_remote_code"] = True
     return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, taught)
 
 
-def _list_checksums(folder: Path) -> dict[str, str]:
-    paths = sorted(folder.glob(WEIGHT_PATTERN))
+def _list_checksums(folder: Path, *, has_code: bool) -> dict[str, str]:
+    paths = list_weights(folder)
     paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
+    paths += sorted(folder.glob("*.py")) if has_code else []
     return {path.name: checksum_file(path) for path in paths}
+
+
+def list_weights(folder: Path) -> list[Path]:
+    """Return the files of the weights that are loaded, sorted by name; none if the folder has none."""
+    found = (sorted(folder.glob(pattern)) for pattern in WEIGHT_PATTERNS)
+    return next(filter(None, found), [])
 
 
 def find_folder(config: EngineConfig) -> Path | None:
@@ -192,14 +208,19 @@ def find_folder(config: EngineConfig) -> Path | None:
                     "give the folder of a model or a hub name such as `org/name`"
                 )
             return None
-        for pattern in ("config.json", WEIGHT_PATTERN):
+        for patterns in (("config.json",), WEIGHT_PATTERNS):
             # Unlike glob, this raises if the folder may not be read.
-            if not any(fnmatch(name, pattern) for name in os.listdir(folder)):
+            if not any(fnmatch(name, pattern) for name in os.listdir(folder) for pattern in patterns):
                 raise InputError(
-                    f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
-                    "a model needs config.json, a tokenizer and weights as safetensors"
+                    f"model {config.name!r}: the folder {config.model!r} holds no {' or '.join(patterns)}; "
+                    "a model needs config.json, a tokenizer and weights"
                 )
     return folder
+
+
+def is_hub_model(config: EngineConfig) -> bool:
+    """Return whether the model is loaded from the hub."""
+    return config.engine in IN_PROCESS and find_folder(config) is None
 
 
 def find_recording(config: EngineConfig) -> Path:

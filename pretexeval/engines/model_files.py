@@ -5,6 +5,7 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,10 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import (
     IN_PROCESS,
     OTHER_FILES,
-    WEIGHT_PATTERN,
     find_cached_folder,
     find_folder,
     identify_model,
+    list_weights,
 )
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt")
-INDEX = "model.safetensors.index.json"
+# Which file has which weights, of either format.
+INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 # The length of the header is in the first eight bytes. The library accepts no longer header than this.
 LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 100_000_000
@@ -120,21 +122,29 @@ def _check_files(folder: Path, *, is_whole: bool) -> None:
 
 def _list_weights(folder: Path, *, is_whole: bool) -> list[Path]:
     """Return the files of the weights: those that the index names, or all."""
-    if not (folder / INDEX).exists():
-        return sorted(folder.glob(WEIGHT_PATTERN))
-    index = read_json(folder / INDEX)
+    index_file = next((folder / name for name in INDEXES if (folder / name).exists()), None)
+    if index_file is None:
+        return list_weights(folder)
+    index = read_json(index_file)
     try:
         names = sorted(set(index["weight_map"].values()))
         paths = [folder / name for name in names]
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"{folder / INDEX} cannot be read (it names no files)") from error
+        raise InputError(f"{index_file} cannot be read (it names no files)") from error
     if is_whole and (missing := [path for path in paths if not path.exists()]):
-        raise InputError(f"{missing[0]} is missing, but {INDEX} names it")
+        raise InputError(f"{missing[0]} is missing, but {index_file.name} names it")
     return [path for path in paths if path.exists()]
 
 
 def _check_weights(path: Path) -> None:
-    """Check the header of a safetensors file, and that the file is as long as the header says."""
+    """Check the header of a safetensors file, and that the file is as long as the header says.
+
+    A file of PyTorch is an archive, whose list of contents is at its end.
+    """
+    if path.suffix == ".bin":
+        if not zipfile.is_zipfile(path):
+            raise InputError(f"{path} is damaged: it is no archive of PyTorch")
+        return
     try:
         with path.open("rb") as file:
             n_bytes = os.fstat(file.fileno()).st_size

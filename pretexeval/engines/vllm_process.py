@@ -77,6 +77,7 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
             tokenizer_revision=config.revision,
             dtype=config.dtype,
             quantization=config.quantization,
+            trust_remote_code=config.trust_remote_code,
             max_model_len=config.max_model_len,
             tensor_parallel_size=config.tensor_parallel_size,
             pipeline_parallel_size=config.pipeline_parallel_size,

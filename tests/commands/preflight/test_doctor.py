@@ -94,7 +94,7 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     assert [len(each) for each in found] == [1, 1, 1, 0]
     assert found[0][0].state == "warning"
     assert "a deployed run of far would wait" in found[0][0].found
-    assert "prefect worker start --pool lab-gpu-4x80" in found[0][0].remedy
+    assert "start its worker" in found[0][0].remedy
 
 
 def test_only_models_that_a_run_asks_are_checked() -> None:

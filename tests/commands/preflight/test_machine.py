@@ -2,7 +2,12 @@
 
 import json
 import os
+import subprocess
+import sys
+import threading
+import zipfile
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,6 +27,7 @@ from commands.preflight.machine import (
     measure_free_memory,
 )
 from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError
 
 GB = 1_000_000_000
@@ -159,3 +165,62 @@ def test_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / "snapshots" / "abc" / "model.safetensors").unlink()
     with pytest.raises(InputError, match="hf download org/tiny"):
         check("org/tiny", LAPTOP)
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Answers the question whether the user may download a model as the hub does."""
+
+    def do_GET(self) -> None:
+        code, reason = {"gated": (403, "GatedRepo"), "open": (200, "")}.get(
+            self.path.split("/")[-2], (404, "RepoNotFound")
+        )
+        self.send_response(code)
+        self.send_header("X-Error-Code", reason)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_the_doctor_knows_which_models_are_gated() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as hub:
+        threading.Thread(target=hub.serve_forever, daemon=True).start()
+        asked = "[print(find_gate(f'o/{name}')) for name in ('gated', 'lost', 'open')]"
+        done = subprocess.run(
+            [sys.executable, "-c", f"from commands.preflight.machine import find_gate; {asked}"],
+            env=os.environ | {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HUB_OFFLINE": "0"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        hub.shutdown()
+    gated, lost, free = done.stdout.splitlines()
+    assert "accept its terms at https://huggingface.co/o/gated" in gated
+    assert "HF_TOKEN" in gated
+    assert "no such model" in lost
+    assert free == "None"
+
+
+def test_weights_of_pytorch_and_code_of_the_model(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "tokenizer.model").write_bytes(b"")
+    (folder / "modeling_x.py").write_text("x = 1")
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", bytes(1000))
+    own = {"name": "m", "model": str(folder)}
+    plain, trusting = (
+        ModelConfig.model_validate(own | {"trust_remote_code": trusts}) for trusts in (False, True)
+    )
+    assert check_local_model(plain, LAPTOP).state == "ok"
+    found = check_local_model(trusting, LAPTOP)
+    assert (found.state, "trust_remote_code" in found.found) == ("warning", True)
+    before = identify_model(trusting).model_id
+    assert before != identify_model(plain).model_id
+    (folder / "modeling_x.py").write_text("x = 2")
+    assert identify_model(trusting).model_id != before
+    (folder / "pytorch_model.bin").write_bytes(b"cut off")
+    with pytest.raises(InputError, match="no archive of PyTorch"):
+        check_local_model(plain, LAPTOP)

@@ -1,6 +1,8 @@
 import os
+import re
 import sys
 import weakref
+from dataclasses import fields
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -13,6 +15,7 @@ from pretexeval.engines.vllm_process import (
     prepare_environment,
 )
 from pretexeval.primitives.process import pause_collector
+from tests.support.command import REPOSITORY
 
 
 @pytest.fixture
@@ -43,6 +46,21 @@ def test_on_a_card_vllm_samples_without_a_compiler(environment: pytest.MonkeyPat
     prepare_environment(is_local=True)
     environment.setattr(topk_topp_sampler, "current_platform", SimpleNamespace(is_cuda=lambda: True))
     assert not topk_topp_sampler.flashinfer_sampler_supported()
+
+
+@pytest.mark.slow
+def test_variables_and_arguments_in_the_documentation_are_those_of_vllm() -> None:
+    from vllm import envs
+    from vllm.engine.arg_utils import EngineArgs
+
+    text = (REPOSITORY / "docs" / "models.md").read_text(encoding="utf-8")
+    section = text.split("## What vLLM is told")[1].split("\n## ")[0]
+    documented = dict(re.findall(r"(?m)^\| `(VLLM_\w+)` \| (\w+) \|", section))
+    assert documented == {name: value for name, value in ENVIRONMENT.items() if name.startswith("VLLM_")}
+    assert documented.keys() <= envs.environment_variables.keys()
+    arguments = set(re.findall(r"`([a-z_]+)`", section.rpartition("| |\n")[2]))
+    assert len(arguments) > 10
+    assert arguments <= {field.name for field in fields(EngineArgs)} | {"models"}
 
 
 def test_hub_is_online_again_for_a_hub_model_after_a_local_one(
