@@ -199,10 +199,9 @@ def deploy(options: argparse.Namespace) -> int:
     from commands.deploy.cards import describe_workers, list_default_workers
 
     workers = options.gpus or list_default_workers()
-    if options.pool_type == "process":
-        for line in describe_workers(workers, config.list_pools()):
-            write_output(line)
+    held = list(describe_workers(workers, config.list_pools())) if options.pool_type == "process" else []
     if options.dry_run:
+        write_output("\n".join(held))
         return 0
     load_client_settings(config.storage.root)
     require_named_server()
