@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml
-from prototypes.templates import RelationPrototypes, build_prototypes, check_cells
+from prototypes.templates import SLOTS, RelationPrototypes, build_prototypes, check_cells
 from schemas.transformations import NAMES
 
 N_SHOWN = 20
@@ -56,11 +56,16 @@ def _check_table(table: object) -> list[str]:
     problems = _check_instance(table.get("instance"))
     if missing := [name for name in NAMES if name not in table]:
         problems.append(f"lacks {', '.join(missing)}: a relation needs all eight cells")
-    allowed = ("instance", "status", *NAMES)
+    allowed = ("instance", "status", "origin", *NAMES)
     if unknown := sorted(table.keys() - set(allowed)):
         problems.append(f"has unknown {', '.join(unknown)}; allowed: {', '.join(allowed)}")
     if table.get("status") not in (None, DRAFT):
         problems.append(f'status is {table["status"]!r}: write status = "{DRAFT}", or delete the line')
+    origin = table.get("origin")
+    if origin is not None and not (
+        isinstance(origin, str) and all(origin.count(slot) == 1 for slot in SLOTS)
+    ):
+        problems.append(f"origin is {origin!r}: give a sentence with [X] and [Y] once each")
     cells = {name: _as_texts(table[name]) for name in NAMES if name in table}
     problems += [
         f"{name} is not a list of texts: give the prototype, then its further wordings"
@@ -92,7 +97,8 @@ def _build_relation(relation: str, table: object) -> RelationPrototypes:
     assert isinstance(table, dict)
     first, second = table["instance"]
     cells = {name: _as_texts(table[name]) for name in NAMES}
-    return build_prototypes(relation, (first, second), cells, is_draft=table.get("status") == DRAFT)
+    is_draft = table.get("status") == DRAFT
+    return build_prototypes(relation, (first, second), cells, table.get("origin"), is_draft=is_draft)
 
 
 def render_problems(file: str, problems: list[str]) -> str:

@@ -117,7 +117,8 @@ class EditionConfig(ConfigTable):
     Parquet file."""
     methods: tuple[Method, ...] = ("pretexeval",)
     """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
-    authors' CSV, or with another pool the name of the relation between the two names."""
+    authors' CSV or the key `origin` of a pool in TOML, or else the name of the relation between the two
+    names."""
 
     @model_validator(mode="after")
     def _check_series(self) -> Self:

@@ -43,6 +43,16 @@ def test_the_columns_of_the_csv_are_the_transformations(tmp_path: Path) -> None:
     assert all(cell.wordings == () for cell in prototypes.cells.values())
 
 
+def test_the_template_of_origin_for_the_relations_of_disek_is_a_sentence(tmp_path: Path) -> None:
+    relations = load_pool("revised").relations
+    assert relations["affected_sites"].origin == "The affected sites of [X] include [Y]."
+    assert relations["may_treat"].origin == "[X] may treat [Y]."
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "revised"\n[r]\norigin = "The [X]."\n')
+    with pytest.raises(InputError, match=r"\[r\] origin is 'The \[X\].': give a sentence with"):
+        load_pool(str(own))
+
+
 def test_the_default_prompt_is_the_template_of_origin(tmp_path: Path) -> None:
     """Those that MedLAMA publishes are the name of the relation between the two slots."""
     rows = [["may_treat", "[Y] by [X] .", *TEXTS], ["has_physiologic_effect", "", *TEXTS]]
