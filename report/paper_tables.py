@@ -11,12 +11,13 @@ from statistics import fmean
 from typing import Any
 
 from report.console import align, format_share
-from report.facet_scores import FACETS, FacetScores, read_facet_scores, select_first_policy
+from report.facet_scores import FACETS, FacetScores, read_facet_scores
 from warehouse.query import read_rows, run_query
 
 Query = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
 Cells = dict[tuple[str, str], str]
 
+PAPER_ORDER = ("coin-flip", "strict", "excluded")
 METHODS = ("origin", "direct", "llmeval", "prototype", "pretexeval")
 COMPONENTS = {
     "full": "PretexEval",
@@ -32,19 +33,42 @@ GAIN = ", ".join(f"100 * (average_accuracy{end} - 0.5)" for end in ("", "_ci_low
 
 
 def render_all_tables(root: Path, edition_id: str) -> str:
-    """Return the tables of both papers for an edition, without those that would be empty."""
-    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
-    tables = render_paper_tables(lambda sql: run_query(root, sql), edition_id), render_paper_facets(scores)
-    return "\n\n".join(table for table in tables if table)
+    """Return the tables of both papers for an edition, without those that would be empty.
+
+    The papers fill missing answers by a coin. If the edition was not scored so, the first policy is taken.
+    """
+    scores = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
+    of_samples = read_rows(
+        root,
+        "select scoring_policy, method, min(n_samples) as least, max(n_samples) as most from leaderboard "
+        f"where edition_id = '{edition_id}' and repeat = 0 group by all order by method",
+    )
+    policies = {row["scoring_policy"] for row in of_samples} | {score.scoring_policy for score in scores}
+    policy = min(policies, key=PAPER_ORDER.index, default=PAPER_ORDER[0])
+    chosen = [score for score in scores if score.scoring_policy == policy]
+    counts = [
+        f"{row['method']} {row['most']:,}"
+        if row["least"] == row["most"]
+        else f"{row['method']} {row['least']:,} to {row['most']:,}"
+        for row in of_samples
+        if row["scoring_policy"] == policy
+    ]
+    counts += [f"questions ({score.model}, {score.setting}) {score.n_questions:,}" for score in chosen]
+    head = f"Scoring policy {policy}. Graded samples or questions of each model: {', '.join(counts)}"
+    tables = (
+        render_paper_tables(lambda sql: run_query(root, sql), edition_id, policy),
+        render_paper_facets(chosen),
+    )
+    return "\n\n".join(table for table in (head, *tables) if table)
 
 
-def render_paper_tables(query: Query, edition_id: str) -> str:
-    """Return the six tables of an edition under the policy strict, without those that would be empty.
+def render_paper_tables(query: Query, edition_id: str, policy: str) -> str:
+    """Return the six tables of an edition under a scoring policy, without those that would be empty.
 
     Args:
         query: runs SQL on the warehouse and returns columns and rows.
     """
-    where = f"where edition_id = '{edition_id}' and scoring_policy = 'strict' and repeat = 0"
+    where = f"where edition_id = '{edition_id}' and scoring_policy = '{policy}' and repeat = 0"
     parts = [
         ("Methods: gain over random", METHODS, f"select model, method, {GAIN} from leaderboard {where}"),
         (

@@ -14,6 +14,7 @@ from warehouse.query import read_rows
 KEYS = (
     "#",
     "model",
+    "scoring",
     "accuracy % [95 % CI]",
     "mastery % [95 % CI]",
     "above shortcut [95 % CI]",
@@ -39,8 +40,9 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     lines = [_leaderboard_line(row) for row in rows]
     for name, rate in (("failed %", "error_rate"), ("unfinished %", "unfinished_reasoning_rate")):
         if not any(row[rate] for row in rows):
-            for line in lines:
-                del line[name]
+            _drop(lines, name)
+    if len({row["scoring_policy"] for row in rows}) < 2:
+        _drop(lines, "scoring")
     table = _align_leaderboard(lines, is_wide=is_wide)
     names = {row["model_id"]: row["model"] for row in rows}
     remarks = [
@@ -80,6 +82,7 @@ def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
         "#": str(row["rank"]),
         "model": row["model"],
         "method": row["method"],
+        "scoring": row["scoring_policy"],
         "accuracy % [95 % CI]": format_with_interval(
             row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
         ),

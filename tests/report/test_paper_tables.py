@@ -5,13 +5,32 @@ from typing import Any
 
 import pytest
 
-from report.paper_tables import render_paper_tables
+from report.paper_tables import render_all_tables, render_paper_tables
+from report.score_tables import render_leaderboard
 from tests.report.conftest import EDITION, SETTING
 from tests.support.data_folder import query_rows
 from tests.support.expected_views import read_predictions, select
 from warehouse.query import run_query
 
 Rows = list[tuple[Any, ...]]
+
+
+def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) -> None:
+    rows = query_rows(
+        compared, f"from leaderboard where edition_id = '{EDITION}' and repeat = 0 order by rank"
+    )
+    policies = {row["scoring_policy"] for row in rows}
+    policy = "coin-flip" if "coin-flip" in policies else "strict"
+    head, *_ = render_all_tables(compared, EDITION).splitlines()
+    assert head.startswith(f"Scoring policy {policy}. Graded samples or questions of each model: ")
+    for row in rows:
+        assert row["scoring_policy"] != policy or f"{row['method']} " in head
+    assert f" {max(row['n_samples'] for row in rows if row['scoring_policy'] == policy):,}" in head
+    one = [row for row in rows if row["scoring_policy"] == policy]
+    assert "scoring" not in render_leaderboard(one).splitlines()[0]
+    several = render_leaderboard([*one, *({**row, "scoring_policy": "excluded"} for row in one)]).splitlines()
+    assert "scoring" in several[0]
+    assert sum("excluded" in line for line in several) == len(one)
 
 
 @pytest.mark.parametrize("method", ["direct", "prototype", "llmeval"])
@@ -47,7 +66,7 @@ def test_methods_are_compared_on_what_both_grade(compared: Path, method: str) ->
 
 
 def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: Path) -> None:
-    text = render_paper_tables(lambda sql: run_query(compared, sql), EDITION)
+    text = render_paper_tables(lambda sql: run_query(compared, sql), EDITION, "strict")
     losses, curve = (part for part in text.split("\n\n") if part.startswith(("PretexEval minus", "Joint")))
     assert losses.splitlines()[1].split() == ["model", "direct", "llmeval", "prototype"]
     means = [line for line in curve.splitlines() if line.startswith("mean of models, pretexeval")]
@@ -63,7 +82,7 @@ def render(average_accuracy: Rows) -> list[str]:
     def query(sql: str) -> tuple[list[str], Rows]:
         return [], average_accuracy if "from leaderboard " in sql else []
 
-    return render_paper_tables(query, "e").splitlines()
+    return render_paper_tables(query, "e", "strict").splitlines()
 
 
 def test_gains_stand_by_model_and_method_in_the_papers_order() -> None:
