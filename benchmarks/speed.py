@@ -76,7 +76,7 @@ def measure_publication(root: Path) -> str:
     find_reference()
     config, warehouse = root / "config.toml", root / WAREHOUSE
     if not warehouse.exists():
-        prove_instrument(parse_toml(Path("configs/medlama.toml")), root)
+        prove_instrument(parse_toml(Path("configs/medlama.toml")) | {"knowledge": MEDLAMA}, root)
     warehouse.unlink()
     # A model without a record is not published.
     record = min((root / RESPONSES_FOLDER).glob(f"*/{MODEL}"))
