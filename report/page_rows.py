@@ -21,6 +21,23 @@ from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
+# The validation of each stage, and of the same stage in the editions of the base up to this one.
+CHECKS = """
+with stages as (
+    select edition_id, period_start, stage, setting, model, model_id, count(*) as n_expectations,
+        count_if(is_passed) as n_passed, max(n_rows) as n_rows, max(checked_at) as checked_at
+    from checks
+    inner join editions using (edition_id)
+    where kb is not distinct from (select kb from editions where edition_id = $edition_id)
+    group by all
+)
+select *, count(*) over so_far as n_checked_editions,
+    count(*) filter (n_passed = n_expectations) over so_far as n_passed_editions
+from stages
+window so_far as (partition by stage, model_id, setting order by period_start nulls last, edition_id)
+qualify edition_id = $edition_id
+order by model nulls first, model_id, setting, stage
+"""
 # Views whose rows the page uses unchanged: under the setting of its figures, under any scoring policy, and
 # views and a table that do not concern a model.
 SETTING_VIEWS = (
@@ -42,7 +59,6 @@ EDITION_VIEWS = (
     "repeat_spread",
     "sample_quality",
     "freshness",
-    "check_history",
     "rejection_reasons",
     "diversity",
     "human_review",
@@ -94,6 +110,7 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             "and period is null order by all"
         ),
         "cost": reader.read_view("cost", role="evaluated"),
+        "checks": reader.read(CHECKS),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
         # This view compares methods, so it has no column for the method.

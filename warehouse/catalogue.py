@@ -94,7 +94,6 @@ VIEW_GROUPS = {
         "diversity",
         "human_review",
         "checks",
-        "check_history",
         "cost",
     ),
 }

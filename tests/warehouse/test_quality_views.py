@@ -18,7 +18,6 @@ from warehouse.publishing import build_warehouse
 Verdict = bool | None
 VIEWS = (
     "checks",
-    "check_history",
     "sample_quality",
     "rejection_reasons",
     "diversity",
