@@ -32,6 +32,7 @@ ACCURACY = "average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high"
 JOINT = "joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high"
 MASTERY = "mastery, mastery_ci_low, mastery_ci_high"
 COMPONENTS = "(select *, 'pretexeval' as method from component_ablation)"
+TAUGHT = "(from accuracy_by_group where grouping_by = 'taught')"
 NO_INTERVAL = ", null, null"
 # (name of the measure in SQL, value and limits, rows).
 QUERIES = (
@@ -50,8 +51,8 @@ QUERIES = (
     ("'relation ' || relation || ', joint accuracy'", JOINT, "accuracy_by_relation"),
     ("'relation ' || relation || ', mastery'", MASTERY, "accuracy_by_relation"),
     ("'component ' || component || ', average accuracy'", ACCURACY, COMPONENTS),
-    ("'taught ' || taught_with || ', average accuracy'", ACCURACY, "known_mastery"),
-    ("'taught ' || taught_with || ', mastery'", MASTERY, "known_mastery"),
+    ("'taught ' || group_name || ', average accuracy'", ACCURACY, TAUGHT),
+    ("'taught ' || group_name || ', mastery'", MASTERY, TAUGHT),
 )
 SETTING = "method = 'pretexeval' and scoring_policy = 'strict' and repeat = 0"
 # The differences in model_comparison, by measure.

@@ -43,11 +43,8 @@ order by model nulls first, model_id, setting, stage
 SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
-    "accuracy_by_group",
-    "accuracy_of_facts",
     "form_effects",
     "transformation_ablation",
-    "known_mastery",
     "suspect_prototypes",
     "suspect_facts",
     "undisputed_leaderboard",
@@ -98,7 +95,11 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         for view in POLICY_FREE_VIEWS
     }
     rows |= {view: reader.read_view(view) for view in EDITION_VIEWS}
+    groups = reader.read_setting("accuracy_by_group", setting)
     return rows | {
+        "true_and_false": [row for row in groups if row["grouping_by"] == "fact"],
+        "taught": [row for row in groups if row["grouping_by"] == "taught"],
+        "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
         "shortcut_baselines": reader.read(
             "select * from shortcut_baselines where edition_id = $edition_id "
             "and method = $method order by relation nulls first, baseline",

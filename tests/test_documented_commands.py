@@ -170,7 +170,7 @@ def test_rows_of_every_view_are_told_apart_in_any_width(
                 assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
                 assert any(name.startswith("n_") for name in shown), view
         filled |= {view} if rows else set()
-    assert {"known_mastery", "known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
+    assert {"known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
 
 
 @pytest.mark.slow

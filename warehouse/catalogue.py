@@ -56,7 +56,6 @@ VIEW_GROUPS = {
         "form_effects",
         "accuracy_by_wording",
         "accuracy_by_group",
-        "accuracy_of_facts",
         "weighted_accuracy",
         "probability_calibration",
         "repeat_spread",
@@ -77,7 +76,6 @@ VIEW_GROUPS = {
         "pair_details",
     ),
     "What reference models were taught, and suspect labels and prototypes": (
-        "known_mastery",
         "suspect_prototypes",
         "suspect_facts",
         "disputed_facts",

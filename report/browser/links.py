@@ -55,6 +55,8 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
         found["negative"] = "asserted" if row["group_name"] == "asserted" else "other"
     if row.get("grouping_by") == "release":
         found["age"] = row["group_name"]
+    if row.get("grouping_by") == "taught":
+        found["taught"] = row["group_name"]
     found |= {name: value for name, value in chosen.items() if value is not None}
     given = {
         name: value for name, value in found.items() if value is not None and value != _DEFAULTS.get(name)

@@ -2,7 +2,7 @@
 -- Taught facts that a reference model contradicts: of the K samples of the triplet at most a quarter are
 -- right, so the model knows this head and says the opposite of the label. A wrong fact in the base, or a
 -- false triplet that is true, looks like this. A model that merely does not know gets about half right.
--- Unlike in known_mastery, relations whose facts have changed since the model was taught are included
+-- Unlike in accuracy_by_group, relations whose facts have changed since the model was taught are included
 -- (is_as_taught is false), because a wrong fact is such a change.
 -- n_taught: the triplets of learned heads that were looked at; suspect_rate: the contradicted share of them.
 create or replace view suspect_facts as
