@@ -57,7 +57,6 @@ EDITION_VIEWS = (
     "sample_quality",
     "freshness",
     "rejection_reasons",
-    "diversity",
     "human_review",
 )
 

@@ -89,7 +89,6 @@ VIEW_GROUPS = {
     "How an edition was made, checked and paid for": (
         "sample_quality",
         "rejection_reasons",
-        "diversity",
         "human_review",
         "checks",
         "cost",
