@@ -31,7 +31,7 @@ FORWARD = tuple(float(not each.is_inverted) for each in TRANSFORMATIONS)
 K = len(TRANSFORMATIONS)
 FORMS = tuple(each.name for each in TRANSFORMATIONS)
 HALF = ("none", "inv", "dn", "inv_dn")
-# The steps of the view transformation_ablation.
+# The steps of the view ablations.
 STEPS = {
     "pretexeval": (("none",), ("none", "inv"), HALF, FORMS),
     "pretexttrans": (("none",), ("none", "dn"), HALF, FORMS),

@@ -44,7 +44,6 @@ SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
     "form_effects",
-    "transformation_ablation",
     "suspect_prototypes",
     "suspect_facts",
     "undisputed_leaderboard",
@@ -113,8 +112,11 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "checks": reader.read(CHECKS),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
-        # This view compares methods, so it has no column for the method.
-        "component_ablation": reader.read_setting("component_ablation", setting, "method"),
+        "steps": [row for row in reader.read_setting("ablations", setting) if row["component"] is None],
+        # The components are of two methods.
+        "components": [
+            row for row in reader.read_setting("ablations", setting, "method") if row["component"]
+        ],
         "model_comparison": read_comparisons(reader, setting, models),
         "drift_explanations": read_explanations(reader, setting),
     }
