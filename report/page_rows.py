@@ -46,7 +46,6 @@ SETTING_VIEWS = (
     "form_effects",
     "suspect_prototypes",
     "suspect_facts",
-    "undisputed_leaderboard",
 )
 POLICY_FREE_VIEWS = ("probability_calibration",)
 EDITION_VIEWS = (
@@ -58,6 +57,25 @@ EDITION_VIEWS = (
     "rejection_reasons",
     "human_review",
 )
+# The scores of the leaderboard beside those without the pairs of disputed labels.
+UNDISPUTED = """
+with undisputed as (
+    select model_id, sum(n_correct) / nullif(sum(n_graded), 0) as accuracy,
+        avg(is_mastered::integer) filter (is_complete) as mastery, count(*) filter (n_graded > 0) as n_pairs
+    from pair_details
+    anti join disputed_facts using (edition_id, method, scoring_policy, pair_id)
+    where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
+        and repeat = $repeat
+    group by model_id
+)
+select leaderboard.*, leaderboard.n_pairs - coalesce(undisputed.n_pairs, 0) as n_disputed_pairs,
+    case when leaderboard.average_accuracy is not null then undisputed.accuracy end as undisputed_accuracy,
+    case when leaderboard.mastery is not null then undisputed.mastery end as undisputed_mastery
+from leaderboard
+left join undisputed using (model_id)
+where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
+    and repeat = $repeat
+"""
 
 
 def read_contents(root: Path, edition_id: str) -> Contents:
@@ -112,6 +130,7 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "checks": reader.read(CHECKS),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
+        "undisputed": reader.read(UNDISPUTED, **vars(setting)),
         "steps": [row for row in reader.read_setting("ablations", setting) if row["component"] is None],
         # The components are of two methods.
         "components": [

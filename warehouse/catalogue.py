@@ -78,7 +78,6 @@ VIEW_GROUPS = {
         "suspect_prototypes",
         "suspect_facts",
         "disputed_facts",
-        "undisputed_leaderboard",
     ),
     "Questions of four types (facets)": (
         "facet_details",
