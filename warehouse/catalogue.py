@@ -35,6 +35,7 @@ SUMS = (
 TABLE_MACROS = (
     "match_runs",
     "paired_models",
+    "weighted_observations",
     "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
