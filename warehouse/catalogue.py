@@ -36,6 +36,7 @@ TABLE_MACROS = (
     "match_runs",
     "paired_models",
     "weighted_observations",
+    "anchor_changes",
     "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
