@@ -5,7 +5,7 @@
 -- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or tail are correlated.
 -- average_accuracy_fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
 -- n_effective: the effective number of heads or tails. Below 20, the 95 % intervals are only a rough guide.
--- best_shortcut: the best shortcut of each relation (shortcut_scores), by name, joined by " + "; mastery_above_shortcut:
+-- best_shortcut: the best shortcut of each relation (shortcut_scores), joined by " + "; mastery_above_shortcut:
 -- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound,
 -- so a model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
