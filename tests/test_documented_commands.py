@@ -185,6 +185,13 @@ def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path,
     assert empty == {name for cell in cells for name in re.findall(r"`(.+?)`", cell)}
 
 
+def test_one_view_and_five_lines_answer_what_an_analyst_asks() -> None:
+    page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
+    queries = [block.content.strip() for block in list_blocks(page) if block.kind == "sql"]
+    short = [sql for sql in queries if len(sql.splitlines()) <= 5 and " join " not in sql]
+    assert sum(bool(re.search(rf"^from ({'|'.join(VIEWS)})$", sql, re.MULTILINE)) for sql in short) >= 15
+
+
 @pytest.mark.slow
 def test_queries_of_the_pages_run_on_the_quickstart(checkout: Path, quickstart: str) -> None:
     blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
