@@ -15,8 +15,23 @@ with observed as (
         unnest([n_positive_right, is_mastered::integer]) as gained,
         unnest([n_positive, is_complete::integer]) as n,
         unnest([n_negative_right, null]) as negative_gained,
-        unnest([n_negative, null]) as negative_n
+        unnest([n_negative, null]) as negative_n,
+        unnest([n_positive_right + n_negative_right, is_mastered::integer]) as pair_gained,
+        unnest([n_positive + n_negative, is_complete::integer]) as pair_n
     from pair_scores
+),
+
+parts as (
+    select
+        run, edition_id, measure, relation,
+        count(*) as n_pairs,
+        sum(pair_n) as part_n,
+        sum(pair_gained) / part_n as part_share,
+        min(pair_gained / pair_n) < max(pair_gained / pair_n) as varies,
+        case when n_pairs > 1 then relation else '' end as stratum
+    from observed
+    where pair_n > 0
+    group by run, edition_id, measure, relation
 ),
 
 weights as (
@@ -30,47 +45,46 @@ weights as (
     window edition as (partition by edition_id)
 ),
 
--- size: the weight of a sample.
-weighed as (
+strata as (
     select
         *,
-        {'run': run, 'weighting': weighting} as key,
-        gained + coalesce(negative_gained, 0) as pair_gained,
-        n + coalesce(negative_n, 0) as pair_n,
-        weight / sum(pair_n) over part as size,
-        weight / count(*) over part as pair_weight,
-        case when count(*) over part > 1 then relation else '' end as stratum
-    from observed
+        sum(weight * part_share) over whole as average,
+        sum(weight) over whole > 1 - 1e-9 as is_whole,
+        sum(weight * part_share) over own / sum(weight) over own as share,
+        (share * sum(part_n) over own + average) / (sum(part_n) over own + 1) as drawn_share,
+        sqrt(sum(n_pairs) over own / greatest(sum(n_pairs) over own - 1, 1)) as spread
+    from parts
     inner join weights using (edition_id, relation)
-    where n + coalesce(negative_n, 0) > 0
-    window part as (partition by run, measure, weighting, relation)
+    window
+        whole as (partition by run, measure, weighting),
+        own as (partition by run, measure, weighting, stratum)
 ),
 
-deviating as (
+sized as (
     select
         *,
-        sum(size * pair_gained) over whole as average,
-        sum(size * pair_gained) over own / sum(size * pair_n) over own as share,
-        (share * sum(pair_n) over own + average) / (sum(pair_n) over own + 1) as drawn_share,
-        sqrt(count(*) over own / greatest(count(*) over own - 1, 1)) as spread
-    from weighed
-    window whole as (partition by key, measure), own as (partition by key, measure, stratum)
+        weight / part_n as size,
+        case
+            when bool_or(varies) over whole or count(*) filter (stratum = '') over whole > 1
+                then average * (1 - average)
+                    / nullif(sum(weight ** 2 / part_n * drawn_share * (1 - drawn_share)) over whole, 0)
+            else 1 / sum(weight ** 2 / n_pairs) over whole
+        end as n_independent
+    from strata
+    window whole as (partition by run, measure, weighting)
 )
 
+-- size: the weight of a sample.
 select
-    key, measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
-    average,
-    sum(size * pair_n) over whole > 1 - 1e-9 as is_whole,
+    {'run': run, 'weighting': weighting} as key,
+    measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+    average, is_whole,
     round(1e9 * size * (average * n + spread * (gained - share * n)))::bigint as gained,
     round(1e9 * size * n)::bigint as n,
     round(1e9 * size * (average * negative_n + spread * (negative_gained - share * negative_n)))::bigint
         as negative_gained,
     round(1e9 * size * negative_n)::bigint as negative_n,
-    size * pair_n * case
-        when max(abs(pair_gained - share * pair_n)) over whole > 1e-9 or count(*) filter (stratum = '') over whole > 1
-            then average * (1 - average)
-                / nullif(sum(size ** 2 * pair_n * drawn_share * (1 - drawn_share)) over whole, 0)
-        else 1 / sum(pair_weight ** 2) over whole
-    end as n_most
-from deviating
-window whole as (partition by key, measure)
+    n_independent * size * pair_n as n_most
+from observed
+inner join sized using (run, measure, relation)
+where pair_n > 0
