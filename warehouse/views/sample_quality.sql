@@ -15,13 +15,7 @@
 -- triplet and method (_spread; null for one sample per triplet).
 create or replace view sample_quality as
 with tested as (
-    select
-        samples.*,
-        count(*) over (partition by edition_id, method, rephraser, samples.triplet_id) as n_of_triplet,
-        lexical_distance, structural_distance, lexical_spread, structural_spread
-    from samples
-    left join sample_diversity using (edition_id, sample_id, method)
-    where split = 'test'
+    select * from samples where split = 'test'
 ),
 
 by_method as (
@@ -32,13 +26,17 @@ by_method as (
         count(*) filter (status = 'fallback') / n_samples as fallback_rate,
         count(*) filter (status = 'as_is') / n_samples as as_is_rate,
         avg(attempts) as mean_attempts,
-        count(distinct triplet_id) filter (n_of_triplet = samples_per_triplet(method)) as n_complete_triplets,
         count(lexical_distance) as n_measured,
-        avg(lexical_distance) as lexical_distance,
-        avg(structural_distance) as structural_distance,
-        avg(lexical_spread) as lexical_spread,
-        avg(structural_spread) as structural_spread
+        avg(columns(['lexical_distance', 'structural_distance', 'lexical_spread', 'structural_spread']))
     from tested
+    left join sample_diversity using (edition_id, sample_id, method)
+    group by edition_id, method, rephraser
+),
+
+complete as (
+    select edition_id, method, rephraser, count(*) as n_complete_triplets
+    from (select edition_id, method, rephraser, triplet_id, count(*) as n from tested group by all) as by_triplet
+    where n = samples_per_triplet(method)
     group by edition_id, method, rephraser
 ),
 
@@ -72,9 +70,10 @@ select
     coalesce(n_attempts, 0) as n_attempts, acceptance_rate,
     wrong_rate, wrong_rate_ci_low, wrong_rate_ci_high, max_new_words,
     coalesce(n_judged, 0) as n_judged, judge_agreement,
-    n_triplets, n_triplets - n_complete_triplets as n_incomplete_triplets,
+    n_triplets, n_triplets - coalesce(n_complete_triplets, 0) as n_incomplete_triplets,
     n_measured, lexical_distance, structural_distance, lexical_spread, structural_spread
 from by_method
 inner join test_triplets using (edition_id)
+left join complete using (edition_id, method, rephraser)
 left join tried using (edition_id, method, rephraser)
 order by edition_id, method, rephraser
