@@ -34,10 +34,13 @@ compared as (
         count(*) over (partition by edition_id, model_id, method, scoring_policy, repeat) as n_cells,
         sum(n_samples) over alike - n_samples as n_rest,
         -- Half a wrong sample more, so that no rest is perfect.
-        (sum(n_correct) over alike - n_correct + 0.5) / (n_rest + 1) as rest_accuracy,
-        binomial_tail(n_correct, n_samples, rest_accuracy) as p_value
+        (sum(n_correct) over alike - n_correct + 0.5) / (n_rest + 1) as rest_accuracy
     from counted
     window alike as (partition by edition_id, model_id, method, scoring_policy, repeat, taught_with)
+),
+
+tested as (
+    select *, binomial_tail(n_correct, n_samples, rest_accuracy) as p_value from compared
 )
 
 select
@@ -49,5 +52,5 @@ select
     wilson_high(n_correct / n_samples, n_samples) as average_accuracy_ci_high,
     rest_accuracy, p_value, n_cells,
     p_value * n_cells < 0.05 and 2 * n_correct < n_samples as is_suspect
-from compared
+from tested
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation, slot, taught_with
