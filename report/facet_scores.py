@@ -42,7 +42,7 @@ class FacetScores:
     mastered: Row
     """The row of mastered_points with all facets, without negated questions."""
     mastered_negated: Row
-    """The same row with negated questions; its no_answer_rate and error_rate are those of all questions."""
+    """The same row with negated questions."""
 
     @property
     def average(self) -> float | None:
@@ -60,7 +60,7 @@ class FacetScores:
         """Return the shares without an answer, over all questions, and what names these questions."""
         rates = ("no_answer_rate", "unfinished_reasoning_rate", "error_rate")
         names = ("setting", "model_id", "scoring_policy")
-        return {name: self.mastered_negated[name] for name in rates} | {n: getattr(self, n) for n in names}
+        return {name: self.averaged[name] for name in rates} | {n: getattr(self, n) for n in names}
 
     @property
     def n_questions(self) -> int:
@@ -77,7 +77,7 @@ def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
     facets = read(f"from facet_accuracy {where} and is_negated is null and facet is not null")
     averages = read(f"from facet_accuracy {where} and is_negated is null and facet is null")
     mastered = read(
-        f"from mastered_points {where} and is_paper_order "
+        f"from mastered_points {where} "
         "qualify step = max(step) over (partition by setting, model_id, scoring_policy)"
     )
     baselines = {row["facet"]: row["random_baseline"] for row in facets}

@@ -216,7 +216,7 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
             for row in reader.read_view("facet_accuracy", **policy)
             if row["facet"] is not None and row["is_negated"] is not None
         ],
-        mastered=reader.read_view("mastered_points", is_paper_order=True, **policy),
+        mastered=reader.read_view("mastered_points", **policy),
         example=_read_question_example(reader, policy["scoring_policy"]),
         baselines=sorted(
             (row for row in reader.read_view("option_baselines") if row["relation"] is None),

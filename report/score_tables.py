@@ -110,7 +110,7 @@ def render_facets(scores: Sequence[FacetScores]) -> str:
     lines = [*map(_facet_line, scores), _describe_random(scores[0])]
     if len({score.scoring_policy for score in scores}) < 2:
         _drop(lines, "scoring")
-    if not any(score.mastered_negated["error_rate"] for score in scores):
+    if not any(score.averaged["error_rate"] for score in scores):
         _drop(lines, "failed %")
     table = align(list(lines[0]), [list(line.values()) for line in lines])
     return "\n".join([table, *note_unfinished_questions(scores)])
@@ -125,8 +125,8 @@ def _facet_line(score: FacetScores) -> dict[str, str]:
             "average %": _accuracy(score.averaged),
             "mastered %": _mastered(score.mastered),
             "with negated %": _mastered(score.mastered_negated),
-            "no answer %": format_share(score.mastered_negated["no_answer_rate"]),
-            "failed %": format_share(score.mastered_negated["error_rate"]),
+            "no answer %": format_share(score.averaged["no_answer_rate"]),
+            "failed %": format_share(score.averaged["error_rate"]),
             "points": f"{score.mastered['n_points']:,}",
             "questions": f"{score.n_questions:,}",
         }

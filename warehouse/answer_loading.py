@@ -261,19 +261,3 @@ def read_marks(run: dict[str, Any]) -> dict[str, str]:
     marks = run.get("reasoning_marks") or ("", "")
     opening, closing = marks if marks[1] else NO_MARKS
     return {"opening": opening, "closing": closing}
-
-
-def check_points(connection: duckdb.DuckDBPyConnection) -> None:
-    """Raise InputError if a point has more questions of one form than its bit set holds."""
-    found = connection.execute(
-        "select edition_id, point_id, type, count(*) from questions where split = 'test' "
-        "group by edition_id, point_id, type, is_negated, type = 'RQ' and answer like 'F%' "
-        "having count(*) > if(type = 'RQ', 4, 8) order by all limit 1"
-    ).fetchone()
-    if found:
-        edition_id, point_id, kind, n = found
-        raise InputError(
-            f"{edition_id}: the point {point_id} has {n} questions of the type {kind} in one form; a point "
-            "may have 4 RQ that offer the right option, 4 that offer a wrong one, and 8 of any other type, "
-            "and as many negated ones. Split the point, or leave questions out"
-        )

@@ -5,13 +5,33 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from pretexeval.primitives.errors import InputError
 from schemas.meanings import explain_column, list_tables
-from schemas.question_stages import FACET_OF
+from schemas.question_stages import FACET_OF, QUESTIONS
+from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
+# Table -> the stage whose rows it has, each with its edition.
+STAGE_TABLES = {
+    "triplets": TRIPLETS,
+    "samples": SAMPLES,
+    "attempts": ATTEMPTS,
+    "questions": QUESTIONS,
+    "sample_diversity": DIVERSITY,
+    "guesses": GUESSES,
+    "human_grades": HUMAN_GRADES,
+}
+TYPES = {
+    pa.string(): "varchar",
+    pa.bool_(): "boolean",
+    pa.float64(): "double",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.list_(pa.string()): "varchar[]",
+}
 # What the tables of scores are computed with: the intervals, and the groups of pairs.
 SHARED = ("estimate_shares", "match_taught", "taught_pairs", "pair_groups")
 # Tables of sums and of scores, which are computed once, so that the views need not do it in every query.
@@ -101,7 +121,11 @@ START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_detail
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros"):
+    for table, stage in STAGE_TABLES.items():
+        columns = {"edition_id": "varchar not null"}
+        columns |= {c.name: TYPES[c.type] + " not null" * (not c.is_nullable) for c in stage.columns}
+        connection.execute(f"create table {table} ({', '.join(map(' '.join, columns.items()))})")
+    for name in ("tables", "storage_tables", "intervals", "macros"):
         connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)

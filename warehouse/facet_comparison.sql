@@ -4,12 +4,13 @@
 -- n_questions that are graded for both. The accuracy of RQ is the debiased one. facet_accuracy has the accuracy of
 -- each over its own questions, and its no_answer_rate and error_rate, which are shown here as well.
 create table facet_comparison as
--- The joins have millions of rows, so questions and points have numbers in place of their names.
+-- The joins have millions of rows, so runs, questions and points are named by hashes.
 with answered as (
     select
         hash(edition_id, predictions.setting, predictions.model_id, predictions.scoring_policy) as run,
         hash(edition_id, question_id) as question,
         hash(edition_id, questions.point_id) as point,
+        facets.position,
         questions.type,
         questions.is_negated,
         questions.answer like 'F|%' as is_wrong_offered,
@@ -18,13 +19,13 @@ with answered as (
     from question_predictions as predictions
     semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)
+    inner join facets using (type)
     where predictions.is_correct is not null and questions.split = 'test'
 ),
 
 matched as (
     select
-        matches.run,
-        matches.other_run,
+        matches.*,
         one.* exclude (run, question),
         one.is_right and not other.is_right as is_gained,
         other.is_right and not one.is_right as is_lost
@@ -33,33 +34,45 @@ matched as (
     inner join answered as other on matches.other_run = other.run and one.question = other.question
 ),
 
-forms as (
+-- Only the questions of one form of RQ are weighed together (macros.sql).
+weighed as (
     select
-        run, other_run, type, point, is_negated,
-        count(*) as n_questions,
-        parts_right(is_gained, type, is_wrong_offered, n_options) as gained,
-        parts_right(is_lost, type, is_wrong_offered, n_options) as lost,
-        parts_asked(is_gained, type, is_wrong_offered) as n,
-        independent_questions(is_gained, type, is_wrong_offered, n_options) as n_most
+        run, other_run, position, point,
+        1 as n_questions,
+        is_gained::integer as gained,
+        is_lost::integer as lost,
+        1 as n,
+        1.0 as n_most
     from matched
-    group by run, other_run, type, point, is_negated
+    where type <> 'RQ'
+    union all
+    select
+        run, other_run, position, point,
+        count(*) as n_questions,
+        parts_right(is_gained, 'RQ', is_wrong_offered, n_options) as gained,
+        parts_right(is_lost, 'RQ', is_wrong_offered, n_options) as lost,
+        parts_asked(is_gained, 'RQ', is_wrong_offered) as n,
+        independent_questions(is_gained, 'RQ', is_wrong_offered, n_options) as n_most
+    from matched
+    where type = 'RQ'
+    group by run, other_run, position, point, is_negated
 ),
 
 points as (
     select
-        run, other_run, type, point,
+        run, other_run, position, point,
         sum(n_questions)::integer as n_questions,
         sum(gained)::integer as gained,
         sum(lost)::integer as lost,
         sum(n)::integer as n,
         sum(n_most) as n_most
-    from forms
-    group by run, other_run, type, point
+    from weighed
+    group by run, other_run, position, point
 ),
 
 observations as (
     select
-        hash(points.run, points.other_run, points.type) as key,
+        hash(points.run, points.other_run, points.position) as key,
         'accuracy' as measure,
         clusters.head_cluster, clusters.positive_tail_cluster, clusters.negative_tail_cluster,
         points.gained, points.lost, points.n, points.n_most
@@ -72,9 +85,9 @@ differences as (
 ),
 
 counted as (
-    select run, other_run, type, sum(n_questions)::bigint as n_questions
+    select run, other_run, position, sum(n_questions)::bigint as n_questions
     from points
-    group by run, other_run, type
+    group by run, other_run, position
 )
 
 select
@@ -92,11 +105,11 @@ select
     one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
     one.error_rate, other.error_rate as other_error_rate
 from counted
+inner join facets using (position)
 inner join facet_accuracy as one
-    on counted.run = one.run and counted.type = one.type and one.is_negated is null
+    on counted.run = one.run and facets.facet = one.facet and one.is_negated is null
 inner join facet_accuracy as other
-    on counted.other_run = other.run and counted.type = other.type and other.is_negated is null
-inner join facets on counted.type = facets.type
-left join differences on differences.key = hash(counted.run, counted.other_run, counted.type)
+    on counted.other_run = other.run and facets.facet = other.facet and other.is_negated is null
+left join differences on differences.key = hash(counted.run, counted.other_run, counted.position)
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, facets.position

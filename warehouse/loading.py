@@ -21,12 +21,7 @@ from pretexeval.storage.records import explain_missing, find_manifest, find_reco
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from warehouse.answer_loading import (
-    RUNS,
-    check_points,
-    load_run,
-    warn_of_lost_replies,
-)
+from warehouse.answer_loading import RUNS, load_run, warn_of_lost_replies
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.checks import load_checks, load_freshness_limit
@@ -164,8 +159,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
     Raises:
         RecordMissing: its manifest is missing or damaged.
-        InputError: a file is not as its manifest lists it, a sample has a wrong label, or a point has too
-            many questions.
+        InputError: a file is not as its manifest lists it, or a sample has a wrong label.
     """
     manifest = find_manifest(folder.parent.parent, folder.name)
     if manifest is None:
@@ -199,7 +193,6 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)
     load_variants(connection, folder, manifest)
-    check_points(connection)
 
 
 def _load_stage(

@@ -3,37 +3,26 @@
 -- are added in the paper's order (mastered_points); each two are compared once (match_runs). difference = the
 -- mastered_rate of the first − the other's, over the n_points that have all questions of the facets so far, all
 -- graded for both. Under `excluded` the shares are null where these are less than 80 % of the points: they are the
--- models' own selection. mastered_points has the intervals of each share over its own points, and no_answer_rate, ….
+-- models' own selection. mastered_points has the intervals of each share over its own points.
 -- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
 create table mastered_points_comparison as
-with steps as (
-    select distinct edition_id, step, facets
-    from mastered_points
-    semi join storage.scope using (edition_id)
-    where is_paper_order
-),
-
-matched as (
+with matched as (
     select
-        one.run,
-        other.run as other_run,
-        steps.facets,
+        matches.*,
+        unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
         one.is_negated_included,
         one.scoring_policy,
-        hash(one.run, other.run, steps.facets, one.is_negated_included) as key,
+        hash(matches.run, matches.other_run, step, one.is_negated_included) as key,
         one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
-        list_has_all(one.graded_facets, steps.facets)
-        and list_has_all(other.graded_facets, steps.facets) as is_graded,
-        list_has_all(one.mastered_facets, steps.facets)::integer as mastered,
-        list_has_all(other.mastered_facets, steps.facets)::integer as other_mastered
+        least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
+        (one.n_mastered_facets >= step)::integer as mastered,
+        (other.n_mastered_facets >= step)::integer as other_mastered
     from match_runs() as matches
     inner join point_mastery as one on matches.run = one.run
     inner join point_mastery as other
         on matches.other_run = other.run
         and one.point_id = other.point_id
         and one.is_negated_included = other.is_negated_included
-    inner join steps on one.edition_id = steps.edition_id
-    where list_has_all(one.whole_facets, steps.facets) and list_has_all(other.whole_facets, steps.facets)
 ),
 
 observations as (
@@ -55,7 +44,7 @@ differences as (
 counted as (
     select
         key,
-        any_value(columns(['run', 'other_run', 'facets', 'is_negated_included'])),
+        any_value(columns(['run', 'other_run', 'step', 'is_negated_included'])),
         count(*) filter (where is_graded) as n_points,
         any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
         avg(mastered) filter (where is_graded) as mastered_rate,
@@ -81,14 +70,12 @@ select
     differences.n_effective,
     counted.n_mastered_alone, counted.n_other_mastered_alone,
     case when counted.has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,
-    case when counted.has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p,
-    one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
-    one.error_rate, other.error_rate as other_error_rate
+    case when counted.has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p
 from counted
-inner join mastered_points as one using (run, facets, is_negated_included)
+inner join mastered_points as one using (run, step, is_negated_included)
 inner join mastered_points as other
     on counted.other_run = other.run
-    and counted.facets = other.facets
+    and counted.step = other.step
     and counted.is_negated_included = other.is_negated_included
 left join differences using (key)
 order by

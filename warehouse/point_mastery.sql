@@ -1,10 +1,11 @@
 -- Grain: one row per edition, setting, model, scoring policy, test point and is_negated_included.
--- The facets in which the model masters a point. It masters the point in several facets if it does so in each.
--- whole_facets: the facets of which the point has all questions: as many of each form as any point of the edition.
+-- The facets in which the model masters a point, in the paper's order. It masters the point in several facets if it
+-- does so in each. A point has a facet if it has all its questions: as many of each form as any point of the edition.
 -- is_negated_included: whether the negated questions are needed, too.
--- graded_facets, mastered_facets: the whole facets with all questions graded, and with all of them right.
--- is_whole, is_mastered: likewise for all facets of the edition; is_mastered is null if a question is not graded.
--- n_asked, …: over the questions that are needed. run is that of point_scores, the clusters are those of point_clusters.
+-- n_whole_facets: how many facets the point has until the first one that it lacks. n_graded_facets, n_mastered_facets:
+-- likewise those with all questions graded, and with all of them right. mastered_facets: all with all of them right.
+-- is_whole, is_mastered: whether the point has, and the model masters, all facets of the edition; is_mastered is null if a
+-- question is not graded. run is that of point_scores, the clusters are those of point_clusters.
 create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n
@@ -22,75 +23,59 @@ most_asked as (
 
 needed as (
     select
-        most_asked.edition_id,
-        most_asked.facet,
-        facets.place,
-        negations.is_negated_included,
-        sum(most_asked.n) as n_needed,
-        count(*) over (partition by most_asked.edition_id, negations.is_negated_included) as n_facets
+        edition_id, is_negated_included, facet,
+        sum(n) as n_needed,
+        count(*) over edition as n_facets,
+        row_number() over (edition order by any_value(place)) - 1 as n_before
     from most_asked
     inner join facets using (facet)
-    inner join (values (false), (true)) as negations (is_negated_included)
-        on negations.is_negated_included or not most_asked.is_negated
-    group by most_asked.edition_id, most_asked.facet, facets.place, negations.is_negated_included
+    inner join (values (false), (true)) as negations (is_negated_included) on is_negated_included or not is_negated
+    group by edition_id, is_negated_included, facet
+    window edition as (partition by edition_id, is_negated_included)
+),
+
+asked as (
+    select distinct run, edition_id, point_id
+    from point_scores
+    semi join storage.scope using (edition_id, model_id)
 ),
 
 facet_scores as (
     select
-        scores.run,
-        scores.edition_id,
-        scores.point_id,
-        needed.is_negated_included,
-        needed.n_facets,
-        needed.facet,
-        needed.place,
-        needed.n_needed,
-        coalesce(sum(columns([
-            'n_asked', 'n_failed', 'n_unanswered', 'n_unfinished', 'n_graded', 'n_right'
-        ])) filter (where needed.is_negated_included or not scores.is_negated), 0)
-    from point_scores as scores
-    semi join storage.scope using (edition_id, model_id)
-    inner join needed using (edition_id, facet)
-    group by
-        scores.run, scores.edition_id, scores.point_id,
-        needed.is_negated_included, needed.n_facets, needed.facet, needed.place, needed.n_needed
+        asked.*,
+        needed.is_negated_included, needed.n_facets, needed.facet, needed.n_before, needed.n_needed,
+        sum(columns(['n_asked', 'n_graded', 'n_right'])) filter (needed.is_negated_included or not scores.is_negated)
+    from asked
+    inner join needed using (edition_id)
+    left join point_scores as scores
+        on asked.run = scores.run and asked.point_id = scores.point_id and needed.facet = scores.facet
+    group by all
 ),
 
 mastery as (
     select
-        run,
-        edition_id,
-        point_id,
-        is_negated_included,
-        any_value(n_facets) as n_facets,
-        coalesce(list(facet order by place) filter (where n_asked = n_needed), []) as whole_facets,
-        coalesce(list(facet order by place) filter (where n_graded = n_needed), []) as graded_facets,
-        coalesce(list(facet order by place) filter (where n_right = n_needed), []) as mastered_facets,
-        sum(n_asked)::smallint as n_asked,
-        sum(n_failed)::smallint as n_failed,
-        sum(n_unanswered)::smallint as n_unanswered,
-        sum(n_unfinished)::smallint as n_unfinished
+        run, edition_id, point_id, is_negated_included, n_facets,
+        coalesce(min(n_before) filter (n_asked is distinct from n_needed), n_facets) as n_whole_facets,
+        coalesce(min(n_before) filter (n_graded is distinct from n_needed), n_facets) as n_graded_facets,
+        coalesce(min(n_before) filter (n_right is distinct from n_needed), n_facets) as n_mastered_facets,
+        coalesce(list(facet order by n_before) filter (n_right = n_needed), []) as mastered_facets
     from facet_scores
-    group by run, edition_id, point_id, is_negated_included
+    group by run, edition_id, point_id, is_negated_included, n_facets
 ),
 
 runs_asked as (
-    select distinct run, edition_id, setting, model_id, model, scoring_policy
+    select distinct run, setting, model_id, model, scoring_policy
     from point_scores
 )
 
 select
-    mastery.run,
-    runs_asked.edition_id, runs_asked.setting, runs_asked.model_id, runs_asked.model, runs_asked.scoring_policy,
-    points.relation, points.head, points.point_id, points.pair_id,
+    run, edition_id, runs_asked.* exclude (run),
+    points.relation, points.head, point_id, points.pair_id,
     points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
-    mastery.is_negated_included,
-    mastery.whole_facets, mastery.graded_facets, mastery.mastered_facets,
-    len(mastery.whole_facets) = mastery.n_facets as is_whole,
-    case
-        when len(mastery.graded_facets) = mastery.n_facets then len(mastery.mastered_facets) = mastery.n_facets
-    end as is_mastered,
-    mastery.n_asked, mastery.n_failed, mastery.n_unanswered, mastery.n_unfinished
+    is_negated_included,
+    n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
+    n_whole_facets = n_facets as is_whole,
+    case when n_graded_facets = n_facets then n_mastered_facets = n_facets end as is_mastered
 from mastery
 inner join runs_asked using (run)
-inner join point_clusters as points on mastery.edition_id = points.edition_id and mastery.point_id = points.point_id
+inner join point_clusters as points using (edition_id, point_id)

@@ -1,6 +1,6 @@
--- The loaded tables of the warehouse, except those of questions (question_tables.sql). Keys are (edition_id, id),
--- because triplet and sample ids do not contain the edition. There are no primary keys: each stage is checked when
--- it is written, and an index on millions of hashes would take more time and space than everything else.
+-- The loaded tables of the warehouse, except those that have the columns of a stage (catalogue.py). Keys are
+-- (edition_id, id), because triplet and sample ids do not contain the edition. There are no primary keys: each stage is
+-- checked when it is written, and an index on millions of hashes would take more time and space than everything else.
 
 -- negatives, pool, rephraser and methods are null for an edition without triplets. wrong_texts is what the manifest
 -- says of the texts that the gate accepted, or the record of a review; null where no gate checked texts of a language
@@ -23,25 +23,6 @@ create table editions (
     period_start date
 );
 
--- Triplets of both splits, test and demonstration.
-create table triplets (
-    edition_id varchar not null,
-    triplet_id varchar not null,
-    pair_id varchar not null,
-    relation varchar not null,
-    head varchar not null,
-    tail varchar not null,
-    head_id varchar,
-    tail_id varchar,
-    is_positive boolean not null,
-    split varchar not null,
-    is_asserted boolean,
-    first_release varchar,
-    likelihood double,
-    doubt double,
-    doubt_reason varchar
-);
-
 -- One row per relation of an edition: how its labels can be guessed, and how many false twins are true; none for anchors.
 create table label_risks (
     edition_id varchar not null,
@@ -54,26 +35,6 @@ create table label_risks (
     n_wrong bigint not null,
     wrong_rate double,
     is_balanced boolean not null
-);
-
--- Samples of both splits, test and demonstration.
-create table samples (
-    edition_id varchar not null,
-    sample_id varchar not null,
-    method varchar not null,
-    variant_id varchar,
-    triplet_id varchar not null,
-    pair_id varchar not null,
-    relation varchar not null,
-    split varchar not null,
-    transformation varchar,
-    sample_index tinyint not null,
-    text varchar not null,
-    label boolean not null,
-    rephraser varchar not null,
-    status varchar not null,
-    attempts smallint not null,
-    reasons varchar[] not null
 );
 
 -- Variants of both splits, with the statements that put them into words (the stages variants and statements).
@@ -91,24 +52,6 @@ create table variants (
     statement varchar
 );
 
--- One row per attempted rewording; none in editions that no language model reworded.
-create table attempts (
-    edition_id varchar not null,
-    variant_id varchar not null,
-    relation varchar not null,
-    attempt smallint not null,
-    rephraser varchar not null,
-    prompt_key varchar not null,
-    text varchar,
-    is_accepted boolean not null,
-    reasons varchar[] not null,
-    is_judged_implied boolean,
-    is_judged_implying boolean,
-    judge_score_implied double,
-    judge_score_implying double,
-    overruled varchar[]
-);
-
 -- What the judge (role judge), the rephraser about the panel (role panel) and the writer of llmeval (role llmeval) were
 -- asked for an edition, with the prices in the configuration that published it. The other prompts of the rephraser are
 -- in attempts.
@@ -123,40 +66,6 @@ create table writer_tokens (
     price_input double,
     price_output double,
     price_currency varchar
-);
-
--- One row per sample whose diversity was measured, for the triplets drawn for it.
-create table sample_diversity (
-    edition_id varchar not null,
-    sample_id varchar not null,
-    triplet_id varchar not null,
-    relation varchar not null,
-    method varchar not null,
-    lexical_distance double not null,
-    structural_distance double not null,
-    lexical_spread double,
-    structural_spread double
-);
-
--- One row per test triplet and guesser: whether a guesser that knows only names believes the triplet.
-create table guesses (
-    edition_id varchar not null,
-    triplet_id varchar not null,
-    relation varchar not null,
-    guesser varchar not null,
-    guess boolean not null
-);
-
--- One row per edition, triplet, method and grader; each grade is 0 to 5.
-create table human_grades (
-    edition_id varchar not null,
-    triplet_id varchar not null,
-    method varchar not null,
-    grader varchar not null,
-    reliability tinyint not null,
-    lexical_diversity tinyint not null,
-    structural_diversity tinyint not null,
-    comment varchar
 );
 
 -- known_heads: what a reference model was taught; null for models whose knowledge is unknown. taught_base: the
@@ -253,4 +162,46 @@ create table transformations (
     is_inverted boolean not null,
     is_instantiated boolean not null,
     is_negated boolean not null
+);
+
+-- What every repeat of a question answered: the answer that was read, the rule that found it, and the response.
+-- error: why the prompt has no response. reasoning: as in predictions.
+create table question_answers (
+    edition_id varchar not null,
+    setting varchar not null,
+    model_id varchar not null,
+    question_id varchar not null,
+    repeat smallint not null,
+    prompt_key varchar not null,
+    answer varchar,
+    rule varchar,
+    error varchar,
+    is_unfinished_reasoning boolean not null,
+    n_demonstrations_dropped smallint,
+    response varchar,
+    reasoning varchar
+);
+
+-- The answer that most repeats gave (prediction), n_agreeing of the n_answers repeats that have one.
+-- error: why no repeat has a response; is_correct is then null under every policy.
+create table question_predictions (
+    edition_id varchar not null,
+    setting varchar not null,
+    model_id varchar not null,
+    question_id varchar not null,
+    scoring_policy varchar not null,
+    prediction varchar,
+    is_correct boolean,
+    n_answers smallint not null,
+    n_agreeing smallint not null,
+    error varchar
+);
+
+-- The facets in the order of their types of question. place: the order in which the paper adds them up to
+-- mastered points.
+create table facets (
+    facet varchar not null,
+    type varchar not null,
+    position tinyint not null,
+    place tinyint not null
 );

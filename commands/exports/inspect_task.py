@@ -1,12 +1,13 @@
 """The tasks of inspect_ai that ask about one edition. README.md beside this file says how to run them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import Sample, json_dataset
+from inspect_ai.dataset import Dataset, Sample, json_dataset
 from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import (
     CORRECT,
@@ -45,6 +46,7 @@ def pretexeval(
     system_prompt: str = "",
     opening_mark: str = "<think>",
     closing_mark: str = "</think>",
+    part: str = "1/1",
 ) -> Task:
     """Ask whether the statements of one method are true.
 
@@ -54,6 +56,7 @@ def pretexeval(
         system_prompt: text of a system turn, only in chat style; by default there is none.
         opening_mark: the text that opens a thought; empty if the chat template opens it.
         closing_mark: the text that closes a thought; empty if nothing is a mark.
+        part: which part of the pairs is asked, such as 2/3; by default all.
     """
     record = _read_record()
     methods = record.get("methods", [])
@@ -62,7 +65,7 @@ def pretexeval(
         raise ValueError(f"method is {method!r}; this edition has {', '.join(methods) or 'no samples'}")
     scorer = true_or_false(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"], "method": method}
-    return _build_task(f"{method}.jsonl", scorer, record, metadata, prompt_style, system_prompt)
+    return _build_task(f"{method}.jsonl", scorer, record, metadata, prompt_style, system_prompt, part)
 
 
 @task
@@ -71,6 +74,7 @@ def multifaceteval(
     system_prompt: str = "",
     opening_mark: str = "<think>",
     closing_mark: str = "</think>",
+    part: str = "1/1",
 ) -> Task:
     """Ask the questions of four types about the points of the edition; arguments as for `pretexeval`."""
     record = _read_record()
@@ -79,7 +83,7 @@ def multifaceteval(
     scorer = right_answer(prompt_style, opening_mark, closing_mark)
     metadata = {"edition_id": record["edition_id"]}
     asked = record["questions"]
-    return _build_task("questions.jsonl", scorer, asked, metadata, prompt_style, system_prompt)
+    return _build_task("questions.jsonl", scorer, asked, metadata, prompt_style, system_prompt, part)
 
 
 def _read_record() -> dict[str, Any]:
@@ -94,11 +98,12 @@ def _build_task(
     metadata: dict[str, str],
     prompt_style: str,
     system_prompt: str,
+    part: str,
 ) -> Task:
     if prompt_style not in ("chat", "completion"):
         raise ValueError(f"prompt_style is {prompt_style!r}; give chat or completion")
     return Task(
-        dataset=json_dataset(str(FOLDER / file), _read_sample),
+        dataset=_select_part(json_dataset(str(FOLDER / file), _read_sample), part),
         solver=[*([system_message(system_prompt)] if system_prompt else []), generate()],
         scorer=scorer,
         config=GenerateConfig(
@@ -108,6 +113,23 @@ def _build_task(
         ),
         metadata={**metadata, "prompt_style": prompt_style},
     )
+
+
+def _select_part(samples: Dataset, part: str) -> Dataset:
+    """Return the part k/n of the samples or questions: whole pairs or points, in their order."""
+    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", part)
+    if found is None or int(found[1]) > int(found[2]):
+        raise ValueError(f"part is {part!r}; give for example 2/3, the second of three parts")
+    number, n_parts = int(found[1]), int(found[2])
+    groups = list(dict.fromkeys(map(_read_group, samples)))
+    chosen = {group for k, group in enumerate(groups) if k * n_parts // len(groups) == number - 1}
+    return samples.filter(lambda sample: _read_group(sample) in chosen)
+
+
+def _read_group(sample: Sample) -> str:
+    """Return the point of a question, or the pair of a sample."""
+    metadata = sample.metadata or {}
+    return str(metadata.get("point_id") or metadata["pair_id"])
 
 
 def _read_sample(row: dict[str, Any]) -> Sample:

@@ -1,6 +1,7 @@
 """README.md of an export: what the files hold, how a tool runs them, and where the facts come from."""
 
 from collections.abc import Mapping
+from math import ceil
 
 from commands.exports.rows import COLUMNS
 from commands.exports.tables import QUESTION_TABLE, SAMPLE_TABLE, ExportedEdition
@@ -34,7 +35,12 @@ Of each two `inspect` lines, the first one sends each prompt as one chat message
 continue. Other arguments of a task: `-T system_prompt=…`, `-T opening_mark=…`, `-T closing_mark=…`, and for
 samples `-T method=…`. At most {max_tokens} are generated; a model that thinks needs more:
 `--max-tokens 2000`.
+
+inspect_ai keeps a whole log in memory. Ask a large edition in parts of at most {part_size} samples or
+questions: `-T part=1/{n_parts}` to `-T part={n_parts}/{n_parts}`. Import their logs one after the other with
+the same `--revision NAME`; the model counts as evaluated when the last one is imported.
 """
+PART_SIZE = 20_000
 INSPECT_COMMANDS = """inspect eval task.py@{name} --model openai-api/local/MODEL
 inspect eval task.py@{name} --model openai-api-completions/local/MODEL -T prompt_style=completion"""
 LM_EVAL = """## Run it
@@ -105,6 +111,8 @@ def _render_usage(edition: ExportedEdition, target: str) -> str:
     return (template + "\n" + IMPORT).format(
         commands="\n".join(commands),
         max_tokens=" and ".join(tokens),
+        part_size=f"{PART_SIZE:,}",
+        n_parts=max(2, ceil(max([*edition.n_samples.values(), edition.n_questions]) / PART_SIZE)),
         tasks=", ".join(f"`{task.name}`" for task in tasks),
         log=log,
         edition_id=edition.edition_id,

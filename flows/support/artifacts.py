@@ -211,8 +211,8 @@ def show_facets(root: Path, edition_id: str) -> None:
             "random average %": _percent(score.random_average),
             "mastered %": _percent(score.mastered["mastered_rate"]),
             "mastered with negated %": _percent(score.mastered_negated["mastered_rate"]),
-            "no answer %": _percent(score.mastered_negated["no_answer_rate"]),
-            "failed %": _percent(score.mastered_negated["error_rate"]),
+            "no answer %": _percent(score.averaged["no_answer_rate"]),
+            "failed %": _percent(score.averaged["error_rate"]),
             "points": score.mastered["n_points"],
         }
         for score in scores

@@ -67,7 +67,14 @@ def test_inspect_agrees(site: Site, inspect_logs: dict[str, Path], style: str) -
         site.query(f"select relation, average_accuracy from accuracy_by_relation where model = '{style}'")
     )
     assert {name: metrics[f"relation {name}"] for name in relations} == pytest.approx(relations)
-    assert site.read_imported(inspect_logs[style], "predictions") == name_truths(ours)
+    assert site.read_imported("predictions", inspect_logs[style]) == name_truths(ours)
+
+
+def test_parts_of_a_task_are_imported_one_after_the_other(site: Site) -> None:
+    logs = [site.run_inspect("chat", "pretexeval", f"{k}/2") for k in (1, 2)]
+    ids = [{sample["id"] for sample in read_inspect_metrics(log)[1]} for log in logs]
+    assert [len(part) for part in ids] == [N_SAMPLES // 2] * 2
+    assert site.read_imported("predictions", *logs) == name_truths(read_predictions(site, "chat"))
 
 
 def name_truths(graded: Graded) -> dict[str, str | None]:
@@ -90,7 +97,7 @@ def test_lm_eval_agrees(site: Site, lm_eval_folders: dict[str, Path], style: str
     assert graded == ours
     metrics, scores = read_lm_eval_metrics(lm_eval_folders[style]), read_scores(site, style)
     assert {name: metrics[name] for name in scores} == pytest.approx(scores)
-    assert site.read_imported(log, "predictions") == name_truths(ours)
+    assert site.read_imported("predictions", log) == name_truths(ours)
 
 
 def test_both_tools_show_the_same_standard_errors(

@@ -25,7 +25,7 @@ def read_predictions(site: Site, model: str) -> Graded:
 def read_scores(site: Site, model: str) -> tuple[dict[str, float], float]:
     """Return type -> share of right answers, and the share of points with all questions right."""
     ((share,),) = site.query(
-        f"select mastered_rate from mastered_points where model = '{model}' and is_paper_order "
+        f"select mastered_rate from mastered_points where model = '{model}' "
         "and step = 4 and is_negated_included"
     )
     rows = site.query(
@@ -50,7 +50,7 @@ def test_inspect_agrees(site: Site, style: str) -> None:
     types, mastered = read_scores(site, style)
     assert {name: metrics[f"type {name}"] for name in types} == pytest.approx(types)
     assert metrics["mastered_points"] == pytest.approx(mastered)
-    assert site.read_imported(log, "question_predictions") == {name: row[1] for name, row in ours.items()}
+    assert site.read_imported("question_predictions", log) == {name: row[1] for name, row in ours.items()}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -68,4 +68,4 @@ def test_lm_eval_agrees(site: Site, style: str) -> None:
     assert {name: metrics[f"accuracy_{name}"] for name in types} == pytest.approx(types)
     assert metrics["mastered_points"] == pytest.approx(mastered)
     assert metrics["accuracy_stderr"] > 0
-    assert site.read_imported(log, "question_predictions") == {name: row[1] for name, row in ours.items()}
+    assert site.read_imported("question_predictions", log) == {name: row[1] for name, row in ours.items()}

@@ -42,7 +42,7 @@ def test_the_table_of_facets_has_the_numbers_of_the_view(questioned: Path, asked
             assert cell.split("\n")[0] == format_percent(by_facet[name.lower()]["accuracy"])
         (mastered,) = query_rows(
             questioned,
-            f"from mastered_points {where} and is_paper_order and step = 4 and not is_negated_included",
+            f"from mastered_points {where} and step = 4 and not is_negated_included",
         )
         assert row[7].split("\n")[0] == format_percent(mastered["mastered_rate"])
 
@@ -121,7 +121,9 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
         "accuracy_ci_high": 0.6,
         "random_baseline": 0.25,
         "n_questions": 8,
+        "no_answer_rate": 0.125,
         "unfinished_reasoning_rate": 0.125,
+        "error_rate": 0.0,
     }
 
     def read_some(sql: str) -> list[Row]:

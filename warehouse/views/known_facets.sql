@@ -37,11 +37,7 @@ counted as (
         key,
         edition_id, setting, model_id, model, scoring_policy, is_negated_included, is_known, taught_with,
         count(is_mastered) as n_points,
-        scoring_policy <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
-        share(n_unanswered, n_asked - n_failed) as no_answer_rate,
-        share(n_unfinished, n_asked - n_failed) as unfinished_reasoning_rate,
-        sum(n_failed)::bigint as n_errors,
-        share(n_failed, n_asked) as error_rate
+        scoring_policy <> 'excluded' or n_points >= 0.8 * count(*) as has_score
     from points
     group by
         key, edition_id, setting, model_id, model, scoring_policy, is_negated_included, is_known, taught_with
@@ -54,8 +50,7 @@ select
     case when counted.has_score then estimates.share end as mastered_rate,
     case when counted.has_score then estimates.ci_low end as mastered_rate_ci_low,
     case when counted.has_score then estimates.ci_high end as mastered_rate_ci_high,
-    estimates.n_effective,
-    counted.no_answer_rate, counted.unfinished_reasoning_rate, counted.n_errors, counted.error_rate
+    estimates.n_effective
 from counted
 left join estimates using (key)
 order by
