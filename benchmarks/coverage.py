@@ -219,12 +219,22 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
                 'strict' as scoring_policy, 0 as repeat, relation, pair_id, head as head_cluster,
                 tail as positive_tail_cluster, tail_other as negative_tail_cluster,
                 {K} as n_positive, {K} as n_negative, n_positive_right, n_negative_right,
-                {2 * K} as n_asked, 0 as n_errors, 0 as n_no_answer,
                 true as is_complete, n_positive_right + n_negative_right = {2 * K} as is_mastered
             from answers
             """
         )
-        connection.execute(read_sql("views/weighted_accuracy.sql"))
+        connection.execute(
+            """
+            create or replace table part_scores as
+            select
+                run, 'edition' as grouping_by, count(*) as n_pairs, count(*) as n_complete_pairs,
+                avg(is_mastered::integer) as mastery, 0 as no_answer_rate, 0 as n_errors, 0 as error_rate,
+                any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat']))
+            from pair_scores group by run
+            """
+        )
+        for name in ("weighted_observations", "views/weighted_accuracy"):
+            connection.execute(read_sql(f"{name}.sql"))
         rows = connection.execute("from weighted_accuracy").fetchall()
         names = [column[0] for column in connection.description or ()]
         return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)

@@ -31,7 +31,7 @@ FORWARD = tuple(float(not each.is_inverted) for each in TRANSFORMATIONS)
 K = len(TRANSFORMATIONS)
 FORMS = tuple(each.name for each in TRANSFORMATIONS)
 HALF = ("none", "inv", "dn", "inv_dn")
-# The steps of the view transformation_ablation.
+# The steps of the view ablations.
 STEPS = {
     "pretexeval": (("none",), ("none", "inv"), HALF, FORMS),
     "pretexttrans": (("none",), ("none", "dn"), HALF, FORMS),
@@ -86,7 +86,7 @@ class DesignedModel:
     """Whether every value must be met exactly. Otherwise the rule tosses coins, and intervals decide."""
     no_answer_rate: float = 0.0
     taught_with: tuple[str, ...] = ()
-    """The value of `taught_with` in known_mastery for each kind of pairs, if a card says what it knows."""
+    """The group of pairs that were taught alike for each kind of pairs, if a card says what it knows."""
 
 
 def toss_coin(*parts: str) -> bool:

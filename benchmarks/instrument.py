@@ -31,7 +31,9 @@ SHOWN = ("average accuracy", "joint accuracy", "mastery", "consistency", "share 
 ACCURACY = "average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high"
 JOINT = "joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high"
 MASTERY = "mastery, mastery_ci_low, mastery_ci_high"
-COMPONENTS = "(select *, 'pretexeval' as method from component_ablation)"
+COMPONENTS = "(select * replace ('pretexeval' as method) from ablations where ablation = 'components')"
+STEPS = "(from ablations where ablation <> 'components')"
+TAUGHT = "(from accuracy_by_group where grouping_by = 'taught')"
 NO_INTERVAL = ", null, null"
 # (name of the measure in SQL, value and limits, rows).
 QUERIES = (
@@ -43,15 +45,15 @@ QUERIES = (
     ("'share of true'", "true_rate" + NO_INTERVAL, "leaderboard"),
     ("'accuracy, ' || transformation", ACCURACY, "form_effects"),
     ("'curve, n = ' || n", JOINT, "joint_accuracy_curve"),
-    ("'ablation ' || ablation || ' ' || step || ', accuracy'", ACCURACY, "transformation_ablation"),
-    ("'ablation ' || ablation || ' ' || step || ', joint'", JOINT, "transformation_ablation"),
-    ("'ablation ' || ablation || ' ' || step || ', mastery'", MASTERY, "transformation_ablation"),
+    ("'ablation ' || ablation || ' ' || step || ', accuracy'", ACCURACY, STEPS),
+    ("'ablation ' || ablation || ' ' || step || ', joint'", JOINT, STEPS),
+    ("'ablation ' || ablation || ' ' || step || ', mastery'", MASTERY, STEPS),
     ("'relation ' || relation || ', average accuracy'", ACCURACY, "accuracy_by_relation"),
     ("'relation ' || relation || ', joint accuracy'", JOINT, "accuracy_by_relation"),
     ("'relation ' || relation || ', mastery'", MASTERY, "accuracy_by_relation"),
     ("'component ' || component || ', average accuracy'", ACCURACY, COMPONENTS),
-    ("'taught ' || taught_with || ', average accuracy'", ACCURACY, "known_mastery"),
-    ("'taught ' || taught_with || ', mastery'", MASTERY, "known_mastery"),
+    ("'taught ' || group_name || ', average accuracy'", ACCURACY, TAUGHT),
+    ("'taught ' || group_name || ', mastery'", MASTERY, TAUGHT),
 )
 SETTING = "method = 'pretexeval' and scoring_policy = 'strict' and repeat = 0"
 # The differences in model_comparison, by measure.

@@ -181,7 +181,7 @@ class Contents:
 
     def list_divided_groups(self) -> set[str]:
         """Return the kinds of groups of accuracy_by_group that divide the facts of the edition."""
-        found = {(row["grouping_by"], row["group_name"]) for row in self.views["accuracy_by_group"]}
+        found = {(row["grouping_by"], row["group_name"]) for row in self.views["groups"]}
         return {kind for kind, n in Counter(kind for kind, _ in found).items() if n > 1}
 
     def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:

@@ -174,14 +174,14 @@ def _answer_facts(contents: Contents) -> str:
     """Return which models are better on false twins than on true facts, or the other way round."""
     denying, affirming, n = [], [], 0
     for model in contents.models:
-        sides = {row["is_positive"]: row for row in contents.select_model("accuracy_of_facts", model)}
+        sides = {row["group_name"]: row for row in contents.select_model("true_and_false", model)}
         limits = [sides[side][f"average_accuracy_ci_{end}"] for side in sides for end in ("low", "high")]
         if len(limits) < 4 or None in limits:
             continue
         n += 1
-        if sides[True]["average_accuracy_ci_high"] < sides[False]["average_accuracy_ci_low"]:
+        if sides["true fact"]["average_accuracy_ci_high"] < sides["false twin"]["average_accuracy_ci_low"]:
             denying.append(model.label)
-        elif sides[True]["average_accuracy_ci_low"] > sides[False]["average_accuracy_ci_high"]:
+        elif sides["true fact"]["average_accuracy_ci_low"] > sides["false twin"]["average_accuracy_ci_high"]:
             affirming.append(model.label)
     clauses = [_say_leaning(denying, n, "denies", "deny"), _say_leaning(affirming, n, "affirms", "affirm")]
     alike = "True facts and their false twins are judged equally well"

@@ -111,7 +111,7 @@ def format_answer(answer: str) -> str:
 
 
 FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "never seen"}
-"""The facts of `known_mastery`, by `taught_with`."""
+"""The facts that a reference model was taught, by `taught_with`."""
 FORMS = {
     t.name: ", ".join(
         word

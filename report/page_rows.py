@@ -21,19 +21,31 @@ from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
+# The validation of each stage, and of the same stage in the editions of the base up to this one.
+CHECKS = """
+with stages as (
+    select edition_id, period_start, stage, setting, model, model_id, count(*) as n_expectations,
+        count_if(is_passed) as n_passed, max(n_rows) as n_rows, max(checked_at) as checked_at
+    from checks
+    inner join editions using (edition_id)
+    where kb is not distinct from (select kb from editions where edition_id = $edition_id)
+    group by all
+)
+select *, count(*) over so_far as n_checked_editions,
+    count(*) filter (n_passed = n_expectations) over so_far as n_passed_editions
+from stages
+window so_far as (partition by stage, model_id, setting order by period_start nulls last, edition_id)
+qualify edition_id = $edition_id
+order by model nulls first, model_id, setting, stage
+"""
 # Views whose rows the page uses unchanged: under the setting of its figures, under any scoring policy, and
 # views and a table that do not concern a model.
 SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
-    "accuracy_by_group",
-    "accuracy_of_facts",
     "form_effects",
-    "transformation_ablation",
-    "known_mastery",
     "suspect_prototypes",
     "suspect_facts",
-    "undisputed_leaderboard",
 )
 POLICY_FREE_VIEWS = ("probability_calibration",)
 EDITION_VIEWS = (
@@ -42,11 +54,28 @@ EDITION_VIEWS = (
     "repeat_spread",
     "sample_quality",
     "freshness",
-    "check_history",
     "rejection_reasons",
-    "diversity",
     "human_review",
 )
+# The scores of the leaderboard beside those without the pairs of disputed labels.
+UNDISPUTED = """
+with undisputed as (
+    select model_id, sum(n_correct) / nullif(sum(n_graded), 0) as accuracy,
+        avg(is_mastered::integer) filter (is_complete) as mastery, count(*) filter (n_graded > 0) as n_pairs
+    from pair_details
+    anti join disputed_facts using (edition_id, method, scoring_policy, pair_id)
+    where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
+        and repeat = $repeat
+    group by model_id
+)
+select leaderboard.*, leaderboard.n_pairs - coalesce(undisputed.n_pairs, 0) as n_disputed_pairs,
+    case when leaderboard.average_accuracy is not null then undisputed.accuracy end as undisputed_accuracy,
+    case when leaderboard.mastery is not null then undisputed.mastery end as undisputed_mastery
+from leaderboard
+left join undisputed using (model_id)
+where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
+    and repeat = $repeat
+"""
 
 
 def read_contents(root: Path, edition_id: str) -> Contents:
@@ -82,7 +111,11 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         for view in POLICY_FREE_VIEWS
     }
     rows |= {view: reader.read_view(view) for view in EDITION_VIEWS}
+    groups = reader.read_setting("accuracy_by_group", setting)
     return rows | {
+        "true_and_false": [row for row in groups if row["grouping_by"] == "fact"],
+        "taught": [row for row in groups if row["grouping_by"] == "taught"],
+        "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
         "shortcut_baselines": reader.read(
             "select * from shortcut_baselines where edition_id = $edition_id "
             "and method = $method order by relation nulls first, baseline",
@@ -94,10 +127,15 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             "and period is null order by all"
         ),
         "cost": reader.read_view("cost", role="evaluated"),
+        "checks": reader.read(CHECKS),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
-        # This view compares methods, so it has no column for the method.
-        "component_ablation": reader.read_setting("component_ablation", setting, "method"),
+        "undisputed": reader.read(UNDISPUTED, **vars(setting)),
+        "steps": [row for row in reader.read_setting("ablations", setting) if row["component"] is None],
+        # The components are of two methods.
+        "components": [
+            row for row in reader.read_setting("ablations", setting, "method") if row["component"]
+        ],
         "model_comparison": read_comparisons(reader, setting, models),
         "drift_explanations": read_explanations(reader, setting),
     }

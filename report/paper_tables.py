@@ -24,7 +24,7 @@ COMPONENTS = {
     "without_transformations": "w/o transformations",
     "without_rephrasing": "w/o rephrasing",
 }
-# The steps of transformation_ablation, in PretexEval's order.
+# The steps of ablations, in PretexEval's order.
 STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
 # The columns of MultifacetEval.
 PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
@@ -74,12 +74,13 @@ def render_paper_tables(query: Query, edition_id: str, policy: str) -> str:
         (
             "Components: gain over random",
             tuple(COMPONENTS.values()),
-            f"select model, {_name('component', COMPONENTS)}, {GAIN} from component_ablation {where}",
+            f"select model, {_name('component', COMPONENTS)}, {GAIN} from ablations {where} "
+            "and ablation = 'components'",
         ),
         (
             "Transformations: gain over random",
             tuple(STEPS.values()),
-            f"select model, {_name('step', STEPS)}, {GAIN} from transformation_ablation {where} "
+            f"select model, {_name('step', STEPS)}, {GAIN} from ablations {where} "
             "and method = 'pretexeval' and ablation = 'pretexeval'",
         ),
     ]

@@ -170,7 +170,7 @@ def test_rows_of_every_view_are_told_apart_in_any_width(
                 assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
                 assert any(name.startswith("n_") for name in shown), view
         filled |= {view} if rows else set()
-    assert {"known_mastery", "known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
+    assert {"known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
 
 
 @pytest.mark.slow
@@ -183,6 +183,13 @@ def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path,
         unset = {f"{view}.{name}" for k, name in enumerate(columns) if all(row[k] is None for row in rows)}
         empty |= unset if rows else {view}
     assert empty == {name for cell in cells for name in re.findall(r"`(.+?)`", cell)}
+
+
+def test_one_view_and_five_lines_answer_what_an_analyst_asks() -> None:
+    page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
+    queries = [block.content.strip() for block in list_blocks(page) if block.kind == "sql"]
+    short = [sql for sql in queries if len(sql.splitlines()) <= 5 and " join " not in sql]
+    assert sum(bool(re.search(rf"^from ({'|'.join(VIEWS)})$", sql, re.MULTILINE)) for sql in short) >= 15
 
 
 @pytest.mark.slow

@@ -8,14 +8,11 @@
 create table calibration_bins as
 with weighed as (
     select
-        run,
         edition_id, model_id, model, method, repeat,
         label,
-        margin,
         1 / (1 + exp(least(-margin, 700))) as p_true,
-        rank() over ranking + (count(*) over (
-            ranking range between current row and current row
-        ) - 1) / 2 as mean_rank
+        rank() over ranking
+        + (count(*) over (ranking range between current row and current row) - 1) / 2 as mean_rank
     from sample_scores
     semi join storage.scope using (edition_id, model_id)
     semi join (
@@ -28,11 +25,7 @@ with weighed as (
 )
 
 select
-    edition_id,
-    model_id,
-    model,
-    method,
-    repeat,
+    edition_id, model_id, model, method, repeat,
     least(floor(p_true * 10), 9) / 10 as p_low,
     count(*) as n_samples,
     avg(p_true) as mean_p_true,

@@ -55,6 +55,8 @@ SUMS = (
 TABLE_MACROS = (
     "match_runs",
     "paired_models",
+    "weighted_observations",
+    "anchor_changes",
     "taught_points",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
@@ -76,7 +78,6 @@ VIEW_GROUPS = {
         "form_effects",
         "accuracy_by_wording",
         "accuracy_by_group",
-        "accuracy_of_facts",
         "weighted_accuracy",
         "probability_calibration",
         "repeat_spread",
@@ -86,8 +87,7 @@ VIEW_GROUPS = {
         "model_comparison",
         "shortcut_baselines",
         "method_comparison",
-        "component_ablation",
-        "transformation_ablation",
+        "ablations",
         "edition_drift",
         "anchor_drift",
         "drift_explanations",
@@ -97,11 +97,9 @@ VIEW_GROUPS = {
         "pair_details",
     ),
     "What reference models were taught, and suspect labels and prototypes": (
-        "known_mastery",
         "suspect_prototypes",
         "suspect_facts",
         "disputed_facts",
-        "undisputed_leaderboard",
     ),
     "Questions of four types (facets)": (
         "facet_details",
@@ -111,10 +109,8 @@ VIEW_GROUPS = {
     "How an edition was made, checked and paid for": (
         "sample_quality",
         "rejection_reasons",
-        "diversity",
         "human_review",
         "checks",
-        "check_history",
         "cost",
     ),
 }

@@ -21,60 +21,34 @@ with of_base as (
     where not is_anchors and edition_id in (select edition_id from samples)
 ),
 
-texts as (
-    select distinct
-        of_base.kb,
-        of_base.n_earlier_editions,
-        samples.edition_id,
-        samples.method,
-        hash(samples.text) as text
+-- The texts by each method, and the facts, whose method is null.
+tested as (
+    select distinct kb, n_earlier_editions, edition_id, samples.method, hash(samples.text) as item
     from samples
     inner join of_base using (edition_id)
     where samples.split = 'test'
-),
-
-text_counts as (
-    select
-        edition_id,
-        method,
-        count(*) as n_texts,
-        count(*) filter (n_earlier_editions = n_before_first) as n_new_texts
-    from (select *, min(n_earlier_editions) over (partition by kb, text) as n_before_first from texts)
-    group by edition_id, method
-),
-
-facts as (
-    select distinct
-        of_base.kb,
-        of_base.n_earlier_editions,
-        triplets.edition_id,
-        hash(triplets.relation, triplets.head, triplets.tail) as fact
+    union all
+    select distinct kb, n_earlier_editions, edition_id, null, hash(triplets.relation, triplets.head, triplets.tail)
     from triplets
     inner join of_base using (edition_id)
     where triplets.split = 'test' and triplets.is_positive
 ),
 
-fact_counts as (
-    select
-        edition_id,
-        count(*) as n_facts,
-        count(*) filter (n_earlier_editions = n_before_first) as n_new_facts
-    from (select *, min(n_earlier_editions) over (partition by kb, fact) as n_before_first from facts)
-    group by edition_id
+placed as (
+    select *, min(n_earlier_editions) over (partition by kb, method is null, item) as n_before_first from tested
+),
+
+counted as materialized (
+    select edition_id, method, count(*) as n, count(*) filter (n_earlier_editions = n_before_first) as n_new
+    from placed
+    group by edition_id, method
 )
 
 select
-    edition_id,
-    of_base.kb,
-    text_counts.method,
-    of_base.n_earlier_editions,
-    text_counts.n_texts,
-    text_counts.n_new_texts,
-    text_counts.n_new_texts / text_counts.n_texts as new_text_rate,
-    fact_counts.n_facts,
-    fact_counts.n_new_facts,
-    fact_counts.n_new_facts / fact_counts.n_facts as new_fact_rate
+    edition_id, of_base.kb, texts.method, of_base.n_earlier_editions,
+    texts.n as n_texts, texts.n_new as n_new_texts, texts.n_new / texts.n as new_text_rate,
+    facts.n as n_facts, facts.n_new as n_new_facts, facts.n_new / facts.n as new_fact_rate
 from of_base
-inner join text_counts using (edition_id)
-inner join fact_counts using (edition_id)
+inner join (from counted where method is not null) as texts using (edition_id)
+inner join (from counted where method is null) as facts using (edition_id)
 order by kb, edition_id, method

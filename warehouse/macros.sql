@@ -19,42 +19,28 @@ create macro two_sided_p(difference, se) as
         when se > 0 then erfc_of(abs(difference) / se / sqrt(2), 1 / (1 + abs(difference) / se / sqrt(8)))
     end;
 
--- McNemar's exact test (1947), two-sided: of b + c pairs that differ, b differ in one direction. p is twice
--- the smaller tail of the binomial of b + c and 1/2, at most 1. It is computed by logarithms, so that
--- thousands of pairs do not overflow. mid_p leaves half of the observed term out of the tail (Fagerland,
--- Lydersen and Laake 2013): less conservative, but it may exceed its nominal rate.
-create macro half_binomial(k, n) as
-    exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n::double * 0.6931471805599453);
-create macro half_binomial_tail(k, n) as
-    list_sum(list_transform(range(0, k + 1), lambda i: half_binomial(i, n)));
-create macro mcnemar_p(b, c) as
-    case when b = c then 1.0 else least(1.0, 2 * half_binomial_tail(least(b, c), b + c)) end;
-create macro mcnemar_mid_p(b, c) as
-    case
-        when b = c then 1.0
-        else least(
-            1.0,
-            2 * half_binomial_tail(least(b, c), b + c) - half_binomial(least(b, c), b + c)
-        )
-    end;
-
 -- The number of samples of a complete triplet: direct and origin use one template, the others K = 8.
 create macro samples_per_triplet(method) as case when method in ('direct', 'origin') then 1 else 8 end;
 
--- P(X <= k) of a binomial of n observations with probability p, 0 < p < 1, by logarithms.
+-- P(X <= k) of a binomial of n observations with probability p, 0 < p < 1. It is computed by logarithms, so that
+-- thousands of observations do not overflow.
+create macro ln_choose(n, k) as lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 create macro binomial_tail(k, n, p) as
-    list_sum(
-        list_transform(
-            range(0, k + 1),
-            lambda i: exp(
-                lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * ln(p) + (n - i) * ln(1 - p)
-            )
-        )
-    );
+    list_sum(list_transform(range(0, k + 1), lambda i: exp(ln_choose(n, i) + i * ln(p) + (n - i) * ln(1 - p))));
+
+-- McNemar's exact test (1947), two-sided: of b + c pairs that differ, b differ in one direction. p is twice
+-- the smaller tail of the binomial of b + c and 1/2, at most 1. mid_p leaves half of the observed term out of the tail
+-- (Fagerland, Lydersen and Laake 2013): less conservative, but it may exceed its nominal rate.
+create macro mcnemar_p(b, c) as
+    case when b = c then 1.0 else least(1.0, 2 * binomial_tail(least(b, c), b + c, 0.5)) end;
+create macro mcnemar_mid_p(b, c) as
+    case
+        when b = c then 1.0
+        else least(1.0, 2 * binomial_tail(least(b, c), b + c, 0.5) - exp(ln_choose(b + c, b) + (b + c) * ln(0.5)))
+    end;
 
 -- Fisher's exact test, one-sided: the probability that at least k of n would be hits, if the hits among n and among m
 -- others (k and j of them) were spread at random over all n + m.
-create macro ln_choose(n, k) as lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 create macro fisher_more_p(k, n, j, m) as
     least(
         1.0,

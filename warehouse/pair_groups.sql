@@ -3,9 +3,7 @@
 create or replace view storage.pair_groups as
 with pairs as (
     select
-        edition_id,
-        relation,
-        pair_id,
+        edition_id, relation, pair_id,
         bool_or(is_asserted and not is_positive) as is_asserted,
         any_value(first_release) filter (is_positive) as first_release,
         lower(any_value(head)) as head,
@@ -16,10 +14,12 @@ with pairs as (
 ),
 
 counted as (
-    select edition_id, pair_id, 'tail' as kind, count(*) over (partition by edition_id, relation, tail) as n
-    from pairs
-    union all
-    select edition_id, pair_id, 'head' as kind, count(*) over (partition by edition_id, head) as n
+    select
+        edition_id, pair_id,
+        unnest(['tail commonness', 'head commonness']) as grouping_by,
+        unnest([
+            count(*) over (partition by edition_id, relation, tail), count(*) over (partition by edition_id, head)
+        ]) as n
     from pairs
 ),
 
@@ -29,17 +29,13 @@ releases as (
 )
 
 select
-    edition_id,
-    pair_id,
-    'negative' as grouping_by,
+    edition_id, pair_id, 'negative' as grouping_by,
     case when is_asserted then 'asserted' else 'not in the base' end as group_name,
     1 + is_asserted::integer as group_position
 from pairs
 union all
 select
-    edition_id,
-    pair_id,
-    'release' as grouping_by,
+    edition_id, pair_id, 'release' as grouping_by,
     first_release as group_name,
     coalesce(nullif(list_position(names, first_release), 0), len(names) + 1) as group_position
 from pairs
@@ -47,9 +43,7 @@ inner join releases using (edition_id)
 where first_release is not null
 union all
 select
-    edition_id,
-    pair_id,
-    kind || ' commonness' as grouping_by,
+    edition_id, pair_id, grouping_by,
     case when n = 1 then 'once' when n < 5 then '2 to 4 times' else '5 times or more' end as group_name,
     1 + (n > 1)::integer + (n > 4)::integer as group_position
 from counted

@@ -9,29 +9,18 @@ with asked as (
     select edition_id, model_id, null as period, prompt_key, repeat from question_answers
     union
     select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
-),
-
-asked_now as (
-    select *
-    from asked
-    semi join storage.scope using (edition_id, model_id)
 )
 
 select
-    asked.edition_id,
-    asked.model_id,
-    models.name as model,
-    asked.period,
+    edition_id, model_id, models.name as model, period,
     count(*) as n_prompts,
     count(*) filter (where responses.status = 'error') as n_errors,
     count(*) filter (where responses.n_prompt_tokens is null) as n_unknown,
     coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
     coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens
-from asked_now as asked
-inner join models on asked.model_id = models.model_id
-left join storage.responses as responses
-    on asked.model_id = responses.model_id
-    and asked.prompt_key = responses.prompt_key
-    and asked.repeat = responses.repeat
-group by asked.edition_id, asked.model_id, models.name, asked.period
-order by asked.edition_id, asked.model_id, asked.period
+from asked
+semi join storage.scope using (edition_id, model_id)
+inner join models using (model_id)
+left join storage.responses as responses using (model_id, prompt_key, repeat)
+group by edition_id, model_id, models.name, period
+order by edition_id, model_id, period

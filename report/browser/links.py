@@ -25,12 +25,6 @@ _NAMES = {
     "taught_with": "taught",
     "pair_id": "pair",
 }
-# The row of component_ablation -> the samples that it is about.
-_COMPONENTS = {
-    "full": {"method": "pretexeval"},
-    "without_transformations": {"method": "pretexeval", "form": NAMES[0]},
-    "without_rephrasing": {"method": "prototype"},
-}
 # What the browser shows if the address does not say.
 _DEFAULTS = {"policy": SCORING_POLICIES[0], "repeat": 0}
 
@@ -48,13 +42,15 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
         found.pop("pair", None)
     if "facets" in row:
         found.pop("facet", None)
-    found |= _COMPONENTS.get(row.get("component", ""), {}) | _name_part(row)
+    found |= _name_part(row)
     if "p_low" in row:
         found["likely"] = round(10 * row["p_low"])
     if row.get("grouping_by") == "negative":
         found["negative"] = "asserted" if row["group_name"] == "asserted" else "other"
     if row.get("grouping_by") == "release":
         found["age"] = row["group_name"]
+    if row.get("grouping_by") == "taught":
+        found["taught"] = row["group_name"]
     found |= {name: value for name, value in chosen.items() if value is not None}
     given = {
         name: value for name, value in found.items() if value is not None and value != _DEFAULTS.get(name)
@@ -133,8 +129,7 @@ def _name_part(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _judge(row: Mapping[str, Any]) -> str | None:
     """Return how the browser judges the facts of a row: by the selected samples, or (None) by all."""
-    is_part = row.get("component") == "without_transformations" or _name_part(row)
-    return "selected" if is_part else None
+    return "selected" if _name_part(row) else None
 
 
 LINKS = {

@@ -218,7 +218,9 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, va
 
 def test_components_with_their_differences(compared: Path, validity: Parsed) -> None:
     rows = [r for r in validity.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
-    expected = query_rows(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
+    expected = query_rows(
+        compared, f"from ablations where component is not null and model_id = 'erratic' and {SETTING}"
+    )
     assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
     for row, view_row in zip(rows, expected, strict=True):
         assert row[2] == share(view_row, "average_accuracy")

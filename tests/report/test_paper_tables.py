@@ -57,8 +57,7 @@ def test_methods_are_compared_on_what_both_grade(compared: Path, method: str) ->
     if method == "prototype":
         (ablated,) = query_rows(
             compared,
-            f"from component_ablation where {SETTING} and model_id = 'erratic' "
-            "and component = 'without_rephrasing'",
+            f"from ablations where {SETTING} and model_id = 'erratic' and component = 'without_rephrasing'",
         )
         names = ("difference", "difference_ci_low", "difference_ci_high")
         swapped = ("difference", "difference_ci_high", "difference_ci_low")

@@ -69,7 +69,7 @@ PARTS: dict[str, tuple[Callable[[Row, Row], bool], tuple[int, ...]]] = {
     "leaderboard": (lambda *_: True, (1, 1, 1, 1)),
     "accuracy_by_relation": (by("relation"), (2, 2, 2, 2)),
     "form_effects": (by("transformation"), (8, 8, 1, 0)),
-    "transformation_ablation": (
+    "ablations": (
         lambda row, sample: sample["transformation"] in row["transformations"],
         (len(ABLATION), len(ABLATION), 0, 0),
     ),
@@ -86,7 +86,7 @@ def test_every_row_has_the_scores_of_its_samples(
     published: DataFolder, settings: dict[tuple[object, ...], list[Row]], view: str
 ) -> None:
     belongs, numbers = PARTS[view]
-    rows = published.query(f"from {view}")
+    rows = [row for row in published.query(f"from {view}") if not row.get("component")]
     assert Counter(row["method"] for row in rows) == {
         method: N_MODELS * len(POLICIES) * n for method, n in zip(METHODS, numbers, strict=True) if n
     }
@@ -115,7 +115,7 @@ def test_the_columns_that_only_some_of_these_views_have(
     assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
     assert ranks["always_true"] == ranks["polarity"]
     ablations = published.query(
-        "select distinct ablation, step, transformations from transformation_ablation order by all"
+        "select distinct ablation, step, transformations from ablations where component is null order by all"
     )
     assert [tuple(row.values()) for row in ablations] == ABLATION
 
@@ -138,12 +138,13 @@ def test_joint_accuracy_curve(
 def test_what_was_taught_in_which_wordings(
     published: DataFolder, settings: dict[tuple[object, ...], list[Row]], policy: str
 ) -> None:
-    rows = published.query(f"from known_mastery where scoring_policy = '{policy}' and method = 'pretexeval'")
-    assert {(row["model_id"], row["taught_with"], row["is_known"]) for row in rows} == {
-        ("erratic", taught_with, taught_with != "nothing") for taught_with in ("pool", "other", "nothing")
-    }
+    where = f"where grouping_by = 'taught' and scoring_policy = '{policy}' and method = 'pretexeval'"
+    rows = published.query(f"from accuracy_by_group {where} order by group_position")
+    assert [(row["model_id"], row["group_name"]) for row in rows] == [
+        ("erratic", taught_with) for taught_with in ("pool", "other", "nothing")
+    ]
     for row in rows:
-        own = select(settings[name_setting(row)], taught_with=row["taught_with"])
+        own = select(settings[name_setting(row)], taught_with=row["group_name"])
         expected = {name: v for name, v in expected_scores(own, 8).items() if name in row}
         assert {"average_accuracy", "mastery", "mastery_ci_low"} < expected.keys()
         assert pick(row, expected) == pytest.approx(expected)
@@ -152,7 +153,7 @@ def test_what_was_taught_in_which_wordings(
 def test_components_of_the_method(
     published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
 ) -> None:
-    rows = published.query("from component_ablation")
+    rows = published.query("from ablations where ablation = 'components'")
     assert len(rows) == N_MODELS * len(POLICIES) * len(COMPONENTS)
     for row in rows:
         method, forms = COMPONENTS[row["component"]]
@@ -178,7 +179,9 @@ def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
 
 
 def test_groups_of_facts(published: DataFolder, settings: dict[tuple[object, ...], list[Row]]) -> None:
-    rows = published.query("from accuracy_by_group where method = 'pretexeval'")
+    rows = published.query(
+        "from accuracy_by_group where grouping_by not in ('fact', 'taught') and method = 'pretexeval'"
+    )
     kinds = {(row["grouping_by"], row["group_name"], row["group_position"]) for row in rows}
     assert kinds == {
         ("negative", "not in the base", 1),
@@ -210,9 +213,11 @@ def test_groups_of_facts(published: DataFolder, settings: dict[tuple[object, ...
 def test_true_facts_and_false_twins(
     published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
 ) -> None:
-    rows = published.query("from accuracy_of_facts where method = 'pretexeval'")
+    rows = published.query("from accuracy_by_group where grouping_by = 'fact' and method = 'pretexeval'")
+    assert {row["group_name"]: row["group_position"] for row in rows} == {"true fact": 1, "false twin": 2}
     for row in rows:
-        own = [s for s in settings[name_setting(row)] if s["is_positive"] == row["is_positive"]]
+        is_positive = row["group_name"] == "true fact"
+        own = [s for s in settings[name_setting(row)] if s["is_positive"] == is_positive]
         answers = [s for s in own if s["has_answer"] and s["error"] is None]
         affirming = [s["prediction"] is not s["is_negated"] for s in answers]
         assert row["affirmed_rate"] == (pytest.approx(sum(affirming) / len(affirming)) if answers else None)
@@ -220,16 +225,19 @@ def test_true_facts_and_false_twins(
         # has one form only.
         assert row["probability_range"] == pytest.approx(tanh(1.2), rel=0.03)
         expected = {name: v for name, v in expected_scores(own, 8).items() if name in row and v is not None}
+        # Under `excluded`, it is null, because the other triplet of each pair counts as left out.
+        if row["scoring_policy"] == "excluded":
+            expected.pop("consistency", None)
         assert pick(row, expected) == pytest.approx(expected, rel=1e-5), row
     shares = {
-        (row["model_id"], row["is_positive"]): (row["affirmed_rate"], row["disagreement_rate"])
+        (row["model_id"], row["group_name"]): (row["affirmed_rate"], row["consistency"])
         for row in rows
         if row["scoring_policy"] == "strict"
     }
-    assert shares["expert", True][0] == 1 > shares["expert", False][0]
+    assert shares["expert", "true fact"][0] == 1 > shares["expert", "false twin"][0]
     # One sample is missing.
-    for is_positive in (True, False):
-        assert shares["always_true", is_positive] == pytest.approx((0.5, 1), abs=0.02)
+    for name in ("true fact", "false twin"):
+        assert shares["always_true", name] == pytest.approx((0.5, 0), abs=0.02)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

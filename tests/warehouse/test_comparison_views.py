@@ -178,7 +178,7 @@ def test_what_a_component_is_worth(
     contest: DataFolder, predictions: list[Row], model_id: str, component: str, method: str, forms: tuple[str]
 ) -> None:
     full, row = contest.query(
-        f"from component_ablation where model_id = '{model_id}' and component in ('full', '{component}')"
+        f"from ablations where model_id = '{model_id}' and component in ('full', '{component}')"
     )
     whole, other = (select(predictions, model_id=model_id, method=name) for name in ("pretexeval", method))
     own = {(r["triplet_id"], r["transformation"]): r for r in other}

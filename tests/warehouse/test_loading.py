@@ -139,14 +139,3 @@ def test_questions_without_samples(data: DataFolder) -> None:
         "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
     )
     assert list(edition.values()) == [None] * 4
-
-
-def test_too_many_questions_of_one_form_are_an_error(
-    data: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many = [Point("exam", "Case", has_pair=False).list_questions()[0]] * 9
-    rows = [row | {"question_id": f"{k:016x}"} for k, row in enumerate(many)]
-    monkeypatch.setattr(QuestionFolder, "list_questions", lambda self: rows)
-    QuestionFolder(data).write_edition(EDITION)
-    with pytest.raises(InputError, match="9 questions of the type MCQ"):
-        build_warehouse(data.root)

@@ -1,5 +1,13 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, grouping_by and group_name.
--- The measures of the leaderboard over groups of pairs, with the same intervals. grouping_by is one of:
+-- The measures of the leaderboard over groups of facts, with the same intervals. grouping_by is one of:
+-- `fact`: the samples of the true facts, and those of their false twins. If a model denies every fact that it does not
+-- know, affirmed_rate is low for both, although true_rate is near a half. 1 − consistency is the share of the complete
+-- triplets that it judges rightly in some forms and wrongly in others. probability_range, which only these groups have,
+-- is the mean, over the triplets, of the largest minus the smallest probability of affirming the fact.
+-- `taught`: a check of the whole measurement, on the pairs whose head a reference model was taught with sentences of
+-- the `pool`, with `other` ones, or not at all (`nothing`; storage.taught_pairs). It should score near 100 % on the
+-- first two; on the last 50 % on average, and no mastery. Only relations whose facts are still those that the model was
+-- taught are counted. Models without a list of known heads have no rows.
 -- `negative`: whether the base asserts that the false twin is false (`also_false`: asserted) or does not state it (not
 -- in the base: a closed world). negative_accuracy counts only the samples of the false twins.
 -- `release`: the oldest release in `releases` of [knowledge] that holds the true fact, or `new` if none does; without
@@ -12,20 +20,14 @@ select
     edition_id, model_id, model, method, scoring_policy, repeat,
     grouping_by,
     group_name,
-    group_position,
-    n_complete_pairs,
-    mastery, mastery_ci_low, mastery_ci_high,
-    n_samples,
-    n_pairs,
-    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
-    n_effective,
-    negative_accuracy,
-    no_answer_rate,
-    unfinished_reasoning_rate,
-    true_rate,
-    affirmed_rate,
-    n_errors,
-    error_rate
+    case grouping_by
+        when 'taught' then list_position(['pool', 'other', 'nothing'], group_name) else group_position
+    end as group_position,
+    n_complete_pairs, mastery, mastery_ci_low, mastery_ci_high,
+    n_samples, n_pairs, n_triplets,
+    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high, n_effective, negative_accuracy,
+    true_rate, affirmed_rate, consistency, probability_range,
+    no_answer_rate, unfinished_reasoning_rate, n_errors, error_rate
 from part_scores
-where grouping_by in (select distinct grouping_by from storage.pair_groups)
+where grouping_by not in ('edition', 'relation', 'likelier answer', 'choices', 'transformation', 'transformations')
 order by edition_id, model, model_id, method, scoring_policy, repeat, grouping_by, group_position

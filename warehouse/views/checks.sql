@@ -14,8 +14,7 @@ with reports as (
         'freshness' as stage,
         'texts_are_new' as expectation,
         'text' as checked_columns,
-        format('{:.1f} % of the texts of {} are in no earlier edition', 100 * min_new_texts, method)
-            as requirement,
+        format('{:.1f} % of the texts of {} are in no earlier edition', 100 * min_new_texts, method) as requirement,
         new_text_rate >= min_new_texts as is_passed,
         n_texts as n_rows,
         n_texts - n_new_texts as n_unexpected,
@@ -25,18 +24,8 @@ with reports as (
 )
 
 select
-    reports.edition_id,
-    reports.model_id,
-    models.name as model,
-    reports.setting,
-    reports.stage,
-    reports.expectation,
-    reports.checked_columns,
-    reports.requirement,
-    reports.is_passed,
-    reports.n_rows,
-    reports.n_unexpected,
-    reports.checked_at
+    edition_id, model_id, models.name as model, setting, stage,
+    expectation, checked_columns, requirement, is_passed, n_rows, n_unexpected, checked_at
 from reports
 left join models using (model_id)
 order by edition_id, model, model_id, setting, stage, expectation, checked_columns, requirement

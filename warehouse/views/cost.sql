@@ -9,92 +9,52 @@
 -- asked, from writer_tokens, which is filled when the edition is published with its own configuration.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
-with prices as (
-    select edition_id, model_id, period, price_input, price_output, price_currency
+with priced_runs as (
+    select distinct on (edition_id, model_id, period)
+        edition_id, model_id, period, price_input, price_output, price_currency
     from runs
     where price_input is not null
-    qualify
-        row_number() over (
-            partition by edition_id, model_id, period
-            order by finished_at desc nulls last
-        ) = 1
+    order by edition_id, model_id, period, finished_at desc nulls last
 ),
 
 reworded as (
-    select distinct edition_id, rephraser as model_id, prompt_key
-    from attempts
+    select distinct edition_id, rephraser as model_id, prompt_key from attempts
 ),
 
 used as (
     select
-        token_usage.edition_id,
-        token_usage.model_id,
-        token_usage.period,
-        case when token_usage.period is null then 'evaluated' else 'anchors' end as role,
-        token_usage.n_prompts,
-        token_usage.n_unknown,
-        token_usage.n_prompt_tokens,
-        token_usage.n_completion_tokens,
-        prices.price_input,
-        prices.price_output,
-        prices.price_currency
-    from token_usage
-    left join prices
-        on
-            token_usage.edition_id = prices.edition_id
-            and token_usage.model_id = prices.model_id
-            and token_usage.period is not distinct from prices.period
-    union all
+        usage.edition_id, usage.model_id, usage.period,
+        case when usage.period is null then 'evaluated' else 'anchors' end as role,
+        n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens, price_input, price_output, price_currency
+    from token_usage as usage
+    left join priced_runs as prices
+        on usage.edition_id = prices.edition_id
+        and usage.model_id = prices.model_id
+        and usage.period is not distinct from prices.period
+    union all by name
     select
-        reworded.edition_id,
-        reworded.model_id,
-        null as period,
-        'rephraser' as role,
+        edition_id, model_id, 'rephraser' as role,
         count(*) as n_prompts,
         count(*) - count(responses.n_prompt_tokens) as n_unknown,
         coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
         coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens,
-        any_value(models.price_input) as price_input,
-        any_value(models.price_output) as price_output,
-        any_value(models.price_currency) as price_currency
+        any_value(price_input) as price_input,
+        any_value(price_output) as price_output,
+        any_value(price_currency) as price_currency
     from reworded
-    inner join models on reworded.model_id = models.model_id
-    left join storage.responses as responses
-        on
-            reworded.model_id = responses.model_id
-            and reworded.prompt_key = responses.prompt_key
-            and responses.repeat = 0
-    group by reworded.edition_id, reworded.model_id
-    union all
-    select
-        edition_id,
-        model_id,
-        null as period,
-        role,
-        n_prompts,
-        n_unknown,
-        n_prompt_tokens,
-        n_completion_tokens,
-        price_input,
-        price_output,
-        price_currency
+    inner join models using (model_id)
+    left join (from storage.responses where repeat = 0) as responses using (model_id, prompt_key)
+    group by edition_id, model_id
+    union all by name
     from writer_tokens
 )
 
 select
-    used.edition_id,
-    used.model_id,
-    models.name as model,
-    used.role,
-    used.n_prompts,
-    used.n_unknown,
-    used.n_prompt_tokens,
-    used.n_completion_tokens,
-    used.price_input,
-    used.price_output,
-    used.price_currency,
-    (used.n_prompt_tokens * used.price_input + used.n_completion_tokens * used.price_output) / 1e6 as cost,
-    used.period
+    edition_id, model_id, models.name as model, role,
+    n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens,
+    used.price_input, used.price_output, used.price_currency,
+    (n_prompt_tokens * used.price_input + n_completion_tokens * used.price_output) / 1e6 as cost,
+    period
 from used
-inner join models on used.model_id = models.model_id
-order by used.edition_id, used.role, models.name, used.model_id, used.period
+inner join models using (model_id)
+order by edition_id, role, model, model_id, period

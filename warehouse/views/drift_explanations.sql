@@ -11,92 +11,51 @@
 -- explanation: `model changed`, `texts had leaked`, `both`, or `neither is supported`. The last one does not prove that
 -- nothing changed or leaked.
 create or replace view drift_explanations as
-with fresh as (
-    select paired_scores.*, one.label as period_label, other.label as other_period_label, one.kb,
-        one.pool, one.rephraser, one.negatives, one.methods
-    from paired_scores
-    inner join editions as one using (edition_id)
-    inner join editions as other on paired_scores.other_edition_id = other.edition_id
-    where
-        comparison = 'editions'
-        and measure = 'average_accuracy'
-        and (one.pool, one.rephraser, one.negatives, one.methods)
-        = (other.pool, other.rephraser, other.negatives, other.methods)
+with made as (
+    select edition_id, label, struct_pack(kb, pool, rephraser, negatives, methods) as made_with from editions
 ),
 
-explained as (
-    select
-        fresh.edition_id,
-        fresh.other_edition_id,
-        anchors.edition_id as anchor_edition_id,
-        fresh.model_id,
-        fresh.model,
-        fresh.method,
-        fresh.scoring_policy,
-        fresh.repeat,
-        anchors.period,
-        anchors.other_period,
-        anchors.is_successive,
-        fresh.n_matched as n_heads,
-        anchors.n_pairs as n_anchor_pairs,
-        fresh.difference as fresh_fall,
-        fresh.difference_ci_low as fresh_fall_ci_low,
-        fresh.difference_ci_high as fresh_fall_ci_high,
-        anchors.difference as anchor_fall,
-        anchors.difference_ci_low as anchor_fall_ci_low,
-        anchors.difference_ci_high as anchor_fall_ci_high,
-        fresh_fall - anchor_fall as excess_fall,
-        excess_fall - sqrt((fresh_fall - fresh_fall_ci_low) ** 2 + (anchor_fall_ci_high - anchor_fall) ** 2)
-            as excess_fall_ci_low,
-        excess_fall + sqrt((fresh_fall_ci_high - fresh_fall) ** 2 + (anchor_fall - anchor_fall_ci_low) ** 2)
-            as excess_fall_ci_high,
-        anchors.change_rate, anchors.change_rate_ci_low, anchors.change_rate_ci_high,
-        anchors.change_p,
-        anchors.has_changed,
-        excess_fall_ci_low > 0 as has_leaked
-    from fresh
-    inner join anchor_drift as anchors
-        on
-            fresh.period_label = anchors.period
-            and fresh.other_period_label = anchors.other_period
-            and fresh.model_id = anchors.model_id
-            and fresh.method = anchors.method
-            and fresh.scoring_policy = anchors.scoring_policy
-            and fresh.repeat = anchors.repeat
-    inner join editions as source
-        on
-            anchors.edition_id = source.edition_id
-            and fresh.kb = source.kb
-            and (fresh.pool, fresh.rephraser, fresh.negatives, fresh.methods)
-            = (source.pool, source.rephraser, source.negatives, source.methods)
+fresh as (
+    select * from paired_scores where comparison = 'editions' and measure = 'average_accuracy'
 )
 
 select
-    edition_id,
-    other_edition_id,
-    anchor_edition_id,
-    model_id,
-    model,
-    method,
-    scoring_policy,
-    repeat,
-    period,
-    other_period,
-    is_successive,
-    n_heads,
-    n_anchor_pairs,
-    fresh_fall, fresh_fall_ci_low, fresh_fall_ci_high,
-    anchor_fall, anchor_fall_ci_low, anchor_fall_ci_high,
-    excess_fall, excess_fall_ci_low, excess_fall_ci_high,
-    change_rate, change_rate_ci_low, change_rate_ci_high,
-    change_p,
-    has_changed,
-    has_leaked,
+    fresh.edition_id, fresh.other_edition_id, anchors.edition_id as anchor_edition_id,
+    fresh.model_id, fresh.model, fresh.method, fresh.scoring_policy, fresh.repeat,
+    anchors.period, anchors.other_period, anchors.is_successive,
+    fresh.n_matched as n_heads,
+    anchors.n_pairs as n_anchor_pairs,
+    fresh.difference as fresh_fall,
+    fresh.difference_ci_low as fresh_fall_ci_low,
+    fresh.difference_ci_high as fresh_fall_ci_high,
+    anchors.difference as anchor_fall,
+    anchors.difference_ci_low as anchor_fall_ci_low,
+    anchors.difference_ci_high as anchor_fall_ci_high,
+    fresh_fall - anchor_fall as excess_fall,
+    excess_fall - sqrt((fresh_fall - fresh_fall_ci_low) ** 2 + (anchor_fall_ci_high - anchor_fall) ** 2)
+        as excess_fall_ci_low,
+    excess_fall + sqrt((fresh_fall_ci_high - fresh_fall) ** 2 + (anchor_fall - anchor_fall_ci_low) ** 2)
+        as excess_fall_ci_high,
+    anchors.change_rate, anchors.change_rate_ci_low, anchors.change_rate_ci_high,
+    anchors.change_p, anchors.has_changed,
+    excess_fall_ci_low > 0 as has_leaked,
     case
         when has_changed and has_leaked then 'both'
         when has_changed then 'model changed'
         when has_leaked then 'texts had leaked'
         when has_changed is not null and has_leaked is not null then 'neither is supported'
     end as explanation
-from explained
-order by edition_id, other_edition_id, anchor_edition_id, model, model_id, method, scoring_policy, repeat
+from fresh
+inner join made as one on fresh.edition_id = one.edition_id
+inner join made as other on fresh.other_edition_id = other.edition_id and one.made_with = other.made_with
+inner join anchor_drift as anchors
+    on one.label = anchors.period
+    and other.label = anchors.other_period
+    and fresh.model_id = anchors.model_id
+    and fresh.method = anchors.method
+    and fresh.scoring_policy = anchors.scoring_policy
+    and fresh.repeat = anchors.repeat
+inner join made as source on anchors.edition_id = source.edition_id and one.made_with = source.made_with
+order by
+    fresh.edition_id, fresh.other_edition_id, anchor_edition_id, fresh.model, fresh.model_id, fresh.method,
+    fresh.scoring_policy, fresh.repeat

@@ -5,79 +5,48 @@
 -- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
 -- their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
--- and the differences are paired by head (paired_scores). Heads that share a tail in
--- edition_id are correlated.
+-- and the differences are paired by head (paired_scores). Heads that share a tail in edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
-with shared_samples as (
+with same_texts as (
     select
-        before.edition_id,
+        tested.edition_id,
         samples.edition_id as other_edition_id,
         samples.method,
-        samples.relation,
-        samples.sample_id,
-        triplets.head
-    from samples
-    inner join triplets using (edition_id, triplet_id)
-    inner join triplets as before
-        on triplets.relation = before.relation
-        and triplets.head = before.head
-        and triplets.edition_id <> before.edition_id
-    where samples.split = 'test' and before.split = 'test' and before.is_positive
-),
-
-same_texts as (
-    select
-        shared.edition_id,
-        shared.other_edition_id,
-        shared.method,
-        avg((before.sample_id is not null)::integer) as same_text_rate
-    from shared_samples as shared
-    left join samples as before
-        on shared.edition_id = before.edition_id and shared.sample_id = before.sample_id
-    group by shared.edition_id, shared.other_edition_id, shared.method
-),
-
-average as (
-    select * from paired_scores where comparison = 'editions' and measure = 'average_accuracy'
-),
-
-mastery as (
-    select * from paired_scores where comparison = 'editions' and measure = 'mastery'
+        avg((same.sample_id is not null)::integer) as same_text_rate
+    from triplets as tested
+    inner join triplets as others
+        on tested.relation = others.relation
+        and tested.head = others.head
+        and tested.edition_id <> others.edition_id
+    inner join samples on others.edition_id = samples.edition_id and others.triplet_id = samples.triplet_id
+    left join samples as same on tested.edition_id = same.edition_id and samples.sample_id = same.sample_id
+    where tested.split = 'test' and tested.is_positive and samples.split = 'test'
+    group by tested.edition_id, samples.edition_id, samples.method
 )
 
 select
-    average.edition_id,
-    average.other_edition_id,
-    average.model_id,
-    average.model,
-    average.method,
-    average.scoring_policy,
-    average.repeat,
+    average.edition_id, average.other_edition_id, average.model_id, average.model, average.method,
+    average.scoring_policy, average.repeat,
     average.n_matched as n_heads,
     average.n_observations as n_samples,
     same_texts.same_text_rate,
-    average.score as average_accuracy,
-    average.other_score as other_average_accuracy,
-    average.difference,
-    average.difference_se,
-    average.difference_ci_low,
-    average.difference_ci_high,
+    average.score as average_accuracy, average.other_score as other_average_accuracy,
+    average.difference, average.difference_se, average.difference_ci_low, average.difference_ci_high,
     average.n_effective,
     coalesce(mastery.n_observations, 0) as n_complete_heads,
-    mastery.score as mastery,
-    mastery.other_score as other_mastery,
+    mastery.score as mastery, mastery.other_score as other_mastery,
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,
     mastery.difference_ci_high as mastery_difference_ci_high
-from average
-left join mastery using (run, other_run)
+from paired_scores as average
+left join (from paired_scores where measure = 'mastery') as mastery using (comparison, run, other_run)
 left join same_texts
-    on
-        average.edition_id = same_texts.edition_id
-        and average.other_edition_id = same_texts.other_edition_id
-        and average.method = same_texts.method
+    on average.edition_id = same_texts.edition_id
+    and average.other_edition_id = same_texts.other_edition_id
+    and average.method = same_texts.method
+where comparison = 'editions' and average.measure = 'average_accuracy'
 order by
     average.edition_id, average.other_edition_id, average.model, average.model_id, average.method,
     average.scoring_policy, average.repeat

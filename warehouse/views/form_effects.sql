@@ -3,8 +3,8 @@
 -- and so does a model that answers from the polarity (is_negated) alone. Methods without transformations have no rows.
 -- What a form costs: difference is the accuracy under it minus that of the plain form (none), pair by pair, on what is
 -- graded in both, because the accuracies of the forms themselves vary with the facts and so hide a small difference.
--- p_value: two-sided, by the cluster-robust standard error of the difference. holm_p_value: adjusted for the other forms
--- of the model (Holm 1979), so that a value below 0.05 is an effect.
+-- p_value: two-sided, by the cluster-robust standard error of the difference. holm_p_value: adjusted for the other
+-- forms of the model (Holm 1979), so that a value below 0.05 is an effect.
 create or replace view form_effects as
 with effects as (
     select
@@ -28,20 +28,13 @@ adjusted as (
 
 select
     scores.edition_id, scores.model_id, scores.model, scores.method, scores.scoring_policy, scores.repeat,
-    scores.group_name as transformation,
-    transformations.is_negated,
-    scores.n_samples,
-    scores.n_pairs,
+    scores.group_name as transformation, transformations.is_negated,
+    scores.n_samples, scores.n_pairs,
     scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
     adjusted.difference, adjusted.difference_ci_low, adjusted.difference_ci_high,
-    adjusted.p_value,
-    adjusted.holm_p_value,
-    scores.n_effective,
-    scores.no_answer_rate,
-    scores.unfinished_reasoning_rate,
-    scores.true_rate,
-    scores.n_errors,
-    scores.error_rate
+    adjusted.p_value, adjusted.holm_p_value,
+    scores.n_effective, scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.true_rate,
+    scores.n_errors, scores.error_rate
 from part_scores as scores
 inner join transformations on scores.group_name = transformations.transformation
 left join adjusted on scores.run = adjusted.run and scores.group_name = adjusted.part

@@ -7,81 +7,47 @@
 -- All n such grades give D_e = Σ (v − v')² / (n (n − 1)); and Σ (v − v')² = 2 (m Σv² − (Σv)²). 1 is perfect
 -- agreement, 0 is chance. Null if nothing was graded twice, or if all grades are the same.
 create or replace view human_review as
-with grades as (
-    unpivot (
-        select
-            edition_id,
-            method,
-            triplet_id,
-            grader,
-            reliability,
-            lexical_diversity,
-            structural_diversity
-        from human_grades
-    )
-    on reliability, lexical_diversity, structural_diversity
-    into name criterion value grade
-),
-
-units as (
+with units as (
     select
-        edition_id,
-        method,
-        criterion,
-        triplet_id,
+        edition_id, method, triplet_id,
         count(*) as m,
-        sum(grade)::bigint as total,
-        sum(grade::integer * grade)::bigint as total_squared
-    from grades
-    group by edition_id, method, criterion, triplet_id
+        unnest(['reliability', 'lexical_diversity', 'structural_diversity']) as criterion,
+        unnest([sum(reliability), sum(lexical_diversity), sum(structural_diversity)]) as total,
+        unnest([sum(reliability ** 2), sum(lexical_diversity ** 2), sum(structural_diversity ** 2)]) as squares
+    from human_grades
+    group by edition_id, method, triplet_id
 ),
 
-sums as (
+scored as (
     select
-        edition_id,
-        method,
-        criterion,
+        edition_id, method, criterion,
         sum(total) / sum(m) as mean_grade,
-        sum(m) filter (where m > 1) as n,
-        sum(2 * (m * total_squared - total * total) / (m - 1)) filter (where m > 1) / n as observed,
-        2 * (n * sum(total_squared) filter (where m > 1) - (sum(total) filter (where m > 1)) ** 2)
-        / (n * (n - 1)) as expected
+        sum(m) filter (m > 1) as n,
+        2 * sum((m * squares - total ** 2) / (m - 1)) filter (m > 1) / n as observed,
+        2 * (n * sum(squares) filter (m > 1) - sum(total) filter (m > 1) ** 2) / (n * (n - 1)) as expected,
+        1 - observed / nullif(expected, 0) as alpha
     from units
     group by grouping sets ((edition_id, method, criterion), (edition_id, criterion))
 ),
 
-agreements as (
-    select edition_id, method, criterion, mean_grade, 1 - observed / nullif(expected, 0) as alpha
-    from sums
-),
-
 reviewed as (
     select
-        edition_id,
-        method,
-        count(*) as n_grades,
-        count(distinct grader) as n_graders,
-        count(distinct triplet_id) as n_triplets
+        edition_id, method,
+        count(*) as n_grades, count(distinct grader) as n_graders, count(distinct triplet_id) as n_triplets
     from human_grades
     group by grouping sets ((edition_id, method), (edition_id))
 )
 
 select
-    reviewed.edition_id,
-    reviewed.method,
-    reviewed.n_grades,
-    reviewed.n_graders,
-    reviewed.n_triplets,
-    any_value(mean_grade) filter (where criterion = 'reliability') as reliability,
-    any_value(alpha) filter (where criterion = 'reliability') as reliability_agreement,
-    any_value(mean_grade) filter (where criterion = 'lexical_diversity') as lexical_diversity,
-    any_value(alpha) filter (where criterion = 'lexical_diversity') as lexical_diversity_agreement,
-    any_value(mean_grade) filter (where criterion = 'structural_diversity') as structural_diversity,
-    any_value(alpha) filter (where criterion = 'structural_diversity')
-        as structural_diversity_agreement
+    reviewed.edition_id, reviewed.method, n_grades, n_graders, n_triplets,
+    max(mean_grade) filter (criterion = 'reliability') as reliability,
+    max(alpha) filter (criterion = 'reliability') as reliability_agreement,
+    max(mean_grade) filter (criterion = 'lexical_diversity') as lexical_diversity,
+    max(alpha) filter (criterion = 'lexical_diversity') as lexical_diversity_agreement,
+    max(mean_grade) filter (criterion = 'structural_diversity') as structural_diversity,
+    max(alpha) filter (criterion = 'structural_diversity') as structural_diversity_agreement
 from reviewed
-inner join agreements
-    on reviewed.edition_id = agreements.edition_id
-    and reviewed.method is not distinct from agreements.method
-group by reviewed.edition_id, reviewed.method, reviewed.n_grades, reviewed.n_graders, reviewed.n_triplets
+inner join scored
+    on reviewed.edition_id = scored.edition_id and reviewed.method is not distinct from scored.method
+group by reviewed.edition_id, reviewed.method, n_grades, n_graders, n_triplets
 order by reviewed.edition_id, reviewed.method nulls first

@@ -1,6 +1,6 @@
 -- Grain: one row per edition, setting, model, scoring policy, is_negated_included and taught_with.
--- What known_mastery is for samples: a check of the measurement on the points that a reference model was taught or
--- not taught (taught_points). mastered_rate is the share of points mastered by all facets of the edition
+-- What `taught` in accuracy_by_group is for samples: a check of the measurement on the points that a reference model
+-- was taught or not taught (taught_points). mastered_rate is the share of points mastered by all facets of the edition
 -- (point_mastery), of the n_points that have all questions of them, all graded. It should be near 100 % of the
 -- points that it was taught, and near 0 of the others: a guesser would have to be right up to ten times in a row.
 -- Only relations whose facts are still those that the model was taught are counted. Models without a list of known

@@ -2,12 +2,12 @@
 -- The measures of method.md, section 4, side by side (part_scores). Under `excluded`, joint_accuracy and mastery are
 -- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
 -- model's own selection.
--- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or a tail are correlated.
+-- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or tail are correlated.
 -- average_accuracy_fixed_base_ci_low, …: only pairs are clusters (estimate_shares).
--- n_effective: the effective number of heads or tails. Below 20, average_accuracy_ci_low and average_accuracy_ci_high are only a rough guide.
--- best_shortcut: the best shortcut of each relation (shortcut_scores), by name, joined by " + "; mastery_above_shortcut:
--- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound, so
--- a model can know something and still be below it; a model above it knows more than names and polarity tell.
+-- n_effective: the effective number of heads or tails. Below 20, the 95 % intervals are only a rough guide.
+-- best_shortcut: the best shortcut of each relation (shortcut_scores), joined by " + "; mastery_above_shortcut:
+-- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound,
+-- so a model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
 -- detectable_difference: the smallest true difference from another model that would be found with a power of 80 %
 -- (macros.sql). It is an upper bound, because √2 times the own standard error assumes independent answers;
@@ -20,36 +20,22 @@ select
         partition by edition_id, method, scoring_policy, repeat
         order by mastery desc nulls last, average_accuracy desc nulls last
     ) as rank,
-    model_id,
-    model,
-    n_complete_pairs,
-    n_pairs,
-    n_triplets,
-    n_samples,
-    mastery, mastery_ci_low, mastery_ci_high,
-    mastery_fixed_base_ci_low,
-    mastery_fixed_base_ci_high,
+    model_id, model,
+    n_complete_pairs, n_pairs, n_triplets, n_samples,
+    mastery, mastery_ci_low, mastery_ci_high, mastery_fixed_base_ci_low, mastery_fixed_base_ci_high,
     average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
-    average_accuracy_fixed_base_ci_low,
-    average_accuracy_fixed_base_ci_high,
+    average_accuracy_fixed_base_ci_low, average_accuracy_fixed_base_ci_high,
     average_accuracy - 0.5 as gain_over_random,
     joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high,
-    best_shortcut,
-    best_shortcut_mastery,
-    mastery_above_shortcut,
-    mastery_above_shortcut_ci_low,
-    mastery_above_shortcut_ci_high,
+    best_shortcut, best_shortcut_mastery,
+    mastery_above_shortcut, mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high,
     detectable(sqrt(2) * (average_accuracy_ci_high - average_accuracy_ci_low)) as detectable_difference,
     detectable(sqrt(2) * (mastery_ci_high - mastery_ci_low)) as detectable_mastery_difference,
     n_effective,
     consistency,
-    no_answer_rate,
-    unfinished_reasoning_rate,
-    true_rate,
-    affirmed_rate,
-    constant_answer(true_rate) as constant_answer,
-    n_errors,
-    error_rate,
+    no_answer_rate, unfinished_reasoning_rate,
+    true_rate, affirmed_rate, constant_answer(true_rate) as constant_answer,
+    n_errors, error_rate,
     pair_left_out_rate
 from part_scores
 where grouping_by = 'edition'

@@ -9,17 +9,11 @@
 -- relative_loss: the part of the gain by the method that is lost by pretexeval; null if there is no such gain.
 create or replace view method_comparison as
 select
-    edition_id, model_id, model,
-    other_method as method,
-    scoring_policy, repeat,
-    n_observations as n_samples,
-    n_pairs,
-    score as average_accuracy,
-    score - 0.5 as gain_over_random,
-    other_score as other_average_accuracy,
-    other_score - 0.5 as other_gain,
-    difference, difference_ci_low, difference_ci_high,
-    n_effective,
+    edition_id, model_id, model, other_method as method, scoring_policy, repeat,
+    n_observations as n_samples, n_pairs,
+    score as average_accuracy, score - 0.5 as gain_over_random,
+    other_score as other_average_accuracy, other_score - 0.5 as other_gain,
+    difference, difference_ci_low, difference_ci_high, n_effective,
     case when other_score > 0.5 then 1 - (score - 0.5) / (other_score - 0.5) end as relative_loss
 from paired_scores
 where comparison = 'methods' and measure = 'average_accuracy'

@@ -8,42 +8,23 @@
 -- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
-with average as (
-    select *
-    from paired_scores
-    where comparison = 'models' and relation is null and measure = 'average_accuracy'
-),
-
-mastery as (
-    select *
-    from paired_scores
-    where comparison = 'models' and relation is null and measure = 'mastery'
+with models_compared as (
+    select * from paired_scores where comparison = 'models' and relation is null
 )
 
 select
     average.edition_id,
-    average.model_id,
-    average.model,
-    average.other_model_id,
-    average.other_model,
-    average.method,
-    average.scoring_policy,
-    average.repeat,
+    average.model_id, average.model, average.other_model_id, average.other_model,
+    average.method, average.scoring_policy, average.repeat,
     average.n_observations as n_samples,
     average.n_pairs,
-    average.score as average_accuracy,
-    average.other_score as other_average_accuracy,
-    average.difference,
-    average.difference_se,
-    average.difference_ci_low,
-    average.difference_ci_high,
-    average.difference_fixed_base_ci_low,
-    average.difference_fixed_base_ci_high,
+    average.score as average_accuracy, average.other_score as other_average_accuracy,
+    average.difference, average.difference_se, average.difference_ci_low, average.difference_ci_high,
+    average.difference_fixed_base_ci_low, average.difference_fixed_base_ci_high,
     detectable(average.difference_ci_high - average.difference_ci_low) as detectable_difference,
     average.n_effective,
     coalesce(mastery.n_observations, 0) as n_complete_pairs,
-    mastery.score as mastery,
-    mastery.other_score as other_mastery,
+    mastery.score as mastery, mastery.other_score as other_mastery,
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,
     mastery.difference_ci_high as mastery_difference_ci_high,
@@ -54,8 +35,9 @@ select
     mastery.n_lost as n_other_mastered_alone,
     mcnemar_p(mastery.n_gained, mastery.n_lost) as mcnemar_p,
     mcnemar_mid_p(mastery.n_gained, mastery.n_lost) as mcnemar_mid_p
-from average
-left join mastery using (run, other_run)
+from models_compared as average
+left join (from models_compared where measure = 'mastery') as mastery using (run, other_run)
+where average.measure = 'average_accuracy'
 order by
     average.edition_id, average.model_id, average.other_model_id, average.method, average.scoring_policy,
     average.repeat

@@ -12,11 +12,6 @@ with finished as (
     inner join models using (model_id)
 ),
 
-evaluated as (
-    from finished
-    where is_evaluated
-),
-
 too_many as (
     select
         *,
@@ -28,8 +23,7 @@ too_many as (
             100 * error_rate,
             max_error_rate,
             commonest_error
-        ) as reason,
-        finished_at as failed_at
+        ) as reason
     from finished
     where not is_evaluated
 ),
@@ -38,7 +32,7 @@ too_many as (
 failed as (
     select failures.*
     from failures
-    anti join evaluated
+    anti join (from finished where is_evaluated) as evaluated
         on failures.edition_id = evaluated.edition_id
         and failures.setting is not distinct from evaluated.setting
         and (
@@ -52,11 +46,9 @@ select
     coalesce(failed.setting, too_many.setting) as setting,
     coalesce(failed.model, too_many.model) as model,
     coalesce(failed.model_id, too_many.model_id) as model_id,
-    too_many.n_items,
-    too_many.n_errors,
-    too_many.error_rate,
+    too_many.n_items, too_many.n_errors, too_many.error_rate,
     coalesce(failed.reason, too_many.reason) as reason,
-    coalesce(failed.failed_at, too_many.failed_at) as failed_at
+    coalesce(failed.failed_at, too_many.finished_at) as failed_at
 from failed
 full join too_many
     on failed.edition_id = too_many.edition_id

@@ -6,11 +6,10 @@
 create or replace view pair_details as
 with names as (
     select
-        edition_id,
-        pair_id,
+        edition_id, pair_id,
         any_value(head) as head,
-        any_value(tail) filter (where is_positive) as true_tail,
-        any_value(tail) filter (where not is_positive) as false_tail
+        any_value(tail) filter (is_positive) as true_tail,
+        any_value(tail) filter (not is_positive) as false_tail
     from triplets
     where split = 'test'
     group by edition_id, pair_id
@@ -18,20 +17,14 @@ with names as (
 
 select
     edition_id, model_id, model, method, scoring_policy, repeat,
-    relation,
-    pair_id,
-    head,
-    true_tail,
-    false_tail,
-    n_asked,
-    n_errors,
+    relation, pair_id, head, true_tail, false_tail,
+    n_asked, n_errors,
     n_positive + n_negative as n_graded,
     n_no_answer,
     n_positive_right + n_negative_right as n_correct,
     n_positive_right as n_correct_of_true,
     n_negative_right as n_correct_of_false,
-    is_complete,
-    is_mastered,
+    is_complete, is_mastered,
     case when method <> 'llmeval' then wrong_of_true end as wrong_of_true,
     case when method <> 'llmeval' then wrong_of_false end as wrong_of_false
 from pair_scores

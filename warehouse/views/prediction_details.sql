@@ -7,36 +7,21 @@
 -- views do not read this view: they add up pair_scores.
 create or replace view prediction_details as
 select
-    predictions.edition_id,
-    predictions.model_id,
-    models.name as model,
-    samples.method,
-    samples.rephraser,
-    samples.relation,
-    triplets.head,
-    triplets.tail,
-    triplets.is_positive,
-    samples.pair_id,
-    samples.triplet_id,
-    predictions.sample_id,
+    predictions.edition_id, predictions.model_id, models.name as model,
+    samples.method, samples.rephraser, samples.relation,
+    triplets.head, triplets.tail, triplets.is_positive,
+    samples.pair_id, samples.triplet_id, predictions.sample_id,
     samples.transformation,
     samples.label <> triplets.is_positive as is_negated,
-    samples.text,
-    samples.label,
-    predictions.scoring_policy,
-    predictions.repeat,
-    predictions.prediction,
-    predictions.is_correct,
+    samples.text, samples.label,
+    predictions.scoring_policy, predictions.repeat,
+    predictions.prediction, predictions.is_correct,
     predictions.prediction is not null as has_answer,
     predictions.error is not null as is_failed,
     predictions.is_unfinished_reasoning,
-    predictions.response,
-    predictions.reasoning,
-    predictions.error,
-    predictions.logprob_true,
-    predictions.logprob_false,
-    predictions.prompt_key,
-    predictions.n_demonstrations_dropped
+    predictions.response, predictions.reasoning, predictions.error,
+    predictions.logprob_true, predictions.logprob_false,
+    predictions.prompt_key, predictions.n_demonstrations_dropped
 from predictions
 inner join samples
     on predictions.edition_id = samples.edition_id and predictions.sample_id = samples.sample_id

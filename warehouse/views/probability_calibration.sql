@@ -11,13 +11,10 @@
 create or replace view probability_calibration as
 with weighed as (
     select
-        edition_id,
-        model_id,
-        method,
-        repeat,
+        edition_id, model_id, method, repeat,
         sum(n_samples * true_rate) as n_true,
         sum(n_samples) - n_true as n_false,
-        sum(rank_sum) as rank_sum,
+        (sum(rank_sum) - n_true * (n_true + 1) / 2) / nullif(n_true * n_false, 0) as auroc,
         sum(n_samples * abs(mean_p_true - true_rate)) / sum(n_samples) as calibration_error,
         sum(sum_squared_error) / sum(n_samples) as brier_score
     from calibration_bins
@@ -25,36 +22,18 @@ with weighed as (
 ),
 
 asked as (
-    select run, sum(n_asked) as n_asked
-    from pair_scores
-    group by run
+    select run, sum(n_asked) as n_asked from pair_scores group by run
 )
 
 select
-    likelier.edition_id,
-    likelier.model_id,
-    likelier.model,
-    likelier.method,
-    likelier.repeat,
-    likelier.n_samples,
-    likelier.n_pairs,
+    edition_id, model_id, likelier.model, method, repeat,
+    likelier.n_samples, likelier.n_pairs,
     1 - likelier.n_samples / asked.n_asked as missing_rate,
     likelier.average_accuracy, likelier.average_accuracy_ci_low, likelier.average_accuracy_ci_high,
-    likelier.n_effective,
-    likelier.no_answer_rate,
-    likelier.n_errors,
-    likelier.error_rate,
-    (weighed.rank_sum - weighed.n_true * (weighed.n_true + 1) / 2)
-    / nullif(weighed.n_true * weighed.n_false, 0) as auroc,
-    weighed.calibration_error,
-    weighed.brier_score
+    likelier.n_effective, likelier.no_answer_rate, likelier.n_errors, likelier.error_rate,
+    weighed.auroc, weighed.calibration_error, weighed.brier_score
 from part_scores as likelier
 inner join asked using (run)
-left join weighed
-    on
-        likelier.edition_id = weighed.edition_id
-        and likelier.model_id = weighed.model_id
-        and likelier.method = weighed.method
-        and likelier.repeat = weighed.repeat
+left join weighed using (edition_id, model_id, method, repeat)
 where likelier.grouping_by = 'likelier answer'
-order by likelier.edition_id, likelier.model, likelier.model_id, likelier.method, likelier.repeat
+order by edition_id, likelier.model, model_id, method, repeat

@@ -3,68 +3,45 @@
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
--- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate
--- passed; it is null where the gate was off. About wrong_rate (wrong_rate_ci_low to wrong_rate_ci_high) of the
+-- Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was off. About wrong_rate of the
 -- texts that the gate accepted from a language model are wrong, and it allowed them max_new_words, null for any
 -- number (docs/gate.md); both are of the whole edition. n_judged attempts have both verdicts of the judge;
 -- judge_agreement is the share with yes in both (the text follows from the statement, and the statement from the
 -- text). The view rejection_reasons has the reasons for the rejected attempts.
--- n_triplets: the edition's test triplets. n_incomplete_triplets: those with fewer than K samples, or none
--- (llmeval with too few usable lines); joint accuracy leaves them out.
+-- n_incomplete_triplets: test triplets with fewer than K samples, or none (llmeval with too few usable lines); joint
+-- accuracy leaves them out.
+-- lexical_distance, …: diversity from 0 to 1, means over n_measured samples (tasks/quality/diversity.py): changed words
+-- (lexical) or parts of speech (structural), against the statement (_distance) or against the other samples of the
+-- triplet and method (_spread; null for one sample per triplet).
 create or replace view sample_quality as
-with by_triplet as (
-    select
-        edition_id,
-        method,
-        rephraser,
-        triplet_id,
-        count(*) as n_samples,
-        count(*) filter (where status = 'accepted') as n_accepted,
-        count(*) filter (where status = 'fallback') as n_fallback,
-        count(*) filter (where status = 'as_is') as n_as_is,
-        sum(attempts) as n_attempts
-    from samples
-    where split = 'test'
-    group by edition_id, method, rephraser, triplet_id
+with tested as (
+    select * from samples where split = 'test'
 ),
 
 by_method as (
     select
-        edition_id,
-        method,
-        rephraser,
-        sum(n_samples)::bigint as n_samples,
-        sum(n_accepted) / sum(n_samples) as accepted_rate,
-        sum(n_fallback) / sum(n_samples) as fallback_rate,
-        sum(n_as_is) / sum(n_samples) as as_is_rate,
-        sum(n_attempts) / sum(n_samples) as mean_attempts,
-        count(*) filter (where n_samples = samples_per_triplet(method)) as n_complete_triplets
-    from by_triplet
+        edition_id, method, rephraser,
+        count(*) as n_samples,
+        count(*) filter (status = 'accepted') / n_samples as accepted_rate,
+        count(*) filter (status = 'fallback') / n_samples as fallback_rate,
+        count(*) filter (status = 'as_is') / n_samples as as_is_rate,
+        avg(attempts) as mean_attempts,
+        count(lexical_distance) as n_measured,
+        avg(columns(['lexical_distance', 'structural_distance', 'lexical_spread', 'structural_spread']))
+    from tested
+    left join sample_diversity using (edition_id, sample_id, method)
+    group by edition_id, method, rephraser
+),
+
+complete as (
+    select edition_id, method, rephraser, count(*) as n_complete_triplets
+    from (select edition_id, method, rephraser, triplet_id, count(*) as n from tested group by all) as by_triplet
+    where n = samples_per_triplet(method)
     group by edition_id, method, rephraser
 ),
 
 test_triplets as (
-    select edition_id, count(*) as n_triplets
-    from triplets
-    where split = 'test'
-    group by edition_id
-),
-
-test_variants as (
-    select edition_id, variant_id
-    from samples
-    where split = 'test' and method = 'pretexeval'
-),
-
-gates as (
-    select
-        edition_id,
-        coalesce((configuration ->> '$.rephraser.gate') = 'off', false) as is_gate_off,
-        (wrong_texts ->> '$.wrong_rate')::double as wrong_rate,
-        (wrong_texts ->> '$.low')::double as wrong_rate_ci_low,
-        (wrong_texts ->> '$.high')::double as wrong_rate_ci_high,
-        (wrong_texts ->> '$.max_new_words')::integer as max_new_words
-    from editions
+    select edition_id, count(*) as n_triplets from triplets where split = 'test' group by edition_id
 ),
 
 tried as (
@@ -73,43 +50,30 @@ tried as (
         'pretexeval' as method,
         attempts.rephraser,
         count(*) as n_attempts,
-        avg(is_accepted::integer) filter (where not is_gate_off) as acceptance_rate,
-        any_value(gates.wrong_rate) as wrong_rate,
-        any_value(gates.wrong_rate_ci_low) as wrong_rate_ci_low,
-        any_value(gates.wrong_rate_ci_high) as wrong_rate_ci_high,
-        any_value(gates.max_new_words) as max_new_words,
-        count(is_judged_implied and is_judged_implying) filter (
-            where is_judged_implied is not null and is_judged_implying is not null
-        ) as n_judged,
-        avg((is_judged_implied and is_judged_implying)::integer) filter (
-            where is_judged_implied is not null and is_judged_implying is not null
-        ) as judge_agreement
+        avg(is_accepted::integer)
+        filter ((configuration ->> '$.rephraser.gate') is distinct from 'off') as acceptance_rate,
+        (any_value(wrong_texts) ->> '$.wrong_rate')::double as wrong_rate,
+        (any_value(wrong_texts) ->> '$.low')::double as wrong_rate_ci_low,
+        (any_value(wrong_texts) ->> '$.high')::double as wrong_rate_ci_high,
+        (any_value(wrong_texts) ->> '$.max_new_words')::integer as max_new_words,
+        count(is_judged_implied::integer * is_judged_implying::integer) as n_judged,
+        avg(is_judged_implied::integer * is_judged_implying::integer) as judge_agreement
     from attempts
-    inner join test_variants using (edition_id, variant_id)
-    inner join gates using (edition_id)
+    inner join editions using (edition_id)
+    semi join (select * from tested where method = 'pretexeval') using (edition_id, variant_id)
     group by attempts.edition_id, attempts.rephraser
 )
 
 select
-    by_method.edition_id,
-    by_method.method,
-    by_method.rephraser,
-    by_method.n_samples,
-    by_method.accepted_rate,
-    by_method.fallback_rate,
-    by_method.as_is_rate,
-    by_method.mean_attempts,
-    coalesce(tried.n_attempts, 0) as n_attempts,
-    tried.acceptance_rate,
-    tried.wrong_rate,
-    tried.wrong_rate_ci_low,
-    tried.wrong_rate_ci_high,
-    tried.max_new_words,
-    coalesce(tried.n_judged, 0) as n_judged,
-    tried.judge_agreement,
-    test_triplets.n_triplets,
-    test_triplets.n_triplets - by_method.n_complete_triplets as n_incomplete_triplets
+    edition_id, method, rephraser,
+    n_samples, accepted_rate, fallback_rate, as_is_rate, mean_attempts,
+    coalesce(n_attempts, 0) as n_attempts, acceptance_rate,
+    wrong_rate, wrong_rate_ci_low, wrong_rate_ci_high, max_new_words,
+    coalesce(n_judged, 0) as n_judged, judge_agreement,
+    n_triplets, n_triplets - coalesce(n_complete_triplets, 0) as n_incomplete_triplets,
+    n_measured, lexical_distance, structural_distance, lexical_spread, structural_spread
 from by_method
 inner join test_triplets using (edition_id)
+left join complete using (edition_id, method, rephraser)
 left join tried using (edition_id, method, rephraser)
-order by by_method.edition_id, by_method.method, by_method.rephraser
+order by edition_id, method, rephraser

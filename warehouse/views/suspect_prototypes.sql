@@ -13,16 +13,8 @@
 create or replace view suspect_prototypes as
 with counted as (
     select
-        samples.edition_id,
-        samples.model_id,
-        samples.model,
-        samples.method,
-        samples.scoring_policy,
-        samples.repeat,
-        samples.relation,
-        samples.transformation,
-        samples.slot,
-        taught_pairs.taught_with,
+        edition_id, model_id, samples.model, samples.method, samples.scoring_policy, samples.repeat,
+        samples.relation, samples.transformation, samples.slot, taught_pairs.taught_with,
         count(*) as n_samples,
         count(*) filter (samples.is_correct) as n_correct
     from sample_scores as samples
@@ -44,9 +36,7 @@ compared as (
         -- Half a wrong sample more, so that no rest is perfect.
         (sum(n_correct) over alike - n_correct + 0.5) / (n_rest + 1) as rest_accuracy
     from counted
-    window alike as (
-        partition by edition_id, model_id, method, scoring_policy, repeat, taught_with
-    )
+    window alike as (partition by edition_id, model_id, method, scoring_policy, repeat, taught_with)
 ),
 
 tested as (
@@ -55,17 +45,12 @@ tested as (
 
 select
     edition_id, model_id, model, method, scoring_policy, repeat,
-    relation,
-    transformation,
-    taught_with,
-    n_samples,
-    n_correct,
+    relation, transformation, taught_with,
+    n_samples, n_correct,
     n_correct / n_samples as average_accuracy,
     wilson_low(n_correct / n_samples, n_samples) as average_accuracy_ci_low,
     wilson_high(n_correct / n_samples, n_samples) as average_accuracy_ci_high,
-    rest_accuracy,
-    p_value,
-    n_cells,
+    rest_accuracy, p_value, n_cells,
     p_value * n_cells < 0.05 and 2 * n_correct < n_samples as is_suspect
 from tested
-order by edition_id, model, model_id, method, scoring_policy, repeat, relation, slot
+order by edition_id, model, model_id, method, scoring_policy, repeat, relation, slot, taught_with

@@ -102,7 +102,7 @@ def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
         ({"transformations": ["none", "inv"], "mastery": 0.5}, "form=none%2Cinv"),
         ({"grouping_by": "negative", "group_name": "not in the base"}, "negative=other"),
         ({"grouping_by": "release", "group_name": "2021"}, "age=2021"),
-        ({"component": "without_transformations"}, "method=pretexeval&form=none"),
+        ({"grouping_by": "taught", "group_name": "pool"}, "taught=pool"),
         ({"p_low": 0.7}, "likely=7"),
         (
             {

@@ -24,13 +24,16 @@ def test_reports_are_published_with_the_model_that_they_concern(evaluation: Eval
     finish(evaluation, ask_model(evaluation))
     measure_edition(evaluation.root, evaluation.edition_id)
     build_warehouse(evaluation.root)
-    rows = read_rows(evaluation.root, "from check_history order by stage")
+    rows = read_rows(
+        evaluation.root,
+        "select stage, model, n_rows, count(*) as n_expectations, bool_and(is_passed) as is_passed, "
+        "max(checked_at) as checked_at from checks group by all order by stage",
+    )
     models = dict.fromkeys(("predictions", "readings", "requests", "responses"), "yes")
     assert {row["stage"]: row["model"] for row in rows} == models | dict.fromkeys(("diversity", "guesses"))
     n_requests = sum(ref.n_rows for ref in write_requests(evaluation).files)
     assert {row["n_rows"] for row in rows if row["model"]} == {n_requests}
     assert all(row["is_passed"] and row["n_expectations"] > 5 and row["checked_at"] for row in rows)
-    assert {(row["n_checked_editions"], row["n_passed_editions"]) for row in rows} == {(1, 1)}
 
 
 def test_same_requests_and_responses_are_not_validated_again(
