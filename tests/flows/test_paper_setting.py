@@ -9,11 +9,10 @@ import pytest
 from commands.preflight.fact_preview import preview_edition
 from commands.preflight.validate import validate_config
 from pretexeval.config.file import load_config
-from report.paper_tables import render_paper_tables
+from report.paper_tables import render_all_tables
 from tests.support.command import make_rows, run_command, write_base, write_config
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
-from warehouse.query import run_query
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +47,7 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
             },
             writers=[{"name": "writer", "model": "writer", **served}],
             models=[{"name": "student", "model": "student", **served}],
+            scoring={"policies": ["coin-flip", "strict"]},
         )
 
         preview = preview_edition(load_config(config), 1)
@@ -84,7 +84,9 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
     sentence = "The gate was off: nobody checked that these texts say what their statements say."
     assert sum(sentence in page for page in pages) == 1
     assert not any("the gate accepted" in page for page in pages)
-    tables = render_paper_tables(lambda sql: run_query(root, sql), manifest["edition_id"])
-    methods, losses = tables.split("\n\n")[:2]
+    head, methods, losses = render_all_tables(root, manifest["edition_id"]).split("\n\n")[:3]
+    n = samples.filter(split="test").group_by("method").len().sort("method").rows()
+    counted = ", ".join(f"{method} {count}" for method, count in n)
+    assert head == f"Scoring policy coin-flip. Graded samples or questions of each model: {counted}"
     assert methods.splitlines()[1].split()[:3] == ["model", "origin", "pretexeval"]
     assert losses.splitlines()[1].split() == ["model", "origin"]
