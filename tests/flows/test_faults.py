@@ -62,6 +62,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
         config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         scenario = FaultScenario(root, running, endpoint)
+        # One run at a time, so that the model after the first one is not asked when both workers are killed.
+        scenario.ask("PATCH", "work_pools/pretexeval-gpu", {"concurrency_limit": 1})
         run_ids = [scenario.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
         kill_workers(scenario)
         restart_server_and_database(scenario)
