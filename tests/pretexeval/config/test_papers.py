@@ -42,7 +42,10 @@ def test_the_models_of_a_paper(paper: str) -> None:
         # The weights take two bytes a parameter, and a card has 80 GB, of which vLLM takes 90 %.
         assert 2 * size < 72 * model.n_gpus
         assert model.work_pool == ("gpu" if size < 70 else "gpu-4")
-        assert model.dtype == "bfloat16"
+        assert model.max_model_len == 2048
+        # The authors load the models of MultifacetEval in half precision.
+        assert model.dtype == ("float16" if paper == "multifaceteval" else "bfloat16")
+        assert paper == "multifaceteval" or model.max_tokens == 50
         assert (model.prompt_style, model.temperature) == ("completion", 0)
         assert model.trust_remote_code == (model.name == "chatglm3-6b")
 
