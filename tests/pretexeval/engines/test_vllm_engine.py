@@ -1,12 +1,14 @@
 """Tests with real vLLM, in this process and as a server, on random models of two layers (two minutes)."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.base import Engine
@@ -222,6 +224,17 @@ def test_server_says_what_the_engine_in_process_says(endpoint: Engine, session: 
     said = [c for c in answers if str(c.response).startswith(" True")]
     assert said
     assert all(c.logprob_true is not None for c in said)
+
+
+def test_a_server_of_vllm_gives_both_probabilities_of_every_answer(
+    endpoint: Engine, session: Session, tiny_llama: Path
+) -> None:
+    tokenizer = Tokenizer.from_file(str(tiny_llama / "tokenizer.json"))
+    ids = [tokenizer.encode(f" {word}", add_special_tokens=False).ids[-1] for word in ("True", "False")]
+    exact = replace(GREEDY, extra_body=json.dumps({"logprob_token_ids": ids}))
+    answers = endpoint.generate(SHORT, exact)
+    assert all(None not in (answer.logprob_true, answer.logprob_false) for answer in answers)
+    assert_same_but_for_ties(answers, session.batch)
 
 
 def test_server_answers_chat_as_the_engine_in_process_does(endpoint: Engine, session: Session) -> None:
