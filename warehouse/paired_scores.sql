@@ -17,13 +17,17 @@
 -- of their units are not complete (part_scores).
 create table paired_scores as
 with evaluations as (
-    select
-        run,
-        any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
-        samples_per_triplet(any_value(method)) as k,
-        bool_or((edition_id, model_id) in (select (edition_id, model_id) from storage.scope)) as is_new
-    from sample_scores
-    group by run
+    select *, (edition_id, model_id) in (select (edition_id, model_id) from storage.scope) as is_new
+    from (
+        select run, edition_id, null::varchar as period, model_id, model, method, scoring_policy, repeat, k
+        from part_scores
+        where grouping_by = 'edition'
+        union all
+        select distinct
+            run, edition_id, period, model_id, model, method, scoring_policy, repeat, samples_per_triplet(method) as k
+        from sample_scores
+        where period is not null
+    )
 ),
 
 ordered as (
@@ -47,55 +51,46 @@ periods as (
     )
 ),
 
+-- slots, other_slots: the samples that are compared (arrangements).
 comparisons as (
-    select 'models' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'models' as comparison, one.run, other.run as other_run, null as part, 'all' as slots, 'all' as other_slots
     from ordered as one
     inner join ordered as other using (edition_id, method, scoring_policy, repeat)
     where one.model_id < other.model_id and (one.is_new or other.is_new)
     union all
-    select 'editions' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'editions', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (kb, model_id, method, scoring_policy, repeat)
     where
         (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
         and (one.is_new or other.is_new)
     union all
-    select
-        'methods' as comparison, one.run, other.run as other_run, null as part,
-        case when other.k = 1 then 'other once' else 'same' end as slots
+    select 'methods', one.run, other.run, null, 'all', case when other.k = 1 then 'first for all' else 'all' end
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
     where one.method = 'pretexeval' and other.method <> 'pretexeval' and one.is_new
     union all
-    select 'without_rephrasing' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'without_rephrasing', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
     where one.method = 'prototype' and other.method = 'pretexeval' and one.is_new
     union all
-    select 'without_transformations' as comparison, run, run as other_run, null as part, 'one once' as slots
+    select 'without_transformations', run, run, null, 'first for all', 'all'
     from ordered
     where method = 'pretexeval' and is_new
     union all
-    select 'forms' as comparison, run, run as other_run, transformation as part, transformation as slots
+    select 'forms', run, run, transformation, transformation, 'none'
     from ordered
     cross join transformations
     where method in ('pretexeval', 'prototype') and transformation <> 'none' and is_new
     union all
-    select 'anchors' as comparison, previous_run as run, run as other_run, 'successive' as part, 'same' as slots
+    select 'anchors', previous_run, run, 'successive', 'all', 'all'
     from periods
     where previous_run is not null
     union all
-    select 'anchors' as comparison, first_run as run, run as other_run, 'first' as part, 'same' as slots
+    select 'anchors', first_run, run, 'first', 'all', 'all'
     from periods
     where first_run <> previous_run
-),
-
-slot_pairs as (
-    select unnest(['same', 'other once', 'one once']) as slots, unnest([s, s, 0]) as slot, unnest([s, 0, s]) as other_slot
-    from range(8) as slot_numbers (s)
-    union all
-    select transformation, position, 0
-    from transformations
 ),
 
 compared as (
@@ -108,46 +103,86 @@ compared as (
     inner join evaluations as other on comparisons.other_run = other.run
 ),
 
-matched as (
+-- Which samples of a triplet are compared: all eight; the first one, repeated eight times; or the one under a
+-- transformation. Samples are bits: `slot` for those of the true triplet, and 8 + slot for those of the false one.
+arrangements as (
+    select 'all' as slots, 0 as shift, 65535 as mask, 1 as copies
+    union all
+    select 'first for all', 0, 257, 255
+    union all
+    select transformation, position, 257, 1
+    from transformations
+),
+
+sides as (
+    select run, slots from compared
+    union
+    select other_run, other_slots from compared
+),
+
+pairs as (
     select
-        compared.compared,
-        compared.k,
-        compared.comparison,
-        one.edition_id,
-        one.relation,
-        one.pair_id,
-        one.is_positive,
-        one.is_correct is not null and other.is_correct is not null as is_shared,
-        is_shared and one.is_correct as is_right,
-        is_shared and other.is_correct as is_other_right
+        run,
+        pair_id,
+        any_value(fact) as fact,
+        any_value(edition_id) as edition_id,
+        any_value(relation) as relation,
+        bit_or(bit) as asked,
+        coalesce(bit_or(bit) filter (is_correct is not null), 0) as graded,
+        coalesce(bit_or(bit) filter (is_correct), 0) as correct
+    from (
+        select *, 1 << (slot + 8 * (not is_positive)::integer) as bit
+        from sample_scores
+        semi join sides using (run)
+        where slot < 8
+    )
+    group by run, pair_id
+),
+
+arranged as materialized (
+    select
+        sides.run, sides.slots, pairs.fact, pairs.edition_id, pairs.relation, pairs.pair_id,
+        ((pairs.asked >> shift) & mask) * copies as asked,
+        ((pairs.graded >> shift) & mask) * copies as graded,
+        ((pairs.correct >> shift) & mask) * copies as correct
+    from sides
+    inner join arrangements using (slots)
+    inner join pairs using (run)
+),
+
+-- It is materialized so that the two sides are not joined by their facts alone.
+asked as materialized (
+    select
+        compared.compared, compared.comparison, compared.k, compared.other_run, compared.other_slots,
+        arranged.edition_id, arranged.relation, arranged.pair_id, arranged.fact,
+        arranged.asked, arranged.graded, arranged.correct
     from compared
-    inner join slot_pairs using (slots)
-    inner join sample_scores as one on compared.run = one.run and slot_pairs.slot = one.slot
-    inner join sample_scores as other
-        on compared.other_run = other.run
-        and slot_pairs.other_slot = other.slot
-        and one.fact = other.fact
-        and one.is_positive = other.is_positive
+    inner join arranged using (run, slots)
 ),
 
 paired as (
     select
-        compared,
-        edition_id,
-        relation,
-        pair_id,
-        comparison,
-        k,
-        count(*) filter (is_shared and is_positive)::integer as n_positive,
-        count(*) filter (is_shared and not is_positive)::integer as n_negative,
-        count(*) filter (is_right and is_positive)::integer as n_positive_right,
-        count(*) filter (is_right and not is_positive)::integer as n_negative_right,
-        count(*) filter (is_other_right and is_positive)::integer as n_other_positive_right,
-        count(*) filter (is_other_right and not is_positive)::integer as n_other_negative_right,
-        count(*) filter (is_right and not is_other_right and is_positive)::integer as n_positive_gained,
-        count(*) filter (is_right and not is_other_right and not is_positive)::integer as n_negative_gained
-    from matched
-    group by compared, edition_id, relation, pair_id, comparison, k
+        one.compared,
+        one.comparison,
+        one.k,
+        one.edition_id,
+        one.relation,
+        one.pair_id,
+        one.graded & other.graded as shared,
+        one.correct & shared as right_bits,
+        other.correct & shared as other_right_bits,
+        bit_count(shared & 255)::integer as n_positive,
+        bit_count(shared >> 8)::integer as n_negative,
+        bit_count(right_bits & 255)::integer as n_positive_right,
+        bit_count(right_bits >> 8)::integer as n_negative_right,
+        bit_count(other_right_bits & 255)::integer as n_other_positive_right,
+        bit_count(other_right_bits >> 8)::integer as n_other_negative_right,
+        bit_count(right_bits & other_right_bits & 255)::integer as n_positive_both,
+        bit_count((right_bits & other_right_bits) >> 8)::integer as n_negative_both
+    from asked as one
+    inner join arranged as other
+        on one.other_run = other.run and one.other_slots = other.slots and one.fact = other.fact
+    where one.asked & other.asked <> 0
 ),
 
 completed as materialized (
@@ -175,11 +210,11 @@ units as materialized (
         n_positive as n,
         n_positive_right as n_right,
         n_other_positive_right as n_other_right,
-        n_positive_right - n_positive_gained as n_both,
+        n_positive_both as n_both,
         n_negative as negative_n,
         n_negative_right as negative_right,
         n_other_negative_right as other_negative_right,
-        n_negative_right - n_negative_gained as negative_both
+        n_negative_both as negative_both
     from completed
     union all by name
     select
