@@ -12,7 +12,8 @@ with worded as (
         samples.relation,
         samples.transformation,
         blank_names(samples.text, triplets.head, triplets.tail) as wording,
-        blank_names(variants.statement, triplets.head, triplets.tail) as prototype
+        blank_names(variants.statement, triplets.head, triplets.tail) as prototype,
+        hash(samples.edition_id, samples.method, samples.relation, samples.transformation, prototype, wording) as key
     from samples
     inner join triplets using (edition_id, triplet_id)
     left join variants on samples.edition_id = variants.edition_id and samples.variant_id = variants.variant_id
@@ -21,15 +22,11 @@ with worded as (
 
 graded as (
     select
-        worded.edition_id,
+        worded.key,
+        predictions.edition_id,
         predictions.model_id,
-        worded.method,
         predictions.scoring_policy,
         predictions.repeat,
-        worded.relation,
-        worded.transformation,
-        worded.prototype,
-        worded.wording,
         count(*) as n_samples,
         avg(predictions.is_correct::integer) as average_accuracy
     from worded
@@ -38,23 +35,29 @@ graded as (
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     where predictions.is_correct is not null
     group by all
+),
+
+wordings as (
+    select distinct key, method, relation, transformation, prototype, wording
+    from worded
 )
 
 select
     graded.edition_id,
     graded.model_id,
     models.name as model,
-    graded.method,
+    wordings.method,
     graded.scoring_policy,
     graded.repeat,
-    graded.relation,
-    graded.transformation,
-    graded.prototype,
-    graded.wording,
+    wordings.relation,
+    wordings.transformation,
+    wordings.prototype,
+    wordings.wording,
     graded.n_samples,
     graded.average_accuracy
 from graded
+inner join wordings using (key)
 inner join models on graded.model_id = models.model_id
 order by
-    graded.edition_id, models.name, graded.model_id, graded.method, graded.scoring_policy, graded.repeat,
-    graded.relation, graded.transformation, graded.wording
+    graded.edition_id, models.name, graded.model_id, wordings.method, graded.scoring_policy, graded.repeat,
+    wordings.relation, wordings.transformation, wordings.wording
