@@ -122,11 +122,8 @@ sides as (
 
 pairs as (
     select
-        run,
-        pair_id,
-        any_value(fact) as fact,
-        any_value(edition_id) as edition_id,
-        any_value(relation) as relation,
+        run, fact, pair_id,
+        any_value(columns(['edition_id', 'relation'])),
         bit_or(bit) as asked,
         coalesce(bit_or(bit) filter (is_correct is not null), 0) as graded,
         coalesce(bit_or(bit) filter (is_correct), 0) as correct
@@ -136,12 +133,13 @@ pairs as (
         semi join sides using (run)
         where slot < 8
     )
-    group by run, pair_id
+    group by run, fact, pair_id
 ),
 
 arranged as materialized (
     select
         sides.run, sides.slots, pairs.fact, pairs.edition_id, pairs.relation, pairs.pair_id,
+        hash(sides.run, sides.slots, pairs.fact) as side,
         ((pairs.asked >> shift) & mask) * copies as asked,
         ((pairs.graded >> shift) & mask) * copies as graded,
         ((pairs.correct >> shift) & mask) * copies as correct
@@ -150,38 +148,28 @@ arranged as materialized (
     inner join pairs using (run)
 ),
 
--- It is materialized so that the two sides are not joined by their facts alone.
-asked as materialized (
-    select
-        compared.compared, compared.comparison, compared.k, compared.other_run, compared.other_slots,
-        arranged.edition_id, arranged.relation, arranged.pair_id, arranged.fact,
-        arranged.asked, arranged.graded, arranged.correct
-    from compared
-    inner join arranged using (run, slots)
-),
-
+-- n_…_both: how many are right in both scores. The other side is joined by one hash, because DuckDB would join the two
+-- sides by their facts before it knows which runs are compared.
 paired as (
     select
-        one.compared,
-        one.comparison,
-        one.k,
-        one.edition_id,
-        one.relation,
-        one.pair_id,
+        compared.compared,
+        compared.comparison,
+        compared.k,
+        one.edition_id, one.relation, one.pair_id,
         one.graded & other.graded as shared,
-        one.correct & shared as right_bits,
-        other.correct & shared as other_right_bits,
+        one.correct & shared as correct_bits,
+        other.correct & shared as other_bits,
         bit_count(shared & 255)::integer as n_positive,
         bit_count(shared >> 8)::integer as n_negative,
-        bit_count(right_bits & 255)::integer as n_positive_right,
-        bit_count(right_bits >> 8)::integer as n_negative_right,
-        bit_count(other_right_bits & 255)::integer as n_other_positive_right,
-        bit_count(other_right_bits >> 8)::integer as n_other_negative_right,
-        bit_count(right_bits & other_right_bits & 255)::integer as n_positive_both,
-        bit_count((right_bits & other_right_bits) >> 8)::integer as n_negative_both
-    from asked as one
-    inner join arranged as other
-        on one.other_run = other.run and one.other_slots = other.slots and one.fact = other.fact
+        bit_count(correct_bits & 255)::integer as n_positive_right,
+        bit_count(correct_bits >> 8)::integer as n_negative_right,
+        bit_count(other_bits & 255)::integer as n_other_positive_right,
+        bit_count(other_bits >> 8)::integer as n_other_negative_right,
+        bit_count(correct_bits & other_bits & 255)::integer as n_positive_both,
+        bit_count((correct_bits & other_bits) >> 8)::integer as n_negative_both
+    from compared
+    inner join arranged as one using (run, slots)
+    inner join arranged as other on hash(compared.other_run, compared.other_slots, one.fact) = other.side
     where one.asked & other.asked <> 0
 ),
 
@@ -193,28 +181,26 @@ completed as materialized (
         pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
         (n_positive = k)::integer as has_positive,
         (n_negative = k)::integer as has_negative,
-        has_positive * (n_positive_right = k)::integer as positive_right,
-        has_negative * (n_negative_right = k)::integer as negative_right,
-        has_positive * (n_other_positive_right = k)::integer as other_positive_right,
-        has_negative * (n_other_negative_right = k)::integer as other_negative_right
+        (n_positive_right = k)::integer as positive_right,
+        (n_negative_right = k)::integer as negative_right,
+        (n_other_positive_right = k)::integer as other_positive_right,
+        (n_other_negative_right = k)::integer as other_negative_right
     from paired
     inner join pair_clusters using (edition_id, pair_id)
 ),
 
--- n_…_both: how many are right in both scores.
-units as materialized (
+observations as materialized (
     select
         key,
         'average_accuracy' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive as n,
-        n_positive_right as n_right,
-        n_other_positive_right as n_other_right,
-        n_positive_both as n_both,
+        n_positive_right - n_positive_both as gained,
+        n_other_positive_right - n_positive_both as lost,
+        n_positive_both + n_negative_both as n_both,
         n_negative as negative_n,
-        n_negative_right as negative_right,
-        n_other_negative_right as other_negative_right,
-        n_negative_both as negative_both
+        n_negative_right - n_negative_both as negative_gained,
+        n_other_negative_right - n_negative_both as negative_lost
     from completed
     union all by name
     select
@@ -222,13 +208,12 @@ units as materialized (
         'joint_accuracy' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         has_positive as n,
-        positive_right as n_right,
-        other_positive_right as n_other_right,
-        positive_right * other_positive_right as n_both,
+        positive_right * (1 - other_positive_right) as gained,
+        other_positive_right * (1 - positive_right) as lost,
+        positive_right * other_positive_right + negative_right * other_negative_right as n_both,
         has_negative as negative_n,
-        negative_right,
-        other_negative_right,
-        negative_right * other_negative_right as negative_both
+        negative_right * (1 - other_negative_right) as negative_gained,
+        other_negative_right * (1 - negative_right) as negative_lost
     from completed
     where comparison not in ('forms', 'methods', 'anchors', 'editions')
     union all by name
@@ -238,9 +223,9 @@ units as materialized (
         'mastery' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         has_positive * has_negative as n,
-        has_negative * positive_right * negative_right as n_right,
-        has_positive * other_positive_right * other_negative_right as n_other_right,
-        n_right * n_other_right as n_both
+        positive_right * negative_right * (1 - other_positive_right * other_negative_right) as gained,
+        other_positive_right * other_negative_right * (1 - positive_right * negative_right) as lost,
+        positive_right * negative_right * other_positive_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods')
 ),
@@ -249,11 +234,10 @@ summed as (
     select
         key,
         measure,
-        sum(n + coalesce(negative_n, 0))::bigint as n_observations,
-        sum(n_right + coalesce(negative_right, 0)) as n_right,
-        sum(n_other_right + coalesce(other_negative_right, 0)) as n_other_right,
-        sum(n_both + coalesce(negative_both, 0)) as n_both
-    from units
+        sum(gained + coalesce(negative_gained, 0))::bigint as n_gained,
+        sum(lost + coalesce(negative_lost, 0))::bigint as n_lost,
+        sum(n_both)::bigint as n_both
+    from observations
     group by key, measure
 ),
 
@@ -261,20 +245,6 @@ matched_pairs as (
     select key, any_value(compared) as compared, any_value(part_relation) as relation, count(*) as n_matched
     from completed
     group by key
-),
-
-observations as (
-    select
-        key,
-        measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_right - n_both as gained,
-        n_other_right - n_both as lost,
-        n,
-        negative_right - negative_both as negative_gained,
-        other_negative_right - negative_both as negative_lost,
-        negative_n
-    from units
 ),
 
 estimates as materialized (
@@ -300,9 +270,9 @@ select
     summed.measure,
     matched_pairs.n_matched,
     estimates.n_pairs,
-    summed.n_observations,
-    summed.n_right / summed.n_observations as score,
-    summed.n_other_right / summed.n_observations as other_score,
+    estimates.n_observations,
+    (summed.n_gained + summed.n_both) / estimates.n_observations as score,
+    (summed.n_lost + summed.n_both) / estimates.n_observations as other_score,
     estimates.share as difference,
     estimates.se as difference_se,
     estimates.ci_low as difference_ci_low,
@@ -310,8 +280,8 @@ select
     estimates.fixed_base_ci_low as difference_fixed_base_ci_low,
     estimates.fixed_base_ci_high as difference_fixed_base_ci_high,
     estimates.n_effective,
-    (summed.n_right - summed.n_both)::bigint as n_gained,
-    (summed.n_other_right - summed.n_both)::bigint as n_lost,
+    summed.n_gained,
+    summed.n_lost,
     one.run,
     other.run as other_run
 from estimates
@@ -323,7 +293,7 @@ inner join evaluations as other on compared.other_run = other.run
 where
     one.scoring_policy <> 'excluded'
     or summed.measure = 'average_accuracy'
-    or summed.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
+    or estimates.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
 order by
     compared.comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method,
     one.scoring_policy, one.repeat, one.period, other.period, compared.part, matched_pairs.relation, summed.measure
