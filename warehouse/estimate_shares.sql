@@ -89,17 +89,18 @@ totals as materialized (
     from summed
 ),
 
+-- These whole numbers are exact as doubles too, which are added up faster than hugeints.
 clusters as (
     select
         id,
         'head' as kind,
-        sum(pair_gained - pair_lost) as net,
-        sum(pair_gained + pair_lost) as changed,
-        sum(pair_size) as size
+        sum((pair_gained - pair_lost)::double) as net,
+        sum((pair_gained + pair_lost)::double) as changed,
+        sum(pair_size::double) as size
     from observed
     group by id, head_cluster
     union all
-    select id, 'tail' as kind, sum(net) as net, sum(changed) as changed, sum(size) as size
+    select id, 'tail' as kind, sum(net::double) as net, sum(changed::double) as changed, sum(size::double) as size
     from (
         select
             id,
@@ -122,9 +123,9 @@ clusters as (
     select
         id,
         'both tails' as kind,
-        sum(pair_gained - pair_lost) as net,
+        sum((pair_gained - pair_lost)::double) as net,
         0 as changed,
-        sum(pair_size) as size
+        sum(pair_size::double) as size
     from observed
     where is_whole
     group by
