@@ -26,7 +26,9 @@ OF_SCOPED_EDITIONS = "edition_id in (select edition_id from storage.scope)"
 OF_SCOPED_RUNS = "(edition_id, model_id) in (select edition_id, model_id from storage.scope)"
 OF_OTHER_RUNS = "(other_edition_id, other_model_id) in (select edition_id, model_id from storage.scope)"
 # Table -> the rows that are computed again, in the order in which the tables are computed.
-OF_EDITION = dict.fromkeys(("pair_clusters", "shortcut_scores", "point_clusters"), OF_SCOPED_EDITIONS)
+OF_EDITION = dict.fromkeys(
+    ("pair_clusters", "shortcut_scores", "shortcut_baselines", "point_clusters"), OF_SCOPED_EDITIONS
+)
 OF_RUN = {
     **dict.fromkeys(("error_counts", "sample_scores", "pair_scores", "part_scores"), OF_SCOPED_RUNS),
     "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
