@@ -122,8 +122,10 @@ sides as (
 
 pairs as (
     select
-        run, fact, pair_id,
-        any_value(columns(['edition_id', 'relation'])),
+        run,
+        fact,
+        hash(any_value(edition_id), pair_id) as pair,
+        any_value(relation) as relation,
         bit_or(bit) as asked,
         coalesce(bit_or(bit) filter (is_correct is not null), 0) as graded,
         coalesce(bit_or(bit) filter (is_correct), 0) as correct
@@ -138,7 +140,7 @@ pairs as (
 
 arranged as materialized (
     select
-        sides.run, sides.slots, pairs.fact, pairs.edition_id, pairs.relation, pairs.pair_id,
+        sides.run, sides.slots, pairs.fact, pairs.pair, pairs.relation,
         hash(sides.run, sides.slots, pairs.fact) as side,
         ((pairs.asked >> shift) & mask) * copies as asked,
         ((pairs.graded >> shift) & mask) * copies as graded,
@@ -155,7 +157,8 @@ paired as (
         compared.compared,
         compared.comparison,
         compared.k,
-        one.edition_id, one.relation, one.pair_id,
+        one.pair,
+        one.relation,
         one.graded & other.graded as shared,
         one.correct & shared as correct_bits,
         other.correct & shared as other_bits,
@@ -186,7 +189,7 @@ completed as materialized (
         (n_other_positive_right = k)::integer as other_positive_right,
         (n_other_negative_right = k)::integer as other_negative_right
     from paired
-    inner join pair_clusters using (edition_id, pair_id)
+    inner join pair_clusters on paired.pair = hash(pair_clusters.edition_id, pair_clusters.pair_id)
 ),
 
 observations as materialized (

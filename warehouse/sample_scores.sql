@@ -40,8 +40,7 @@ counted as (
 
 placed as (
     select
-        samples.edition_id,
-        samples.sample_id,
+        hash(samples.edition_id, samples.sample_id) as sample,
         samples.method,
         samples.relation,
         samples.pair_id,
@@ -85,6 +84,6 @@ select
             then counted.logprob_true - counted.logprob_false
     end as margin
 from counted
-inner join placed using (edition_id, sample_id)
+inner join placed on hash(counted.edition_id, counted.sample_id) = placed.sample
 inner join models using (model_id)
 order by run, placed.relation, placed.pair_id, placed.is_positive, placed.slot

@@ -6,8 +6,7 @@
 create or replace view accuracy_by_wording as
 with worded as (
     select
-        samples.edition_id,
-        samples.sample_id,
+        hash(samples.edition_id, samples.sample_id) as sample,
         samples.method,
         samples.relation,
         samples.transformation,
@@ -30,7 +29,7 @@ graded as (
         count(*) as n_samples,
         avg(predictions.is_correct::integer) as average_accuracy
     from worded
-    inner join predictions using (edition_id, sample_id)
+    inner join predictions on worded.sample = hash(predictions.edition_id, predictions.sample_id)
     semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     where predictions.is_correct is not null
