@@ -41,7 +41,7 @@ DEFAULT = ("builds", "engine", "small-jobs")
 def score_guessers(arguments: Sequence[str]) -> None:
     """Print the scores of guessers without medical knowledge on the edition of a configuration.
 
-    They are those of the views `shortcut_baselines` (triplets) and `option_baselines` (questions): the mean
+    They are those of the tables `shortcut_baselines` (triplets) and `option_baselines` (questions): the mean
     of the relations, and the relation in which a guesser does best. No model is asked.
     """
     parser = build_parser("guessers", score_guessers.__doc__)

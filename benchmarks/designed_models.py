@@ -95,7 +95,7 @@ def toss_coin(*parts: str) -> bool:
 
 
 def shares_word(head: str, tail: str) -> bool:
-    """Return whether two names have a word in common, as the view `shortcut_baselines` compares words."""
+    """Return whether two names have a word in common, as the table `shortcut_scores` compares words."""
     one, other = (set(re.findall(r"[^\W_]+", name.lower())) for name in (head, tail))
     return bool(one & other)
 

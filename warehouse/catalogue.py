@@ -39,6 +39,7 @@ SUMS = (
     "error_counts",
     "pair_clusters",
     "shortcut_scores",
+    "shortcut_baselines",
     "sample_scores",
     "pair_scores",
     "part_scores",
@@ -85,7 +86,6 @@ VIEW_GROUPS = {
     ),
     "Comparisons of models, methods, baselines and editions": (
         "model_comparison",
-        "shortcut_baselines",
         "method_comparison",
         "ablations",
         "edition_drift",

@@ -25,6 +25,7 @@ with observed as materialized (
     select
         key,
         measure,
+        hash(key, measure) as id,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         lost is not null as is_difference,
         negative_n is null as is_whole,
@@ -54,8 +55,9 @@ with observed as materialized (
 
 summed as (
     select
-        key,
-        measure,
+        id,
+        any_value(key) as key,
+        any_value(measure) as measure,
         bool_or(is_difference) as is_difference,
         any_value(is_whole) as is_whole,
         paired(pair_gained, pair_lost, pair_size, pair_most) as paired,
@@ -66,11 +68,12 @@ summed as (
         sum(positive_net * positive_size + negative_net * negative_size)::double as products,
         sum(positive_size * positive_size + negative_size * negative_size)::double as sizes
     from observed
-    group by key, measure
+    group by id
 ),
 
 totals as materialized (
     select
+        id,
         key,
         measure,
         is_difference,
@@ -86,22 +89,21 @@ totals as materialized (
     from summed
 ),
 
+-- These whole numbers are exact as doubles too, which are added up faster than hugeints.
 clusters as (
     select
-        key,
-        measure,
+        id,
         'head' as kind,
-        sum(pair_gained - pair_lost) as net,
-        sum(pair_gained + pair_lost) as changed,
-        sum(pair_size) as size
+        sum((pair_gained - pair_lost)::double) as net,
+        sum((pair_gained + pair_lost)::double) as changed,
+        sum(pair_size::double) as size
     from observed
-    group by key, measure, head_cluster
+    group by id, head_cluster
     union all
-    select key, measure, 'tail' as kind, sum(net) as net, sum(changed) as changed, sum(size) as size
+    select id, 'tail' as kind, sum(net::double) as net, sum(changed::double) as changed, sum(size::double) as size
     from (
         select
-            key,
-            measure,
+            id,
             positive_tail_cluster as tail,
             positive_net as net,
             positive_changed as changed,
@@ -109,36 +111,32 @@ clusters as (
         from observed
         union all
         select
-            key,
-            measure,
+            id,
             negative_tail_cluster as tail,
             negative_net as net,
             negative_changed as changed,
             negative_size as size
         from observed
     )
-    group by key, measure, tail
+    group by id, tail
     union all
     select
-        key,
-        measure,
+        id,
         'both tails' as kind,
-        sum(pair_gained - pair_lost) as net,
+        sum((pair_gained - pair_lost)::double) as net,
         0 as changed,
-        sum(pair_size) as size
+        sum(pair_size::double) as size
     from observed
     where is_whole
     group by
-        key,
-        measure,
+        id,
         least(positive_tail_cluster, negative_tail_cluster),
         greatest(positive_tail_cluster, negative_tail_cluster)
 ),
 
 kinds as (
     select
-        key,
-        measure,
+        id,
         kind,
         sum((net - paired.difference * size) ** 2 * leave_out(size / total)) as spread,
         effective_number(size) as n_effective,
@@ -146,21 +144,20 @@ kinds as (
             effective_number(size), effective_number(changed), effective_number(size - changed)
         ) as n_rare
     from clusters
-    inner join totals using (key, measure)
-    group by key, measure, kind
+    inner join totals using (id)
+    group by id, kind
 ),
 
 spreads as (
     select
-        key,
-        measure,
+        id,
         max(spread) filter (where kind = 'head') as head,
         max(spread) filter (where kind = 'tail')
         - coalesce(max(spread) filter (where kind = 'both tails'), 0) as tail,
         min(n_effective) filter (where kind <> 'both tails') as n_effective,
         min(n_rare) filter (where kind <> 'both tails') as n_rare
     from kinds
-    group by key, measure
+    group by id
 ),
 
 inflated as (
@@ -178,7 +175,7 @@ inflated as (
             else 1.0
         end as inflation
     from totals
-    inner join spreads using (key, measure)
+    inner join spreads using (id)
 ),
 
 sized as (

@@ -18,37 +18,34 @@ from warehouse.records import RecordMissing
 logger = logging.getLogger(__name__)
 
 
-# Predictions whose sums are computed at once: those of two models on all of MedLAMA take 1 GB.
-BATCH_ROWS = 500_000
-OF_RUN = (
-    "error_counts",
-    "sample_scores",
-    "pair_scores",
-    "part_scores",
-    "paired_scores",
-    "token_usage",
-    "calibration_bins",
-    "point_scores",
-    "point_mastery",
-)
+# Predictions whose sums are computed at once: one model on all of MedLAMA. Two at once save no time.
+BATCH_ROWS = 300_000
 Run = tuple[str, str]
 """An edition and a model."""
 OF_SCOPED_EDITIONS = "edition_id in (select edition_id from storage.scope)"
 OF_SCOPED_RUNS = "(edition_id, model_id) in (select edition_id, model_id from storage.scope)"
 OF_OTHER_RUNS = "(other_edition_id, other_model_id) in (select edition_id, model_id from storage.scope)"
-OF_EDITION = ("pair_clusters", "shortcut_scores", "point_clusters")
+# Table -> the rows that are computed again, in the order in which the tables are computed.
+OF_EDITION = dict.fromkeys(
+    ("pair_clusters", "shortcut_scores", "shortcut_baselines", "point_clusters"), OF_SCOPED_EDITIONS
+)
+OF_RUN = {
+    **dict.fromkeys(("error_counts", "sample_scores", "pair_scores", "part_scores"), OF_SCOPED_RUNS),
+    "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
+    **dict.fromkeys(("token_usage", "calibration_bins", "point_scores", "point_mastery"), OF_SCOPED_RUNS),
+}
 
 
 def refresh_editions(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
     """Compute the sums over these editions; freshness compares all editions with each other."""
-    _refresh(connection, ["freshness"], "true")
-    _refresh(connection, OF_EDITION, OF_SCOPED_EDITIONS, [(edition_id, None) for edition_id in editions])
+    _refresh(connection, {"freshness": "true"})
+    _refresh(connection, OF_EDITION, [(edition_id, None) for edition_id in editions])
 
 
 def refresh_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[Run]) -> None:
     """Compute the sums and scores of what these models answered to these editions."""
     for batch in _cut_batches(connection, sorted(runs)):
-        _refresh(connection, OF_RUN, OF_SCOPED_RUNS, batch)
+        _refresh(connection, OF_RUN, batch)
 
 
 def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -63,26 +60,24 @@ def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[s
 def refresh_estimates(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
     """Compute the estimates of these editions from their sums."""
     scope = [(edition_id, None) for edition_id in editions]
-    _refresh(connection, catalogue.ESTIMATES, OF_SCOPED_EDITIONS, scope)
+    _refresh(connection, dict.fromkeys(catalogue.ESTIMATES, OF_SCOPED_EDITIONS), scope)
 
 
 def _refresh(
     connection: duckdb.DuckDBPyConnection,
-    tables: Iterable[str],
-    condition: str,
+    tables: Mapping[str, str],
     scope: Sequence[tuple[str, str | None]] = (),
 ) -> None:
-    """Replace the rows of each table that meet the condition.
+    """Replace rows of each table.
 
     Args:
+        tables: table -> the condition of its rows.
         scope: what the queries of the tables compute: editions with a model, or with None for all models.
     """
     if scope:
         connection.executemany("insert into storage.scope values (?, ?)", scope)
-    for name in tables:
+    for name, condition in tables.items():
         connection.execute(f"delete from {name} where {condition}")
-        if name == "paired_scores":
-            connection.execute(f"delete from {name} where {OF_OTHER_RUNS}")
         connection.execute(f"insert into {name} {read_query(name)}")
     connection.execute("delete from storage.scope")
 

@@ -12,18 +12,33 @@ from warehouse.catalogue import insert_row
 from warehouse.records import insert_parquet, read_price, require_record
 
 STORED_COLUMNS = ", ".join("prompt_number" if name == "prompt" else name for name in RESPONSES.names)
-# The demonstrations of a prompt end with the last blank line, which JSON writes as \\n\\n (chat messages).
-SPLIT_PROMPTS = """
-select
-    * exclude (prompt),
-    string_split(prompt, if(contains(prompt, e'\\n\\n'), e'\\n\\n', '\\n\\n'))[-1] as rest,
-    left(prompt, length(prompt) - length(rest)) as prefix
+# Most models are asked the prompts of other models, which are found by their hashes. Only new ones are split.
+KNOWN_PROMPTS = "create temp table if not exists known_prompts (prompt_number integer, prompt_hash ubigint)"
+REMEMBER_PROMPTS = """
+insert into known_prompts
+select prompt_number, hash(prefix || rest)
+from storage.prompts
+inner join storage.prompt_prefixes using (prefix_number)
+where prompt_number > (select coalesce(max(prompt_number), 0) from known_prompts)
+"""
+RECEIVE = """
+create or replace temp table received as
+select * exclude (prompt), hash(prompt) as prompt_hash
 from (
     -- Files of answers may lack these columns.
     from (select null::varchar as reasoning, null::varchar as served where false)
     union all by name
     from read_parquet($files, filename = true, union_by_name = true)
 )
+"""
+NEW_PROMPTS = "from received anti join known_prompts using (prompt_hash) limit 1"
+# The demonstrations of a prompt end with the last blank line, which JSON writes as \\n\\n (chat messages).
+SPLIT_PROMPTS = """
+select
+    string_split(prompt, if(contains(prompt, e'\\n\\n'), e'\\n\\n', '\\n\\n'))[-1] as rest,
+    left(prompt, length(prompt) - length(rest)) as prefix
+from read_parquet($files, union_by_name = true)
+where hash(prompt) not in (select prompt_hash from known_prompts)
 """
 ADD_PREFIXES = f"""
 insert into storage.prompt_prefixes
@@ -34,28 +49,24 @@ select
 from (select distinct prefix from ({SPLIT_PROMPTS}))
 anti join storage.prompt_prefixes using (prefix)
 """
-NUMBER_PREFIXES = f"""
-create or replace temp table received as
-select * exclude (prefix)
-from ({SPLIT_PROMPTS})
-inner join storage.prompt_prefixes using (prefix)
-"""
-"""Texts of prefixes, 0.4 GB for one model on MedLAMA, are never kept."""
-ADD_PROMPTS = """
+ADD_PROMPTS = f"""
 insert into storage.prompts
 select
     (select coalesce(max(prompt_number), 0) from storage.prompts)
     + row_number() over (order by prefix_number, rest),
     prefix_number,
     rest
-from (select distinct prefix_number, rest from received)
-anti join storage.prompts using (prefix_number, rest)
+from (
+    select distinct prefix_number, rest
+    from ({SPLIT_PROMPTS})
+    inner join storage.prompt_prefixes using (prefix)
+)
 """
 INSERT_RESPONSES = f"""
 insert into storage.responses ({STORED_COLUMNS})
 select {STORED_COLUMNS}
 from received
-inner join storage.prompts using (prefix_number, rest)
+inner join known_prompts using (prompt_hash)
 qualify row_number() over (partition by prompt_key, repeat order by status desc, filename) = 1
 order by prompt_number, repeat, prompt_key
 """
@@ -123,21 +134,17 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         ],
     )
     if paths:
-        _number_prefixes(connection, paths)
-        connection.execute(ADD_PROMPTS)
+        files = {"files": (RESPONSES, paths)}
+        connection.execute(KNOWN_PROMPTS)
+        connection.execute(REMEMBER_PROMPTS)
+        insert_parquet(connection, RECEIVE, files)
+        if connection.execute(NEW_PROMPTS).fetchone():
+            # Texts of prefixes, 0.4 GB for one model on MedLAMA, are never kept: the files are read again.
+            insert_parquet(connection, ADD_PREFIXES, files)
+            insert_parquet(connection, ADD_PROMPTS, files)
+            connection.execute(REMEMBER_PROMPTS)
         connection.execute(INSERT_RESPONSES)
         connection.execute("drop table received")
-
-
-def _number_prefixes(connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
-    """Fill the table `received`: all responses, with the numbers of their prefixes in place of the texts."""
-    files = {"files": (RESPONSES, paths)}
-    n_numbered = insert_parquet(connection, NUMBER_PREFIXES, files)
-    n_rows = insert_parquet(connection, "select count(*) from read_parquet($files)", files)
-    # Most models are asked with the demonstrations of other models, so that their files are read only once.
-    if n_numbered < n_rows:
-        insert_parquet(connection, ADD_PREFIXES, files)
-        insert_parquet(connection, NUMBER_PREFIXES, files)
 
 
 def remember_responses(connection: duckdb.DuckDBPyConnection, model_id: str) -> None:

@@ -17,13 +17,17 @@
 -- of their units are not complete (part_scores).
 create table paired_scores as
 with evaluations as (
-    select
-        run,
-        any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
-        samples_per_triplet(any_value(method)) as k,
-        bool_or((edition_id, model_id) in (select (edition_id, model_id) from storage.scope)) as is_new
-    from sample_scores
-    group by run
+    select *, (edition_id, model_id) in (select (edition_id, model_id) from storage.scope) as is_new
+    from (
+        select run, edition_id, null::varchar as period, model_id, model, method, scoring_policy, repeat, k
+        from part_scores
+        where grouping_by = 'edition'
+        union all
+        select distinct
+            run, edition_id, period, model_id, model, method, scoring_policy, repeat, samples_per_triplet(method) as k
+        from sample_scores
+        where period is not null
+    )
 ),
 
 ordered as (
@@ -47,55 +51,46 @@ periods as (
     )
 ),
 
+-- slots, other_slots: the samples that are compared (arrangements).
 comparisons as (
-    select 'models' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'models' as comparison, one.run, other.run as other_run, null as part, 'all' as slots, 'all' as other_slots
     from ordered as one
     inner join ordered as other using (edition_id, method, scoring_policy, repeat)
     where one.model_id < other.model_id and (one.is_new or other.is_new)
     union all
-    select 'editions' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'editions', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (kb, model_id, method, scoring_policy, repeat)
     where
         (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
         and (one.is_new or other.is_new)
     union all
-    select
-        'methods' as comparison, one.run, other.run as other_run, null as part,
-        case when other.k = 1 then 'other once' else 'same' end as slots
+    select 'methods', one.run, other.run, null, 'all', case when other.k = 1 then 'first for all' else 'all' end
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
     where one.method = 'pretexeval' and other.method <> 'pretexeval' and one.is_new
     union all
-    select 'without_rephrasing' as comparison, one.run, other.run as other_run, null as part, 'same' as slots
+    select 'without_rephrasing', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
     where one.method = 'prototype' and other.method = 'pretexeval' and one.is_new
     union all
-    select 'without_transformations' as comparison, run, run as other_run, null as part, 'one once' as slots
+    select 'without_transformations', run, run, null, 'first for all', 'all'
     from ordered
     where method = 'pretexeval' and is_new
     union all
-    select 'forms' as comparison, run, run as other_run, transformation as part, transformation as slots
+    select 'forms', run, run, transformation, transformation, 'none'
     from ordered
     cross join transformations
     where method in ('pretexeval', 'prototype') and transformation <> 'none' and is_new
     union all
-    select 'anchors' as comparison, previous_run as run, run as other_run, 'successive' as part, 'same' as slots
+    select 'anchors', previous_run, run, 'successive', 'all', 'all'
     from periods
     where previous_run is not null
     union all
-    select 'anchors' as comparison, first_run as run, run as other_run, 'first' as part, 'same' as slots
+    select 'anchors', first_run, run, 'first', 'all', 'all'
     from periods
     where first_run <> previous_run
-),
-
-slot_pairs as (
-    select unnest(['same', 'other once', 'one once']) as slots, unnest([s, s, 0]) as slot, unnest([s, 0, s]) as other_slot
-    from range(8) as slot_numbers (s)
-    union all
-    select transformation, position, 0
-    from transformations
 ),
 
 compared as (
@@ -108,46 +103,77 @@ compared as (
     inner join evaluations as other on comparisons.other_run = other.run
 ),
 
-matched as (
-    select
-        compared.compared,
-        compared.k,
-        compared.comparison,
-        one.edition_id,
-        one.relation,
-        one.pair_id,
-        one.is_positive,
-        one.is_correct is not null and other.is_correct is not null as is_shared,
-        is_shared and one.is_correct as is_right,
-        is_shared and other.is_correct as is_other_right
-    from compared
-    inner join slot_pairs using (slots)
-    inner join sample_scores as one on compared.run = one.run and slot_pairs.slot = one.slot
-    inner join sample_scores as other
-        on compared.other_run = other.run
-        and slot_pairs.other_slot = other.slot
-        and one.fact = other.fact
-        and one.is_positive = other.is_positive
+-- Which samples of a triplet are compared: all eight; the first one, repeated eight times; or the one under a
+-- transformation. Samples are bits: `slot` for those of the true triplet, and 8 + slot for those of the false one.
+arrangements as (
+    select 'all' as slots, 0 as shift, 65535 as mask, 1 as copies
+    union all
+    select 'first for all', 0, 257, 255
+    union all
+    select transformation, position, 257, 1
+    from transformations
 ),
 
+sides as (
+    select run, slots from compared
+    union
+    select other_run, other_slots from compared
+),
+
+pairs as (
+    select
+        run,
+        fact,
+        hash(any_value(edition_id), pair_id) as pair,
+        any_value(relation) as relation,
+        bit_or(bit) as asked,
+        coalesce(bit_or(bit) filter (is_correct is not null), 0) as graded,
+        coalesce(bit_or(bit) filter (is_correct), 0) as correct
+    from (
+        select *, 1 << (slot + 8 * (not is_positive)::integer) as bit
+        from sample_scores
+        semi join sides using (run)
+        where slot < 8
+    )
+    group by run, fact, pair_id
+),
+
+arranged as materialized (
+    select
+        sides.run, sides.slots, pairs.fact, pairs.pair, pairs.relation,
+        hash(sides.run, sides.slots, pairs.fact) as side,
+        ((pairs.asked >> shift) & mask) * copies as asked,
+        ((pairs.graded >> shift) & mask) * copies as graded,
+        ((pairs.correct >> shift) & mask) * copies as correct
+    from sides
+    inner join arrangements using (slots)
+    inner join pairs using (run)
+),
+
+-- n_…_both: how many are right in both scores. The other side is joined by one hash, because DuckDB would join the two
+-- sides by their facts before it knows which runs are compared.
 paired as (
     select
-        compared,
-        edition_id,
-        relation,
-        pair_id,
-        comparison,
-        k,
-        count(*) filter (is_shared and is_positive)::integer as n_positive,
-        count(*) filter (is_shared and not is_positive)::integer as n_negative,
-        count(*) filter (is_right and is_positive)::integer as n_positive_right,
-        count(*) filter (is_right and not is_positive)::integer as n_negative_right,
-        count(*) filter (is_other_right and is_positive)::integer as n_other_positive_right,
-        count(*) filter (is_other_right and not is_positive)::integer as n_other_negative_right,
-        count(*) filter (is_right and not is_other_right and is_positive)::integer as n_positive_gained,
-        count(*) filter (is_right and not is_other_right and not is_positive)::integer as n_negative_gained
-    from matched
-    group by compared, edition_id, relation, pair_id, comparison, k
+        compared.compared,
+        compared.comparison,
+        compared.k,
+        one.pair,
+        one.relation,
+        one.graded & other.graded as shared,
+        one.correct & shared as correct_bits,
+        other.correct & shared as other_bits,
+        bit_count(shared & 255)::integer as n_positive,
+        bit_count(shared >> 8)::integer as n_negative,
+        bit_count(correct_bits & 255)::integer as n_positive_right,
+        bit_count(correct_bits >> 8)::integer as n_negative_right,
+        bit_count(other_bits & 255)::integer as n_other_positive_right,
+        bit_count(other_bits >> 8)::integer as n_other_negative_right,
+        bit_count(correct_bits & other_bits & 255)::integer as n_positive_both,
+        bit_count((correct_bits & other_bits) >> 8)::integer as n_negative_both
+    from compared
+    inner join arranged as one using (run, slots)
+    inner join arranged as other on hash(compared.other_run, compared.other_slots, one.fact) = other.side
+    where one.asked & other.asked <> 0
 ),
 
 completed as materialized (
@@ -158,28 +184,26 @@ completed as materialized (
         pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
         (n_positive = k)::integer as has_positive,
         (n_negative = k)::integer as has_negative,
-        has_positive * (n_positive_right = k)::integer as positive_right,
-        has_negative * (n_negative_right = k)::integer as negative_right,
-        has_positive * (n_other_positive_right = k)::integer as other_positive_right,
-        has_negative * (n_other_negative_right = k)::integer as other_negative_right
+        (n_positive_right = k)::integer as positive_right,
+        (n_negative_right = k)::integer as negative_right,
+        (n_other_positive_right = k)::integer as other_positive_right,
+        (n_other_negative_right = k)::integer as other_negative_right
     from paired
-    inner join pair_clusters using (edition_id, pair_id)
+    inner join pair_clusters on paired.pair = hash(pair_clusters.edition_id, pair_clusters.pair_id)
 ),
 
--- n_…_both: how many are right in both scores.
-units as materialized (
+observations as materialized (
     select
         key,
         'average_accuracy' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive as n,
-        n_positive_right as n_right,
-        n_other_positive_right as n_other_right,
-        n_positive_right - n_positive_gained as n_both,
+        n_positive_right - n_positive_both as gained,
+        n_other_positive_right - n_positive_both as lost,
+        n_positive_both + n_negative_both as n_both,
         n_negative as negative_n,
-        n_negative_right as negative_right,
-        n_other_negative_right as other_negative_right,
-        n_negative_right - n_negative_gained as negative_both
+        n_negative_right - n_negative_both as negative_gained,
+        n_other_negative_right - n_negative_both as negative_lost
     from completed
     union all by name
     select
@@ -187,13 +211,12 @@ units as materialized (
         'joint_accuracy' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         has_positive as n,
-        positive_right as n_right,
-        other_positive_right as n_other_right,
-        positive_right * other_positive_right as n_both,
+        positive_right * (1 - other_positive_right) as gained,
+        other_positive_right * (1 - positive_right) as lost,
+        positive_right * other_positive_right + negative_right * other_negative_right as n_both,
         has_negative as negative_n,
-        negative_right,
-        other_negative_right,
-        negative_right * other_negative_right as negative_both
+        negative_right * (1 - other_negative_right) as negative_gained,
+        other_negative_right * (1 - negative_right) as negative_lost
     from completed
     where comparison not in ('forms', 'methods', 'anchors', 'editions')
     union all by name
@@ -203,9 +226,9 @@ units as materialized (
         'mastery' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         has_positive * has_negative as n,
-        has_negative * positive_right * negative_right as n_right,
-        has_positive * other_positive_right * other_negative_right as n_other_right,
-        n_right * n_other_right as n_both
+        positive_right * negative_right * (1 - other_positive_right * other_negative_right) as gained,
+        other_positive_right * other_negative_right * (1 - positive_right * negative_right) as lost,
+        positive_right * negative_right * other_positive_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods')
 ),
@@ -214,11 +237,10 @@ summed as (
     select
         key,
         measure,
-        sum(n + coalesce(negative_n, 0))::bigint as n_observations,
-        sum(n_right + coalesce(negative_right, 0)) as n_right,
-        sum(n_other_right + coalesce(other_negative_right, 0)) as n_other_right,
-        sum(n_both + coalesce(negative_both, 0)) as n_both
-    from units
+        sum(gained + coalesce(negative_gained, 0))::bigint as n_gained,
+        sum(lost + coalesce(negative_lost, 0))::bigint as n_lost,
+        sum(n_both)::bigint as n_both
+    from observations
     group by key, measure
 ),
 
@@ -226,20 +248,6 @@ matched_pairs as (
     select key, any_value(compared) as compared, any_value(part_relation) as relation, count(*) as n_matched
     from completed
     group by key
-),
-
-observations as (
-    select
-        key,
-        measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_right - n_both as gained,
-        n_other_right - n_both as lost,
-        n,
-        negative_right - negative_both as negative_gained,
-        other_negative_right - negative_both as negative_lost,
-        negative_n
-    from units
 ),
 
 estimates as materialized (
@@ -265,9 +273,9 @@ select
     summed.measure,
     matched_pairs.n_matched,
     estimates.n_pairs,
-    summed.n_observations,
-    summed.n_right / summed.n_observations as score,
-    summed.n_other_right / summed.n_observations as other_score,
+    estimates.n_observations,
+    (summed.n_gained + summed.n_both) / estimates.n_observations as score,
+    (summed.n_lost + summed.n_both) / estimates.n_observations as other_score,
     estimates.share as difference,
     estimates.se as difference_se,
     estimates.ci_low as difference_ci_low,
@@ -275,8 +283,8 @@ select
     estimates.fixed_base_ci_low as difference_fixed_base_ci_low,
     estimates.fixed_base_ci_high as difference_fixed_base_ci_high,
     estimates.n_effective,
-    (summed.n_right - summed.n_both)::bigint as n_gained,
-    (summed.n_other_right - summed.n_both)::bigint as n_lost,
+    summed.n_gained,
+    summed.n_lost,
     one.run,
     other.run as other_run
 from estimates
@@ -288,7 +296,7 @@ inner join evaluations as other on compared.other_run = other.run
 where
     one.scoring_policy <> 'excluded'
     or summed.measure = 'average_accuracy'
-    or summed.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
+    or estimates.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
 order by
     compared.comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method,
     one.scoring_policy, one.repeat, one.period, other.period, compared.part, matched_pairs.relation, summed.measure

@@ -132,19 +132,12 @@ parted as (
     from pairs
     qualify scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
     union all by name
-    select pairs.* exclude (shortcut, shortcut_mastery) replace (
-        parts.k as k,
-        parts.n_asked as n_asked,
-        parts.n_errors as n_errors,
-        parts.n_no_answer as n_no_answer,
-        parts.n_unfinished as n_unfinished,
-        parts.n_answered_true as n_answered_true,
-        parts.n_affirmed as n_affirmed,
-        parts.n_positive as n_positive,
-        parts.n_negative as n_negative,
-        parts.n_positive_right as n_positive_right,
-        parts.n_negative_right as n_negative_right
-    ), parts.grouping_by, parts.group_name, parts.group_position, parts.probability_range
+    select
+        pairs.* exclude (
+            k, n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed,
+            n_positive, n_negative, n_positive_right, n_negative_right, shortcut, shortcut_mastery
+        ),
+        parts.* exclude (run, pair_id)
     from pairs
     inner join pairs_of_samples as parts using (run, pair_id)
     union all by name

@@ -27,7 +27,9 @@ answered as (
 ),
 
 counted as (
-    select answered.*
+    select
+        answered.*,
+        hash(answered.edition_id, answered.period, answered.model_id, answered.repeat, answered.sample_id) as answer
     from answered
     semi join storage.scope using (edition_id, model_id)
     semi join evaluated
@@ -36,16 +38,9 @@ counted as (
         and answered.period is not distinct from evaluated.period
 ),
 
-unanswered as (
-    select distinct edition_id, period, model_id, repeat, sample_id, true as is_unanswered
-    from counted
-    where prediction is null and error is null
-),
-
 placed as (
     select
-        samples.edition_id,
-        samples.sample_id,
+        hash(samples.edition_id, samples.sample_id) as sample,
         samples.method,
         samples.relation,
         samples.pair_id,
@@ -80,7 +75,7 @@ select
     placed.slot,
     placed.label,
     counted.error is not null as is_failed,
-    coalesce(unanswered.is_unanswered, false) as is_unanswered,
+    counted.answer in (select answer from counted where prediction is null and error is null) as is_unanswered,
     counted.is_unfinished_reasoning as is_unfinished,
     counted.prediction,
     counted.is_correct,
@@ -89,12 +84,6 @@ select
             then counted.logprob_true - counted.logprob_false
     end as margin
 from counted
-inner join placed using (edition_id, sample_id)
+inner join placed on hash(counted.edition_id, counted.sample_id) = placed.sample
 inner join models using (model_id)
-left join unanswered
-    on counted.edition_id = unanswered.edition_id
-    and counted.model_id = unanswered.model_id
-    and counted.repeat = unanswered.repeat
-    and counted.sample_id = unanswered.sample_id
-    and counted.period is not distinct from unanswered.period
 order by run, placed.relation, placed.pair_id, placed.is_positive, placed.slot

@@ -4,11 +4,15 @@
 -- did not count. A table, because it takes two seconds on 12 models × 272,000 samples.
 create table token_usage as
 with asked as (
-    select edition_id, model_id, null::varchar as period, prompt_key, repeat from predictions
-    union
-    select edition_id, model_id, null as period, prompt_key, repeat from question_answers
-    union
-    select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
+    select distinct *
+    from (
+        select edition_id, model_id, null::varchar as period, prompt_key, repeat from predictions
+        union all
+        select edition_id, model_id, null as period, prompt_key, repeat from question_answers
+        union all
+        select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
+    )
+    semi join storage.scope using (edition_id, model_id)
 )
 
 select
@@ -19,7 +23,6 @@ select
     coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
     coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens
 from asked
-semi join storage.scope using (edition_id, model_id)
 inner join models using (model_id)
 left join storage.responses as responses using (model_id, prompt_key, repeat)
 group by edition_id, model_id, models.name, period

@@ -6,13 +6,13 @@
 create or replace view accuracy_by_wording as
 with worded as (
     select
-        samples.edition_id,
-        samples.sample_id,
+        hash(samples.edition_id, samples.sample_id) as sample,
         samples.method,
         samples.relation,
         samples.transformation,
         blank_names(samples.text, triplets.head, triplets.tail) as wording,
-        blank_names(variants.statement, triplets.head, triplets.tail) as prototype
+        blank_names(variants.statement, triplets.head, triplets.tail) as prototype,
+        hash(samples.edition_id, samples.method, samples.relation, samples.transformation, prototype, wording) as key
     from samples
     inner join triplets using (edition_id, triplet_id)
     left join variants on samples.edition_id = variants.edition_id and samples.variant_id = variants.variant_id
@@ -21,40 +21,42 @@ with worded as (
 
 graded as (
     select
-        worded.edition_id,
+        worded.key,
+        predictions.edition_id,
         predictions.model_id,
-        worded.method,
         predictions.scoring_policy,
         predictions.repeat,
-        worded.relation,
-        worded.transformation,
-        worded.prototype,
-        worded.wording,
         count(*) as n_samples,
         avg(predictions.is_correct::integer) as average_accuracy
     from worded
-    inner join predictions using (edition_id, sample_id)
+    inner join predictions on worded.sample = hash(predictions.edition_id, predictions.sample_id)
     semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     where predictions.is_correct is not null
     group by all
+),
+
+wordings as (
+    select distinct key, method, relation, transformation, prototype, wording
+    from worded
 )
 
 select
     graded.edition_id,
     graded.model_id,
     models.name as model,
-    graded.method,
+    wordings.method,
     graded.scoring_policy,
     graded.repeat,
-    graded.relation,
-    graded.transformation,
-    graded.prototype,
-    graded.wording,
+    wordings.relation,
+    wordings.transformation,
+    wordings.prototype,
+    wordings.wording,
     graded.n_samples,
     graded.average_accuracy
 from graded
+inner join wordings using (key)
 inner join models on graded.model_id = models.model_id
 order by
-    graded.edition_id, models.name, graded.model_id, graded.method, graded.scoring_policy, graded.repeat,
-    graded.relation, graded.transformation, graded.wording
+    graded.edition_id, models.name, graded.model_id, wordings.method, graded.scoring_policy, graded.repeat,
+    wordings.relation, wordings.transformation, wordings.wording

@@ -7,7 +7,7 @@
 -- leaderboard. The scores of the coin are expected values. Their interval is that of one guesser who tosses
 -- the coins of this edition, which are independent. Where `best` uses the coin in some relations, the coin's
 -- expected mastery of one quarter has no error of its own. A baseline always answers: no_answer_rate is 0.
-create or replace view shortcut_baselines as
+create table shortcut_baselines as
 with scored as materialized (
     select
         {
@@ -18,6 +18,7 @@ with scored as materialized (
         } as key,
         *
     from shortcut_scores
+    semi join storage.scope using (edition_id)
 ),
 
 clustered as (
