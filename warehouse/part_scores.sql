@@ -6,7 +6,7 @@
 -- `taught`: pairs by what a reference model learned about their head, where it is as taught (storage.taught_pairs).
 -- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
 -- `fact`: the samples of the true facts, and those of their false twins. `transformation`: the samples under it.
--- `transformations`: the samples under several of them, the steps of transformation_ablation.
+-- `transformations`: the samples under several of them, the steps of ablations.
 -- average_accuracy: share of the graded samples that are right; negative_accuracy: likewise of the samples of
 -- the false triplets. joint_accuracy: share of the complete triplets with all k samples right. mastery: share
 -- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
@@ -181,6 +181,7 @@ summed as (
             'group_name', 'group_position', 'k'
         ])),
         count(*) as n_asked_pairs,
+        n_asked_pairs * case when any_value(grouping_by) = 'fact' then 1 else 2 end as n_asked_triplets,
         sum(n_positive + n_negative)::bigint as n_samples,
         count(*) filter (n_positive + n_negative > 0) as n_pairs,
         sum(has_positive + has_negative)::bigint as n_triplets,
@@ -270,7 +271,7 @@ select
     summed.negative_accuracy,
     summed.n_triplets,
     summed.n_triplet_pairs,
-    1 - summed.n_triplets / (2 * summed.n_asked_pairs) as left_out_rate,
+    1 - summed.n_triplets / summed.n_asked_triplets as left_out_rate,
     case when has_joint then joint.share end as joint_accuracy,
     case when has_joint then joint.ci_low end as joint_accuracy_ci_low,
     case when has_joint then joint.ci_high end as joint_accuracy_ci_high,
@@ -298,7 +299,7 @@ select
 from (
     select
         *,
-        scoring_policy <> 'excluded' or n_triplets >= 0.8 * 2 * n_asked_pairs as has_joint,
+        scoring_policy <> 'excluded' or n_triplets >= 0.8 * n_asked_triplets as has_joint,
         scoring_policy <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery
     from summed
 ) as summed

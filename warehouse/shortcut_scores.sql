@@ -2,7 +2,8 @@
 -- What somebody without medical knowledge would score on each pair. The table shortcut_baselines adds it up, and
 -- the leaderboard subtracts it from the mastery of the models.
 --   always_true      says True to everything;
---   polarity         says True to what is affirmed and False to what is denied;
+--   polarity         says True to what is affirmed and False to what is denied, and so affirms every fact;
+--   denial           says the opposite, and so denies every fact, as models do that deny what they do not know;
 --   consistent_coin  tosses one coin per triplet and answers all its samples accordingly;
 --   tail_frequency   believes a triplet according to how often its tail occurs among the relation's positive
 --                    test triplets;
@@ -147,8 +148,8 @@ answered as (
     union all
     select
         questions.*,
-        'polarity' as baseline,
-        case when is_positive then n_samples else 0 end as n_right
+        unnest(['polarity', 'denial']) as baseline,
+        n_samples * unnest([is_positive, not is_positive])::integer as n_right
     from questions
     union all
     select questions.*, 'consistent_coin' as baseline, n_samples / 2 as n_right from questions

@@ -17,6 +17,11 @@ def polarity(sample: Row) -> bool | None:
     return bool(sample["label"] == sample["is_positive"])
 
 
+def denial(sample: Row) -> bool | None:
+    """Answer False to what is affirmed and True to what is denied."""
+    return bool(sample["label"] != sample["is_positive"])
+
+
 def silent(sample: Row) -> bool | None:
     return None
 

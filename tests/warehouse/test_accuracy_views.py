@@ -225,9 +225,6 @@ def test_true_facts_and_false_twins(
         # has one form only.
         assert row["probability_range"] == pytest.approx(tanh(1.2), rel=0.03)
         expected = {name: v for name, v in expected_scores(own, 8).items() if name in row and v is not None}
-        # Under `excluded`, it is null, because the other triplet of each pair counts as left out.
-        if row["scoring_policy"] == "excluded":
-            expected.pop("consistency", None)
         assert pick(row, expected) == pytest.approx(expected, rel=1e-5), row
     shares = {
         (row["model_id"], row["group_name"]): (row["affirmed_rate"], row["consistency"])

@@ -52,12 +52,14 @@ def test_every_view_is_in_one_group_and_starts_with_its_grain() -> None:
     files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
     assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
     assert (len(VIEW_GROUPS), len(START)) == (6, 5)
+    assert len(VIEWS) <= 30
     assert set(START) <= set(VIEWS)
     for name, text in files.items():
         assert text.startswith("-- Grain: one row per "), name
         # The list of views shows this line alone.
         assert text.splitlines()[0].endswith("."), name
         assert f"create or replace view {name} as\n" in text
+        assert len(text.splitlines()) <= 80, f"{name}: nobody reads a longer view"
 
 
 def test_everything_in_the_published_file_has_a_comment(published: DataFolder) -> None:

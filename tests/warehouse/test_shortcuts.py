@@ -15,7 +15,7 @@ from warehouse.publishing import build_warehouse
 
 Score = tuple[float, ...]
 """Average accuracy, joint accuracy and mastery."""
-SHORTCUTS = ("always_true", "consistent_coin", "overlap", "polarity")
+SHORTCUTS = ("always_true", "consistent_coin", "denial", "overlap", "polarity")
 """Those that the tests below recompute; the names of the pairs leave the others without a mastered pair."""
 CHOSEN = {"drugs": "consistent_coin", "signs": "overlap"}
 STRICT = "method = 'pretexeval' and scoring_policy = 'strict'"
