@@ -1,6 +1,7 @@
 -- One row per reply: its prompt as what stands before and after the text of the sample, because thousands of
 -- prompts share these parts. how: 0 if the prompt has the text itself, 1 if it has the text as JSON escapes it
--- (chat messages), 2 if it has neither, so that `before` is the whole prompt.
+-- (chat messages), 2 if it has neither, so that all of it stands before. Only the rest of a prompt after its prefix is
+-- searched (storage.prompts): what stands before the text is the prefix and `before`.
 create or replace temp table browsed_split as
 with forms as (
     select
@@ -8,30 +9,28 @@ with forms as (
         items.position,
         items.place,
         items.text,
-        responses.prompt,
-        to_json(items.text)::varchar as quoted
+        prompts.prefix_number,
+        prompts.rest,
+        (to_json(items.text)::varchar)[2:-2] as quoted
     from browsed_items as items
     inner join browsed_replies as replies using (item_id)
-    left join responses
-        on responses.model_id = $model_id
-        and replies.prompt_key = responses.prompt_key
-        and replies.repeat = responses.repeat
+    left join storage.responses as stored
+        on stored.model_id = $model_id
+        and replies.prompt_key = stored.prompt_key
+        and replies.repeat = stored.repeat
+    left join storage.prompts as prompts using (prompt_number)
 ),
 
 cut as (
     select
         *,
-        case
-            when contains(prompt, text) then 0
-            when contains(prompt, quoted[2:-2]) then 1
-            when prompt is not null then 2
-        end as how,
-        if(how = 1, quoted[2:-2], text) as shown,
-        if(how = 2, '', string_split(prompt, shown)[-1]) as after
+        case when contains(rest, text) then 0 when contains(rest, quoted) then 1 when rest is not null then 2 end as how,
+        if(how = 1, quoted, text) as shown,
+        if(how = 2, '', string_split(rest, shown)[-1]) as after
     from forms
 )
 
 select
-    * exclude (text, quoted, prompt, shown),
-    if(how = 2, prompt, left(prompt, length(prompt) - length(after) - length(shown))) as before
+    * exclude (text, quoted, rest, shown),
+    if(how = 2, rest, left(rest, length(rest) - length(after) - length(shown))) as before
 from cut
