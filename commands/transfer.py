@@ -9,7 +9,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
-TARGETS = ("inspect", "lm-eval", "parquet", "croissant", "every-eval-ever")
+TARGETS = ("inspect", "lm-eval", "batch", "parquet", "croissant", "every-eval-ever")
 REWORDINGS = "rewordings"
 JUDGED = ("negatives", "positives", "disputed", REWORDINGS)
 EDITION = "the name of the edition, as in the table editions"
@@ -79,7 +79,9 @@ def _add_import(subcommands: Subcommands) -> None:
     edition = "--edition medqa-seed0-1a2b3c4d --model mine"
     examples = [f"answers.parquet {edition}", f"own.jsonl --setting chain_of_thought {edition}"]
     parser = add_command(subcommands, "import-responses", import_answers, summary, examples)
-    parser.add_argument("file", type=Path, help="a table (docs/models.md) or a log of inspect_ai or lm-eval")
+    parser.add_argument(
+        "file", type=Path, help="a table (docs/models.md) or a log of inspect_ai or lm-eval, or of a batch"
+    )
     parser.add_argument("--edition", required=True, help=EDITION)
     parser.add_argument("--model", required=True, help="the name of the model in all results")
     parser.add_argument(

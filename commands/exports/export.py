@@ -19,14 +19,20 @@ from commands.exports.tables import (
     write_croissant,
     write_table,
 )
-from commands.exports.tool_tasks import QUESTION_COLUMNS, SAMPLE_COLUMNS, write_rows, write_tasks
+from commands.exports.tool_tasks import (
+    QUESTION_COLUMNS,
+    SAMPLE_COLUMNS,
+    build_batch_request,
+    write_rows,
+    write_tasks,
+)
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.records import read_manifest, read_manifest_files, require_intact
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
 
-TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
+TARGETS = ("inspect", "lm-eval", "batch", "parquet", "croissant")
 RESULTS = "every-eval-ever"
 """The target that gets the results of models; TARGETS get the edition itself."""
 
@@ -78,6 +84,8 @@ def export_edition(
         ):
             if target in ("inspect", "lm-eval"):
                 counts += write_rows(temporary, columns, rows)
+            elif target == "batch":
+                counts += write_rows(temporary, columns, rows, build_batch_request)
             elif read_manifest_files(root, edition_id, stage.name):
                 counts += write_table(temporary, table, rows)
         edition = ExportedEdition(manifest, counts, licence or UNKNOWN_LICENCE, option)

@@ -43,6 +43,15 @@ the same `--revision NAME`; the model counts as evaluated when the last one is i
 PART_SIZE = 20_000
 INSPECT_COMMANDS = """inspect eval task.py@{name} --model openai-api/local/MODEL
 inspect eval task.py@{name} --model openai-api-completions/local/MODEL -T prompt_style=completion"""
+BATCH = """## Run it
+
+```
+vllm run-batch -i {first} -o answers.jsonl --model ORG/NAME --served-model-name model
+```
+
+For a batch of another service of this form, put the name of its model in place of `model` first. At most
+{max_tokens} are generated.
+"""
 LM_EVAL = """## Run it
 
 ```
@@ -79,6 +88,8 @@ def render_readme(edition: ExportedEdition, target: str) -> str:
             meanings = QUESTION_TABLE.meanings | QUESTION_MEANINGS
             columns = {name: meanings[name] for name in QUESTION_COLUMNS}
             parts.append(_render_columns("questions.jsonl", QUESTION_TABLE.row, columns))
+    elif target == "batch":
+        parts.append(_render_batch(edition))
     else:
         parts += [_render_columns(table.file, table.row, table.meanings) for table in edition.tables]
     source = SOURCE.format(kb=edition.manifest.get("kb"))
@@ -92,9 +103,22 @@ def _render_columns(file: str, row: str, columns: Mapping[str, str]) -> str:
     return f"{head}| column | meaning |\n| --- | --- |\n{rows}\n"
 
 
-def _render_usage(edition: ExportedEdition, target: str) -> str:
+def _render_batch(edition: ExportedEdition) -> str:
+    first = next(iter([*edition.n_samples, QUESTIONS.name]))
+    text = BATCH.format(first=f"{first}.jsonl", max_tokens=" and ".join(_list_tokens(edition)))
+    return f"{text}\n{_render_import(edition, 'answers.jsonl')}"
+
+
+def _list_tokens(edition: ExportedEdition) -> list[str]:
     tokens = [f"{SAMPLE_TOKENS} tokens per sample"] if edition.n_samples else []
-    tokens += [f"{QUESTION_TOKENS} tokens per question"] if edition.n_questions else []
+    return tokens + ([f"{QUESTION_TOKENS} tokens per question"] if edition.n_questions else [])
+
+
+def _render_import(edition: ExportedEdition, log: str) -> str:
+    return IMPORT.format(log=log, edition_id=edition.edition_id, option=edition.option)
+
+
+def _render_usage(edition: ExportedEdition, target: str) -> str:
     if target == "inspect":
         names = (["pretexeval"] if edition.n_samples else []) + (
             ["multifaceteval"] if edition.n_questions else []
@@ -108,13 +132,11 @@ def _render_usage(edition: ExportedEdition, target: str) -> str:
         pairs = [{task.style: task.name for task in tasks if task.asked == asked} for asked in shown]
         template, commands = LM_EVAL, [LM_EVAL_COMMANDS.format(**pair) for pair in pairs]
         log = "results/MODEL/samples_TASK_TIME.jsonl"
-    return (template + "\n" + IMPORT).format(
+    text = template.format(
         commands="\n".join(commands),
-        max_tokens=" and ".join(tokens),
+        max_tokens=" and ".join(_list_tokens(edition)),
         part_size=f"{PART_SIZE:,}",
         n_parts=max(2, ceil(max([*edition.n_samples.values(), edition.n_questions]) / PART_SIZE)),
         tasks=", ".join(f"`{task.name}`" for task in tasks),
-        log=log,
-        edition_id=edition.edition_id,
-        option=edition.option,
     )
+    return f"{text}\n{_render_import(edition, log)}"

@@ -4,9 +4,10 @@ import ast
 import importlib.util
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -49,16 +50,42 @@ QUESTION_COLUMNS = (
 )
 
 
-def write_rows(folder: Path, columns: Sequence[str], relations: Iterable[pl.DataFrame]) -> Counter[str]:
-    """Write the tested rows of each method as JSON lines; return method -> number of rows."""
+def write_rows(
+    folder: Path,
+    columns: Sequence[str],
+    relations: Iterable[pl.DataFrame],
+    build: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> Counter[str]:
+    """Write the tested rows of each method as JSON lines; return method -> number of rows.
+
+    Args:
+        build: returns the object to write for a row of the columns.
+    """
     counts = Counter[str]()
     for rows in relations:
         for (method,), group in rows.filter(split="test").group_by("method", maintain_order=True):
             with (folder / f"{method}.jsonl").open("a", encoding="utf-8", newline="\n") as file:
                 named = group.select(columns).iter_rows(named=True)
-                file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in named)
+                file.writelines(f"{json.dumps(build(row), ensure_ascii=False)}\n" for row in named)
             counts[str(method)] += group.height
     return counts
+
+
+def build_batch_request(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the request for a sample or a question in the form of OpenAI's Batch API."""
+    is_question = "question_id" in row
+    name, max_tokens = ("question_id", QUESTION_TOKENS) if is_question else ("sample_id", SAMPLE_TOKENS)
+    return {
+        "custom_id": f"{name}:{row[name]}",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {
+            "model": "model",
+            "messages": [{"role": "user", "content": row["prompt"]}],
+            "max_tokens": max_tokens,
+            "temperature": 0,
+        },
+    }
 
 
 def write_tasks(

@@ -156,6 +156,37 @@ def convert_lm_eval_row(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{name: row_id, "repeat": n, "response": text} for n, text in enumerate(resps[0])]
 
 
+def is_batch_row(row: Mapping[str, Any]) -> bool:
+    """Return whether the row is a reply in the form of OpenAI's Batch API."""
+    return "custom_id" in row and ("response" in row or "error" in row)
+
+
+def convert_batch_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a reply to a request of an export to `batch`.
+
+    Raises:
+        ValueError: it is a reply to another request, or has no message.
+    """
+    name, _, row_id = str(row["custom_id"]).partition(":")
+    if name not in ID_COLUMNS:
+        raise ValueError(f"custom_id is {row['custom_id']!r}, which no export has")
+    reply = row.get("response") or {}
+    try:
+        if row.get("error") or reply.get("status_code") != 200:
+            return {name: row_id, "response": None, "error": str(row.get("error") or reply)[:500]}
+        choice = reply["body"]["choices"][0]
+        message = choice["message"]
+        thought = message.get("reasoning") or message.get("reasoning_content")
+        return {
+            name: row_id,
+            "response": message["content"],
+            "finish_reason": choice.get("finish_reason"),
+            "reasoning": thought,
+        }
+    except (AttributeError, KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"its body has no message ({error!r})") from error
+
+
 def read_prompt_style(row: Mapping[str, Any]) -> str:
     """Return chat or completion: only in completion style is the prompt sent as it is in the data."""
     try:
@@ -196,7 +227,7 @@ class RecordedFile:
 
 
 def read_recorded_file(path: Path) -> RecordedFile:
-    """Return the rows of a Parquet file, of a file of JSON lines, or of a log of inspect_ai or lm-eval.
+    """Return the rows of a Parquet file, of JSON lines, of a log of inspect_ai or lm-eval, or of a batch.
 
     Raises:
         InputError: the file cannot be read, it has no column of ids or both, or a row is broken; the message
@@ -243,6 +274,12 @@ def _read_values(path: Path) -> tuple[list[dict[str, Any]], str | None]:
             except ValueError as error:
                 raise InputError(f"{path}, line {number}: not a sample of lm-eval ({error})") from error
             style = read_prompt_style(row)
+        elif is_batch_row(row):
+            try:
+                values.append(convert_batch_row(row))
+            except ValueError as error:
+                raise InputError(f"{path}, line {number}: not a reply of a batch ({error})") from error
+            style = "chat"
         else:
             values.append({name: row[name] for name in COLUMNS if name in row})
     return values, style

@@ -77,6 +77,14 @@ def test_parts_of_a_task_are_imported_one_after_the_other(site: Site) -> None:
     assert site.read_imported("predictions", *logs) == name_truths(read_predictions(site, "chat"))
 
 
+def test_a_batch_of_vllm_agrees(site: Site) -> None:
+    assert site.read_imported("predictions", site.run_batch("pretexeval")) == name_truths(
+        read_predictions(site, "chat")
+    )
+    ours = dict(site.query("select distinct question_id, prediction from facet_details where model = 'chat'"))
+    assert site.read_imported("question_predictions", site.run_batch("questions")) == ours
+
+
 def name_truths(graded: Graded) -> dict[str, str | None]:
     """Return sample -> prediction as the stage has it: T, F, or null for no answer."""
     return {

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from typing import Any
 
 import polars as pl
 
+from pretexeval.engines.vllm_process import ENVIRONMENT
 from tests.interop.conftest import REPOSITORY, require_environment
 from tests.support.command import run_command, run_process_command, write_config
+from tests.support.processes import run_process
 from tests.support.vllm_server import start_vllm_server
 from warehouse.query import run_query
 
@@ -107,6 +110,28 @@ class Site:
         (log,) = logs.glob("*.eval")
         return log
 
+    def run_batch(self, asked: str) -> Path:
+        """Run a batch of the exported samples or questions with vLLM, and return the file of the replies."""
+        out = self.folder / f"{asked}-answers.jsonl"
+        module = [sys.executable, "-m", "vllm.entrypoints.openai.run_batch"]
+        files = ["-i", str(self.folder / "batch" / f"{asked}.jsonl"), "-o", str(out)]
+        options = [
+            "--model",
+            str(MODEL),
+            "--served-model-name",
+            "model",
+            "--dtype",
+            "float32",
+            "--enforce-eager",
+        ]
+        run_process(
+            [*module, *files, *options],
+            folder=self.folder,
+            environment=os.environ | ENVIRONMENT | NO_NETWORK,
+            timeout_s=400,
+        ).check_returncode()
+        return out
+
     def run_lm_eval(self, style: str, asked: str) -> Path:
         """Run a task of lm-eval, and return the folder with its results and its log.
 
@@ -167,7 +192,7 @@ def serve_site(folder: Path) -> Iterator[Site]:
         run_process_command("run", config, folder=folder).require()
         _, [(edition_id,)] = run_query(folder / "data", "select edition_id from editions")
         site = Site(folder, edition_id, server.base_url)
-        for tool in ("inspect", "lm-eval"):
+        for tool in ("inspect", "lm-eval", "batch"):
             site.export(tool, *FEW_PAIRS)
         yield site
 
