@@ -20,139 +20,101 @@
 -- an error of its own.
 -- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers that affirm the fact: True
 -- to a statement of it, or False to its denial. It is low if a model denies all facts that it does not know, although
--- its true_rate is near a half. probability_range: mean over the triplets of the largest minus the smallest probability of affirming the
--- fact; only for `fact`, and where the log-probabilities are known.
+-- its true_rate is near a half. probability_range: mean over the triplets of the largest minus the smallest probability
+-- of affirming the fact; only for `fact`, and where the log-probabilities are known.
 -- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
 -- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
 create table part_scores as
-with pairs as (
-    select *
+with scored as (
+    select * exclude (is_complete, is_mastered, wrong_of_true, wrong_of_false)
     from pair_scores
     semi join storage.scope using (edition_id, model_id)
 ),
 
+pairs as (
+    select * exclude (shortcut, shortcut_mastery)
+    from scored
+),
+
 -- The transformations whose samples count in a part; k: how many of these samples a triplet has.
 sample_groups as (
-    select 'transformation' as grouping_by, transformation as group_name, position, transformation, 1 as k
+    select
+        'transformation' as grouping_by, transformation as group_name, position as group_position, transformation, 1 as k
     from transformations
     union all
     select 'transformations', list_aggregate(step, 'string_agg', ', '), len(step), unnest(step), len(step)
     from (values (['none', 'inv']), (['none', 'dn']), (['none', 'inv', 'dn', 'inv_dn'])) as steps (step)
 ),
 
-samples_of_parts as (
-    select
-        sample_scores.*,
-        sample_groups.grouping_by, sample_groups.group_name, sample_groups.position as group_position, sample_groups.k
-    from sample_scores
-    inner join sample_groups using (transformation)
-    semi join storage.scope using (edition_id, model_id)
-    where period is null and method <> 'llmeval'
-    union all by name
-    select
-        sample_scores.*,
-        'fact' as grouping_by,
-        case when is_positive then 'true fact' else 'false twin' end as group_name,
-        2 - is_positive::integer as group_position,
-        samples_per_triplet(method) as k,
-        1 / (1 + exp(-margin)) as p_true,
-        case when label = is_positive then p_true else 1 - p_true end as p_affirmed
+samples as (
+    select * exclude (period)
     from sample_scores
     semi join storage.scope using (edition_id, model_id)
     where period is null
 ),
 
-pairs_of_samples as (
+samples_of_parts as (
+    select *
+    from samples
+    inner join sample_groups using (transformation)
+    where method <> 'llmeval'
+    union all by name
     select
-        run,
-        pair_id,
-        grouping_by,
-        group_name,
-        group_position,
-        k,
-        count(*)::integer as n_asked,
-        count(*) filter (is_failed)::integer as n_errors,
-        count(*) filter (is_unanswered)::integer as n_no_answer,
-        count(*) filter (is_unfinished)::integer as n_unfinished,
-        count(*) filter (prediction and not is_unanswered)::integer as n_answered_true,
-        count(*) filter ((prediction = label) = is_positive and not is_unanswered)::integer as n_affirmed,
-        max(p_affirmed) - min(p_affirmed) as probability_range,
-        count(is_correct) filter (is_positive)::integer as n_positive,
-        count(is_correct) filter (not is_positive)::integer as n_negative,
-        count(*) filter (is_correct and is_positive)::integer as n_positive_right,
-        count(*) filter (is_correct and not is_positive)::integer as n_negative_right
-    from samples_of_parts
-    group by run, pair_id, grouping_by, group_name, group_position, k
+        *,
+        'fact' as grouping_by,
+        case when is_positive then 'true fact' else 'false twin' end as group_name,
+        2 - is_positive::integer as group_position,
+        samples_per_triplet(method) as k
+    from samples
+),
+
+pairs_of_samples as (
+    from count_samples('samples_of_parts')
 ),
 
 -- C(n_right, n), for up to K = 8 samples.
 choices as (
-    select
-        n_right.range as n_right,
-        n.range as n,
-        case
-            when n_right.range < n.range then 0
-            else factorial(n_right.range::integer)
-                // (factorial(n.range::integer) * factorial((n_right.range - n.range)::integer))
-        end::integer as n_choices
-    from range(0, 9) as n_right, range(1, 9) as n
+    select n_right, n, case when n_right < n then 0 else round(exp(ln_choose(n_right, n)))::integer end as n_choices
+    from range(0, 9) as counts (n_right), range(1, 9) as sizes (n)
 ),
 
 parted as (
-    select *, 'edition' as grouping_by, '' as group_name, 1 as group_position
-    from pairs
+    select *, unnest(['edition', 'relation']) as grouping_by, unnest(['', relation]) as group_name, 1 as group_position
+    from scored
     union all by name
-    select *, 'relation' as grouping_by, relation as group_name, 1 as group_position
-    from pairs
-    union all by name
-    select pairs.* exclude (shortcut, shortcut_mastery), groups.grouping_by, groups.group_name, groups.group_position
+    select pairs.*, groups.* exclude (edition_id, pair_id)
     from pairs
     inner join storage.pair_groups as groups using (edition_id, pair_id)
     union all by name
-    select
-        pairs.* exclude (shortcut, shortcut_mastery),
-        'taught' as grouping_by,
-        taught_pairs.taught_with as group_name,
-        1 as group_position
+    select pairs.*, 'taught' as grouping_by, taught_with as group_name, 1 as group_position
     from pairs
     inner join storage.taught_pairs using (edition_id, model_id, pair_id)
-    where taught_pairs.is_as_taught
+    where is_as_taught
     union all by name
     -- The log-probabilities do not depend on the scoring policy, so one policy is enough.
     select
-        * exclude (shortcut, shortcut_mastery) replace (
-            n_positive_weighed as n_positive,
-            n_negative_weighed as n_negative,
-            n_positive_likelier as n_positive_right,
-            n_negative_likelier as n_negative_right
+        * replace (
+            n_positive_weighed as n_positive, n_positive_likelier as n_positive_right,
+            n_negative_weighed as n_negative, n_negative_likelier as n_negative_right
         ),
-        'likelier answer' as grouping_by,
-        '' as group_name,
-        1 as group_position
+        'likelier answer' as grouping_by, '' as group_name, 1 as group_position
     from pairs
     qualify scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
     union all by name
-    select
-        pairs.* exclude (
-            k, n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed,
-            n_positive, n_negative, n_positive_right, n_negative_right, shortcut, shortcut_mastery
-        ),
-        parts.* exclude (run, pair_id)
-    from pairs
-    inner join pairs_of_samples as parts using (run, pair_id)
+    select parts.* exclude (wrong_of_true, wrong_of_false), clusters.* exclude (edition_id, pair_id)
+    from pairs_of_samples as parts
+    inner join pair_clusters as clusters using (edition_id, pair_id)
     union all by name
     -- Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
     -- ones, so that both ends agree with average_accuracy and joint_accuracy.
     select
-        pairs.* exclude (shortcut, shortcut_mastery) replace (
+        pairs.* replace (
             (n_positive = pairs.k)::integer * every.n_choices as n_positive,
             (n_negative = pairs.k)::integer * every.n_choices as n_negative,
             (n_positive = pairs.k)::integer * of_true.n_choices as n_positive_right,
             (n_negative = pairs.k)::integer * of_false.n_choices as n_negative_right
         ),
-        'choices' as grouping_by,
-        every.n::varchar as group_name,
-        every.n as group_position,
+        'choices' as grouping_by, every.n::varchar as group_name, every.n as group_position,
         ((pairs.n_positive = pairs.k)::integer + (pairs.n_negative = pairs.k)::integer) * pairs.k / every.n as n_most
     from pairs
     inner join choices as every on pairs.k = every.n_right and every.n <= pairs.k
@@ -162,7 +124,7 @@ parted as (
 
 counted as materialized (
     select
-        hash(run, grouping_by, group_name) as part,
+        hash(run, grouping_by, group_name) as key,
         *,
         (n_positive = k)::integer as has_positive,
         (n_negative = k)::integer as has_negative,
@@ -175,7 +137,7 @@ counted as materialized (
 
 summed as (
     select
-        part,
+        key,
         any_value(columns([
             'run', 'edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'grouping_by',
             'group_name', 'group_position', 'k'
@@ -187,6 +149,8 @@ summed as (
         sum(has_positive + has_negative)::bigint as n_triplets,
         count(*) filter (has_positive + has_negative > 0) as n_triplet_pairs,
         sum(has_pair)::bigint as n_complete_pairs,
+        any_value(scoring_policy) <> 'excluded' or n_triplets >= 0.8 * n_asked_triplets as has_joint,
+        any_value(scoring_policy) <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery,
         share(
             has_positive * (n_positive_right in (0, k))::integer + has_negative * (n_negative_right in (0, k))::integer,
             has_positive + has_negative
@@ -201,47 +165,34 @@ summed as (
         share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
         share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
         share(n_affirmed, n_asked - n_errors - n_no_answer) as affirmed_rate,
-        avg(probability_range) as probability_range
+        avg(probability_range) filter (grouping_by = 'fact') as probability_range
     from counted
-    group by part
+    group by key
 ),
 
 observations as (
     select
-        part as key,
-        'average' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_positive_right as gained,
-        n_positive as n,
-        n_negative_right as negative_gained,
-        n_negative as negative_n,
+        key, 'average' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_positive_right as gained, n_positive as n,
+        n_negative_right as negative_gained, n_negative as negative_n,
         n_most
     from counted
     union all by name
     select
-        part as key,
-        'joint' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        positive_right as gained,
-        has_positive as n,
-        negative_right as negative_gained,
-        has_negative as negative_n
+        key, 'joint' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        positive_right as gained, has_positive as n,
+        negative_right as negative_gained, has_negative as negative_n
     from counted
     where grouping_by in ('edition', 'relation', 'transformations') or group_name = 'none'
     union all by name
     select
-        part as key,
-        'mastery' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        pair_right as gained,
-        has_pair as n
+        key, 'mastery' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        pair_right as gained, has_pair as n
     from counted
     where grouping_by not in ('fact', 'transformation', 'likelier answer', 'choices') or group_name = 'none'
     union all by name
     select
-        part as key,
-        'above shortcut' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        key, 'above shortcut' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         (pair_right > floor(shortcut_mastery))::integer as gained,
         case when shortcut_mastery <> 0.25 then (has_pair * floor(shortcut_mastery) > pair_right)::integer end as lost,
         has_pair as n
@@ -254,59 +205,28 @@ estimates as materialized (
 )
 
 select
-    summed.edition_id, summed.model_id, summed.model, summed.method, summed.scoring_policy, summed.repeat,
-    summed.grouping_by,
-    summed.group_name,
-    summed.group_position,
-    summed.run,
-    summed.k,
-    summed.n_samples,
-    summed.n_pairs,
+    edition_id, model_id, model, method, scoring_policy, repeat, grouping_by, group_name, group_position, run, k,
+    n_samples, summed.n_pairs,
     average.share as average_accuracy,
-    average.ci_low as average_accuracy_ci_low,
-    average.ci_high as average_accuracy_ci_high,
+    average.ci_low as average_accuracy_ci_low, average.ci_high as average_accuracy_ci_high,
     average.fixed_base_ci_low as average_accuracy_fixed_base_ci_low,
     average.fixed_base_ci_high as average_accuracy_fixed_base_ci_high,
     average.n_effective,
-    summed.negative_accuracy,
-    summed.n_triplets,
-    summed.n_triplet_pairs,
-    1 - summed.n_triplets / summed.n_asked_triplets as left_out_rate,
-    case when has_joint then joint.share end as joint_accuracy,
-    case when has_joint then joint.ci_low end as joint_accuracy_ci_low,
-    case when has_joint then joint.ci_high end as joint_accuracy_ci_high,
-    case when has_joint then summed.consistency end as consistency,
-    summed.n_asked_pairs,
-    summed.n_complete_pairs,
-    1 - summed.n_complete_pairs / summed.n_asked_pairs as pair_left_out_rate,
-    case when has_mastery then mastery.share end as mastery,
-    case when has_mastery then mastery.ci_low end as mastery_ci_low,
-    case when has_mastery then mastery.ci_high end as mastery_ci_high,
-    case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
-    case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
-    summed.best_shortcut,
-    summed.best_shortcut_mastery,
-    case when has_mastery then above.share - summed.tossed_rate / 4 end as mastery_above_shortcut,
-    case when has_mastery then above.ci_low - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_low,
-    case when has_mastery then above.ci_high - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_high,
-    summed.no_answer_rate,
-    summed.unfinished_reasoning_rate,
-    summed.true_rate,
-    summed.affirmed_rate,
-    summed.probability_range,
-    summed.n_errors,
-    summed.error_rate
-from (
-    select
-        *,
-        scoring_policy <> 'excluded' or n_triplets >= 0.8 * n_asked_triplets as has_joint,
-        scoring_policy <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery
-    from summed
-) as summed
-left join estimates as average on summed.part = average.key and average.measure = 'average'
-left join estimates as joint on summed.part = joint.key and joint.measure = 'joint'
-left join estimates as mastery on summed.part = mastery.key and mastery.measure = 'mastery'
-left join estimates as above on summed.part = above.key and above.measure = 'above shortcut'
-order by
-    summed.edition_id, summed.model_id, summed.method, summed.scoring_policy, summed.repeat, summed.grouping_by,
-    summed.group_position, summed.group_name
+    negative_accuracy,
+    n_triplets, n_triplet_pairs, 1 - n_triplets / n_asked_triplets as left_out_rate,
+    joint.share as joint_accuracy, joint.ci_low as joint_accuracy_ci_low, joint.ci_high as joint_accuracy_ci_high,
+    case when has_joint then consistency end as consistency,
+    n_asked_pairs, n_complete_pairs, 1 - n_complete_pairs / n_asked_pairs as pair_left_out_rate,
+    mastery.share as mastery, mastery.ci_low as mastery_ci_low, mastery.ci_high as mastery_ci_high,
+    mastery.fixed_base_ci_low as mastery_fixed_base_ci_low, mastery.fixed_base_ci_high as mastery_fixed_base_ci_high,
+    best_shortcut, best_shortcut_mastery,
+    above.share - tossed_rate / 4 as mastery_above_shortcut,
+    above.ci_low - tossed_rate / 4 as mastery_above_shortcut_ci_low,
+    above.ci_high - tossed_rate / 4 as mastery_above_shortcut_ci_high,
+    no_answer_rate, unfinished_reasoning_rate, true_rate, affirmed_rate, probability_range, n_errors, error_rate
+from summed
+left join estimates as average on summed.key = average.key and average.measure = 'average'
+left join estimates as joint on summed.key = joint.key and joint.measure = 'joint' and has_joint
+left join estimates as mastery on summed.key = mastery.key and mastery.measure = 'mastery' and has_mastery
+left join estimates as above on summed.key = above.key and above.measure = 'above shortcut' and has_mastery
+order by edition_id, model_id, method, scoring_policy, repeat, grouping_by, group_position, group_name
