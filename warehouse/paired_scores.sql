@@ -38,13 +38,10 @@ ordered as (
 ),
 
 periods as (
-    select
-        evaluations.run,
-        lag(evaluations.run) over successive as previous_run,
-        first_value(evaluations.run) over successive as first_run
+    select run, lag(run) over successive as previous_run, first_value(run) over successive as first_run
     from evaluations
     inner join runs using (edition_id, period, model_id)
-    where evaluations.is_new
+    where is_new
     window successive as (
         partition by edition_id, model_id, method, scoring_policy, repeat
         order by coalesce(runs.period_start, date 'infinity'), period
@@ -122,8 +119,7 @@ sides as (
 
 pairs as (
     select
-        run,
-        fact,
+        run, fact,
         hash(any_value(edition_id), pair_id) as pair,
         any_value(relation) as relation,
         bit_or(bit) as asked,
@@ -140,11 +136,11 @@ pairs as (
 
 arranged as materialized (
     select
-        sides.run, sides.slots, pairs.fact, pairs.pair, pairs.relation,
-        hash(sides.run, sides.slots, pairs.fact) as side,
-        ((pairs.asked >> shift) & mask) * copies as asked,
-        ((pairs.graded >> shift) & mask) * copies as graded,
-        ((pairs.correct >> shift) & mask) * copies as correct
+        run, slots, fact, pair, relation,
+        hash(run, slots, fact) as side,
+        ((asked >> shift) & mask) * copies as asked,
+        ((graded >> shift) & mask) * copies as graded,
+        ((correct >> shift) & mask) * copies as correct
     from sides
     inner join arrangements using (slots)
     inner join pairs using (run)
@@ -154,11 +150,7 @@ arranged as materialized (
 -- sides by their facts before it knows which runs are compared.
 paired as (
     select
-        compared.compared,
-        compared.comparison,
-        compared.k,
-        one.pair,
-        one.relation,
+        compared, comparison, k, one.pair, one.relation,
         one.graded & other.graded as shared,
         one.correct & shared as correct_bits,
         other.correct & shared as other_bits,
@@ -182,10 +174,8 @@ completed as materialized (
         unnest(case when comparison = 'models' then [null, relation] else [null] end) as part_relation,
         hash(compared, part_relation) as key,
         pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
-        (n_positive = k)::integer as has_positive,
-        (n_negative = k)::integer as has_negative,
-        (n_positive_right = k)::integer as positive_right,
-        (n_negative_right = k)::integer as negative_right,
+        (n_positive = k)::integer as has_positive, (n_negative = k)::integer as has_negative,
+        (n_positive_right = k)::integer as positive_right, (n_negative_right = k)::integer as negative_right,
         (n_other_positive_right = k)::integer as other_positive_right,
         (n_other_negative_right = k)::integer as other_negative_right
     from paired
@@ -194,40 +184,29 @@ completed as materialized (
 
 observations as materialized (
     select
-        key,
-        'average_accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_positive as n,
-        n_positive_right - n_positive_both as gained,
-        n_other_positive_right - n_positive_both as lost,
-        n_positive_both + n_negative_both as n_both,
-        n_negative as negative_n,
-        n_negative_right - n_negative_both as negative_gained,
-        n_other_negative_right - n_negative_both as negative_lost
+        key, 'average_accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_positive_right - n_positive_both as gained, n_other_positive_right - n_positive_both as lost,
+        n_negative_right - n_negative_both as negative_gained, n_other_negative_right - n_negative_both as negative_lost,
+        n_positive as n, n_negative as negative_n, n_positive_both + n_negative_both as n_both
     from completed
     union all by name
     select
-        key,
-        'joint_accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        has_positive as n,
+        key, 'joint_accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right * (1 - other_positive_right) as gained,
         other_positive_right * (1 - positive_right) as lost,
-        positive_right * other_positive_right + negative_right * other_negative_right as n_both,
-        has_negative as negative_n,
         negative_right * (1 - other_negative_right) as negative_gained,
-        other_negative_right * (1 - negative_right) as negative_lost
+        other_negative_right * (1 - negative_right) as negative_lost,
+        has_positive as n, has_negative as negative_n,
+        positive_right * other_positive_right + negative_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods', 'anchors', 'editions')
     union all by name
     -- The pair as a whole is observed, so that there are no columns of its negative triplet.
     select
-        key,
-        'mastery' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        has_positive * has_negative as n,
+        key, 'mastery' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right * negative_right * (1 - other_positive_right * other_negative_right) as gained,
         other_positive_right * other_negative_right * (1 - positive_right * negative_right) as lost,
+        has_positive * has_negative as n,
         positive_right * negative_right * other_positive_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods')
@@ -235,8 +214,7 @@ observations as materialized (
 
 summed as (
     select
-        key,
-        measure,
+        key, measure,
         sum(gained + coalesce(negative_gained, 0))::bigint as n_gained,
         sum(lost + coalesce(negative_lost, 0))::bigint as n_lost,
         sum(n_both)::bigint as n_both
@@ -255,38 +233,16 @@ estimates as materialized (
 )
 
 select
-    compared.comparison,
-    one.edition_id,
-    other.edition_id as other_edition_id,
-    one.period,
-    other.period as other_period,
-    one.model_id,
-    one.model,
-    other.model_id as other_model_id,
-    other.model as other_model,
-    one.method,
-    other.method as other_method,
-    one.scoring_policy,
-    one.repeat,
-    compared.part,
-    matched_pairs.relation,
-    summed.measure,
-    matched_pairs.n_matched,
-    estimates.n_pairs,
-    estimates.n_observations,
-    (summed.n_gained + summed.n_both) / estimates.n_observations as score,
-    (summed.n_lost + summed.n_both) / estimates.n_observations as other_score,
-    estimates.share as difference,
-    estimates.se as difference_se,
-    estimates.ci_low as difference_ci_low,
-    estimates.ci_high as difference_ci_high,
-    estimates.fixed_base_ci_low as difference_fixed_base_ci_low,
-    estimates.fixed_base_ci_high as difference_fixed_base_ci_high,
-    estimates.n_effective,
-    summed.n_gained,
-    summed.n_lost,
-    one.run,
-    other.run as other_run
+    comparison, one.edition_id, other.edition_id as other_edition_id, one.period, other.period as other_period,
+    one.model_id, one.model, other.model_id as other_model_id, other.model as other_model,
+    one.method, other.method as other_method, one.scoring_policy, one.repeat,
+    part, relation, measure,
+    n_matched, n_pairs, n_observations,
+    (n_gained + n_both) / n_observations as score, (n_lost + n_both) / n_observations as other_score,
+    share as difference, se as difference_se, ci_low as difference_ci_low, ci_high as difference_ci_high,
+    fixed_base_ci_low as difference_fixed_base_ci_low, fixed_base_ci_high as difference_fixed_base_ci_high,
+    n_effective, n_gained, n_lost,
+    one.run, other.run as other_run
 from estimates
 inner join summed using (key, measure)
 inner join matched_pairs using (key)
@@ -295,8 +251,8 @@ inner join evaluations as one on compared.run = one.run
 inner join evaluations as other on compared.other_run = other.run
 where
     one.scoring_policy <> 'excluded'
-    or summed.measure = 'average_accuracy'
-    or estimates.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
+    or measure = 'average_accuracy'
+    or n_observations >= 0.8 * n_matched * case when measure = 'mastery' then 1 else 2 end
 order by
-    compared.comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method,
-    one.scoring_policy, one.repeat, one.period, other.period, compared.part, matched_pairs.relation, summed.measure
+    comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method, one.scoring_policy,
+    one.repeat, one.period, other.period, part, relation, measure

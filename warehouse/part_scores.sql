@@ -26,9 +26,14 @@
 -- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
 create table part_scores as
 with scored as (
-    select * exclude (is_complete, is_mastered, wrong_of_true, wrong_of_false)
+    select *
     from pair_scores
     semi join storage.scope using (edition_id, model_id)
+),
+
+evaluations as (
+    select distinct run, edition_id, model_id, model, method, repeat
+    from scored
 ),
 
 pairs as (
@@ -101,9 +106,9 @@ parted as (
     from pairs
     qualify scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
     union all by name
-    select parts.* exclude (wrong_of_true, wrong_of_false), clusters.* exclude (edition_id, pair_id)
-    from pairs_of_samples as parts
-    inner join pair_clusters as clusters using (edition_id, pair_id)
+    select parts.*, pairs.head_cluster, pairs.positive_tail_cluster, pairs.negative_tail_cluster
+    from pairs
+    inner join pairs_of_samples as parts using (run, pair_id)
     union all by name
     -- Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
     -- ones, so that both ends agree with average_accuracy and joint_accuracy.
@@ -125,7 +130,10 @@ parted as (
 counted as materialized (
     select
         hash(run, grouping_by, group_name) as key,
-        *,
+        run, scoring_policy, grouping_by, group_name, group_position, k,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed, probability_range,
+        n_positive, n_negative, n_positive_right, n_negative_right, n_most, shortcut, shortcut_mastery,
         (n_positive = k)::integer as has_positive,
         (n_negative = k)::integer as has_negative,
         has_positive * (n_positive_right = k)::integer as positive_right,
@@ -138,10 +146,7 @@ counted as materialized (
 summed as (
     select
         key,
-        any_value(columns([
-            'run', 'edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'grouping_by',
-            'group_name', 'group_position', 'k'
-        ])),
+        any_value(columns(['run', 'scoring_policy', 'grouping_by', 'group_name', 'group_position', 'k'])),
         count(*) as n_asked_pairs,
         n_asked_pairs * case when any_value(grouping_by) = 'fact' then 1 else 2 end as n_asked_triplets,
         sum(n_positive + n_negative)::bigint as n_samples,
@@ -225,6 +230,7 @@ select
     above.ci_high - tossed_rate / 4 as mastery_above_shortcut_ci_high,
     no_answer_rate, unfinished_reasoning_rate, true_rate, affirmed_rate, probability_range, n_errors, error_rate
 from summed
+inner join evaluations using (run)
 left join estimates as average on summed.key = average.key and average.measure = 'average'
 left join estimates as joint on summed.key = joint.key and joint.measure = 'joint' and has_joint
 left join estimates as mastery on summed.key = mastery.key and mastery.measure = 'mastery' and has_mastery
