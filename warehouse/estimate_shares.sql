@@ -55,7 +55,7 @@ summed as (
         bool_or(is_difference) as is_difference,
         paired(pair_gained, pair_lost, pair_size, pair_most) as paired,
         sum(pair_size)::double as total,
-        cluster_spread(pair_gained - pair_lost, pair_size, 1)::double as unscaled_spread,
+        cluster_spread(pair_gained - pair_lost, pair_size)::double as unscaled_spread,
         sum((positive_size > 0)::integer + (negative_size > 0)::integer) as n_triplets,
         sum(positive_net * positive_net + negative_net * negative_net)::double as nets,
         sum(positive_net * positive_size + negative_net * negative_size)::double as products,
