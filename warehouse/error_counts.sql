@@ -20,9 +20,7 @@ grouped as (
 
 counted as (
     select
-        edition_id,
-        setting,
-        model_id,
+        edition_id, setting, model_id,
         (sum(n) // count(distinct scoring_policy))::bigint as n_items,
         (coalesce(sum(n) filter (error is not null), 0) // count(distinct scoring_policy))::bigint as n_errors,
         first(error order by n desc, error) filter (error is not null) as commonest_error
@@ -31,21 +29,12 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.n_items,
-    counted.n_errors,
-    counted.n_errors / counted.n_items as error_rate,
-    runs.max_error_rate,
-    counted.n_errors <= runs.max_error_rate * counted.n_items as is_evaluated,
-    counted.commonest_error,
-    runs.finished_at
+    edition_id, counted.setting, model_id,
+    counted.n_items, counted.n_errors, counted.n_errors / counted.n_items as error_rate,
+    max_error_rate,
+    counted.n_errors <= max_error_rate * counted.n_items as is_evaluated,
+    commonest_error, finished_at
 from counted
-inner join runs
-    on
-        counted.edition_id = runs.edition_id
-        and counted.setting is not distinct from runs.setting
-        and counted.model_id = runs.model_id
-where runs.period is null
-order by counted.edition_id, counted.setting nulls first, counted.model_id
+inner join runs using (edition_id, model_id)
+where counted.setting is not distinct from runs.setting and period is null
+order by edition_id, counted.setting nulls first, model_id

@@ -27,24 +27,19 @@ steps as (
 
 scored as (
     select
-        hash(points.run, steps.step, points.is_negated_included) as key,
-        points.*,
-        steps.step,
-        steps.facets,
-        points.n_whole_facets >= steps.step as has_facets,
-        points.n_graded_facets >= steps.step as is_graded,
-        points.n_mastered_facets >= steps.step as is_right
-    from point_mastery as points
+        hash(run, step, is_negated_included) as key,
+        *,
+        n_whole_facets >= step as has_facets,
+        n_graded_facets >= step as is_graded,
+        n_mastered_facets >= step as is_right
+    from point_mastery
     inner join steps using (edition_id)
 ),
 
 observations as (
     select
-        key,
-        'mastered' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        is_right::integer as gained,
-        1 as n
+        key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        is_right::integer as gained, 1 as n
     from scored
     where is_graded
 ),
@@ -57,31 +52,26 @@ counted as (
     select
         key,
         any_value(columns([
-            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'is_negated_included', 'step', 'facets'
+            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'step', 'facets', 'is_negated_included'
         ])),
-        count(*) filter (where is_graded) as n_points,
-        count(*) filter (where not has_facets) as n_incomplete_points,
+        count(*) filter (is_graded) as n_points,
+        count(*) filter (not has_facets) as n_incomplete_points,
         1 - n_points / nullif(count(*) - n_incomplete_points, 0) as left_out_rate,
         any_value(scoring_policy) <> 'excluded' or left_out_rate <= 0.2 as has_score,
-        count(*) filter (where is_right) as n_mastered
+        count(*) filter (is_right) as n_mastered
     from scored
     group by key
 )
 
 select
-    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
-    counted.run,
-    counted.step, counted.facets, counted.is_negated_included,
-    counted.n_points, counted.n_incomplete_points, counted.left_out_rate,
-    case when has_score then counted.n_mastered end as n_mastered,
-    case when has_score then estimates.share end as mastered_rate,
-    case when has_score then estimates.ci_low end as mastered_rate_ci_low,
-    case when has_score then estimates.ci_high end as mastered_rate_ci_high,
-    case when has_score then estimates.fixed_base_ci_low end as mastered_rate_fixed_base_ci_low,
-    case when has_score then estimates.fixed_base_ci_high end as mastered_rate_fixed_base_ci_high,
+    edition_id, setting, model_id, model, scoring_policy, run, step, facets, is_negated_included,
+    n_points, n_incomplete_points, left_out_rate,
+    case when has_score then n_mastered end as n_mastered,
+    shown.share as mastered_rate, shown.ci_low as mastered_rate_ci_low, shown.ci_high as mastered_rate_ci_high,
+    shown.fixed_base_ci_low as mastered_rate_fixed_base_ci_low,
+    shown.fixed_base_ci_high as mastered_rate_fixed_base_ci_high,
     estimates.n_effective
 from counted
 left join estimates using (key)
-order by
-    counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy, counted.step,
-    counted.is_negated_included
+left join estimates as shown on counted.key = shown.key and has_score
+order by edition_id, setting, model_id, scoring_policy, step, is_negated_included
