@@ -27,8 +27,7 @@ by_pair as (
 
 select
     run, other_run,
-    sum(n_answers)::bigint as n_answers,
-    sum(n_changed)::bigint as n_changed,
+    sum(n_answers)::bigint as n_answers, sum(n_changed)::bigint as n_changed,
     observe(n_changed, n_answers) as changed,
     count(*) filter (n_answers > 0) as n_answered_pairs,
     count(*) filter (n_changed > 0) as n_changed_pairs,

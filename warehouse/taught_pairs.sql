@@ -13,5 +13,4 @@ with facts as (
     where split = 'test' and is_positive
 )
 
-select *
 from match_taught('facts')
