@@ -1,9 +1,7 @@
 -- Grain: one row per edition, setting (null: its samples) and model with a finished evaluation.
--- The samples or questions without a response (of any repeat that votes), and whether so few failed that the model
--- counts as evaluated. The tables of scores have rows of evaluated models only. It is a table because they read it.
--- n_items: the asked samples, each repeat for itself, or questions. error_rate: n_errors / n_items.
--- is_evaluated: error_rate is at most max_error_rate, the limit in the record of the run.
--- commonest_error: the error of most of those that failed.
+-- The samples (each repeat for itself) or questions (any repeat that votes) without a response, and whether so few
+-- failed that the model counts as evaluated. The tables of scores have rows of evaluated models only. It is a table
+-- because they read it.
 create table error_counts as
 with predicted as (
     select edition_id, null::varchar as setting, model_id, scoring_policy, error from predictions

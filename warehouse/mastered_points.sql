@@ -2,13 +2,11 @@
 -- The share of mastered points p(M) (MultifacetEval, equations 2 and 3; figure 6): a point is mastered if all its
 -- questions of the facets are right (point_mastery). Step k has the first k facets of the edition in the paper's order
 -- comparison, verification, rectification, discrimination.
--- is_negated_included: whether the negated questions must be right, too; the paper leaves them out.
+-- The paper leaves negated questions out (is_negated_included is false).
 -- n_points: the points that have every question that the edition asks about a point in these facets, all of them
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
--- facts. left_out_rate: of the points that lack none, the share with a question that is not graded; under
--- `excluded` the shares are null where it is above 0.2, because the rest is the model's own selection.
--- mastered_rate: p(M), n_mastered of the n_points. Intervals as in facet_accuracy, which also says how many questions
--- have no answer.
+-- facts. left_out_rate: under `excluded` the shares are null where it is above 0.2, because the rest is the model's own
+-- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
 create table mastered_points as
 with asked as (

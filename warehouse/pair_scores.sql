@@ -1,13 +1,9 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
 -- The samples of a pair added up, with its clusters (pair_clusters) and what the best shortcut makes of it.
--- k: samples of a complete triplet. n_affirmed: answers that affirm the fact: True to a statement of it, or False to its
--- denial. n_positive, n_negative: the graded samples of the true and of the false triplet; n_positive_right,
--- n_negative_right: those of them that are right. n_positive_weighed, n_negative_weighed: the samples with both
--- log-probabilities; n_positive_likelier, n_negative_likelier: those of them of which the answer with the higher
+-- n_…_weighed: the samples with both log-probabilities; n_…_likelier: those of them of which the answer with the higher
 -- log-probability is right. A tie is not right.
 -- is_complete: all 2k samples are graded. Only then can the pair count in mastery: it is mastered if all are right.
 -- Likewise a triplet counts in the joint accuracy only if all its k samples are graded.
--- wrong_of_true, wrong_of_false: the transformations that went wrong on the true and on the false triplet.
 
 -- One row per run, part of its samples and pair. `samples` names a query with the columns of sample_scores, the part
 -- (grouping_by, group_name, group_position) and k. part_scores counts the samples of its parts with it, too.

@@ -6,15 +6,13 @@
 -- `forms`: the samples under a transformation (part) minus those under `none`.
 -- `anchors`: the answers in two periods; part: `successive`, or `first` if the earlier one is the first of all.
 -- A sample is compared with the one in the same slot, and a method's only sample of a triplet with all eight.
--- measure: average_accuracy, over the samples that are graded on both sides; joint_accuracy, over the triplets
--- that are complete on both sides; mastery, over the pairs that are complete on both sides. n_observations counts
--- these samples, triplets or pairs, n_pairs the pairs that they belong to, and n_matched all pairs asked on both sides.
+-- average_accuracy is over the samples that are graded on both sides, joint_accuracy over the triplets and mastery over
+-- the pairs that are complete on both sides; there is no row without such an observation.
 -- `forms` and `methods` have only average_accuracy; `editions` and `anchors` have no joint_accuracy.
 -- difference = score − other_score, with the 95 % interval of a paired difference (estimate_shares) and the clusters of
--- the first evaluation. n_gained: the observations that are right only in the first score; n_lost: those that are
--- right only in the second.
--- There is no row without an observation. Under `excluded`, joint accuracy and mastery have no row if more than a fifth
--- of their units are not complete (part_scores).
+-- the first evaluation.
+-- Under `excluded`, joint accuracy and mastery have no row if more than a fifth of their units are not complete
+-- (part_scores).
 create table paired_scores as
 with evaluations as (
     select *, (edition_id, model_id) in (select (edition_id, model_id) from storage.scope) as is_new

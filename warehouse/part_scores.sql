@@ -7,23 +7,14 @@
 -- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
 -- `fact`: the samples of the true facts, and those of their false twins. `transformation`: the samples under it.
 -- `transformations`: the samples under several of them, the steps of ablations.
--- average_accuracy: share of the graded samples that are right; negative_accuracy: likewise of the samples of
--- the false triplets. joint_accuracy: share of the complete triplets with all k samples right. mastery: share
--- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
--- all wrong.
--- n_pairs: pairs with a graded sample. left_out_rate: the share of the asked triplets that are not complete;
--- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where that
--- rate is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
--- worst, those left out are all right or all wrong, which would move the measure by the rate itself.
--- mastery_above_shortcut: mastery minus that of the best shortcut (shortcut_scores.sql), paired by pair, over
--- the complete pairs. Where the shortcut is the coin, its expected mastery of one quarter is subtracted without
--- an error of its own.
--- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers that affirm the fact: True
--- to a statement of it, or False to its denial. It is low if a model denies all facts that it does not know, although
--- its true_rate is near a half. probability_range: mean over the triplets of the largest minus the smallest probability
--- of affirming the fact; only for `fact`, and where the log-probabilities are known.
--- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
--- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
+-- Joint accuracy and consistency are over the complete triplets, mastery over the complete pairs. Under `excluded`,
+-- joint_accuracy and mastery are null where more than 0.2 of these units are left out: the rest is the model's own
+-- selection. At worst, those left out are all right or all wrong, which would move the measure by the rate itself.
+-- mastery_above_shortcut: paired by pair, over the complete pairs. Where the shortcut is the coin, its expected mastery
+-- of one quarter is subtracted without an error of its own.
+-- affirmed_rate is low if a model denies all facts that it does not know, although its true_rate is near a half.
+-- probability_range: only for `fact`, and where the log-probabilities are known.
+-- no_answer_rate, unfinished_reasoning_rate: of the asked samples whose prompt did not fail.
 create table part_scores as
 with scored as (
     select *

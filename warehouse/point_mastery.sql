@@ -1,11 +1,7 @@
 -- Grain: one row per edition, setting, model, scoring policy, test point and is_negated_included.
 -- The facets in which the model masters a point, in the paper's order. It masters the point in several facets if it
 -- does so in each. A point has a facet if it has all its questions: as many of each form as any point of the edition.
--- is_negated_included: whether the negated questions are needed, too.
--- n_whole_facets: how many facets the point has until the first one that it lacks. n_graded_facets, n_mastered_facets:
--- likewise those with all questions graded, and with all of them right. mastered_facets: all with all of them right.
--- is_whole, is_mastered: whether the point has, and the model masters, all facets of the edition; is_mastered is null if a
--- question is not graded. run is that of point_scores, the clusters are those of point_clusters.
+-- is_mastered is null if a question is not graded.
 create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n

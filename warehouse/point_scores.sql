@@ -1,9 +1,7 @@
 -- Grain: one row per edition, setting, model, scoring policy, test point, facet and is_negated.
--- How many of the questions were asked, failed (no repeat has a response), are unanswered (no repeat has an answer,
--- under any policy), are unfinished (unanswered, and the thought of a repeat did not end), are graded and are right.
--- n_right_offers, n_right_offers_right: of the graded questions, those that do not offer a wrong option, and how many
--- of these are right. n_parts, n_right_parts, n_independent: the score of the row and its weight (macros.sql).
--- run: a hash of edition, setting, model and scoring policy.
+-- The questions of a point added up. A repeat counts for all: a question failed if no repeat has a response, and is
+-- unfinished if it has no answer and the thought of a repeat did not end.
+-- n_parts, n_right_parts, n_independent: the score of the row and its weight (macros.sql).
 -- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
 with unfinished as (

@@ -1,14 +1,9 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
 -- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
 -- prompts (error_counts.sql) have no rows, so that no view shows their scores.
--- run: a hash of edition, period, model, method, scoring policy and repeat, which is faster to group by than their
--- names. fact: a hash of relation and head, which finds the same fact in another edition.
--- slot: the position of the transformation; for llmeval, which has no transformations, sample_index.
--- is_failed: the prompt has no response. No policy grades it, and it is not unanswered either.
--- is_unanswered: the response has no answer, under any policy. coin-flip replaces it by a guess, but its no-answer rate
--- is still that of the responses. is_unfinished: the model was still thinking when its tokens were used up.
--- is_correct: null if the sample is not graded. margin: the log-probability of True minus that of False, if both are
--- known.
+-- run: a hash of what identifies the evaluation, which is faster to group by than names.
+-- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces the missing
+-- answer by a guess, but its no-answer rate is still that of the responses.
 create table sample_scores as
 with evaluated as (
     select edition_id, null::varchar as period, model_id
