@@ -30,10 +30,6 @@ observations as (
     where is_graded
 ),
 
-differences as (
-    from estimate_shares('observations')
-),
-
 counted as (
     select
         key,
@@ -64,7 +60,7 @@ select
 from counted
 inner join mastered_points as one using (run, step, is_negated_included)
 inner join mastered_points as other using (step, is_negated_included)
-left join differences using (key)
+left join estimate_shares('observations') as differences using (key)
 where counted.other_run = other.run
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, step,

@@ -104,10 +104,6 @@ observations as (
     inner join point_clusters using (edition_id, point_id)
 ),
 
-estimates as (
-    from estimate_shares('observations')
-),
-
 counted as (
     select
         edition_id, relation, type, is_negated, baseline,
@@ -123,6 +119,6 @@ select
     share as accuracy, ci_low as accuracy_ci_low, ci_high as accuracy_ci_high, n_effective,
     random_baseline
 from counted
-inner join estimates on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
+inner join estimate_shares('observations') as estimates on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
 inner join facets using (type)
 order by edition_id, relation nulls first, facets.position, is_negated, baseline

@@ -38,8 +38,7 @@ asked as (
 
 facet_scores as (
     select
-        asked.*,
-        needed.is_negated_included, needed.n_facets, needed.facet, needed.n_before, needed.n_needed,
+        asked.*, needed.* exclude (edition_id),
         sum(columns(['n_asked', 'n_graded', 'n_right'])) filter (needed.is_negated_included or not scores.is_negated)
     from asked
     inner join needed using (edition_id)
@@ -57,21 +56,14 @@ mastery as (
         coalesce(list(facet order by n_before) filter (n_right = n_needed), []) as mastered_facets
     from facet_scores
     group by run, edition_id, point_id, is_negated_included, n_facets
-),
-
-runs_asked as (
-    select distinct run, setting, model_id, model, scoring_policy
-    from point_scores
 )
 
 select
-    run, edition_id, runs_asked.* exclude (run),
-    points.relation, points.head, point_id, points.pair_id,
-    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
-    is_negated_included,
-    n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
+    run, edition_id, setting, model_id, model, scoring_policy, points.relation, head, point_id, points.pair_id,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    is_negated_included, n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
     n_whole_facets = n_facets as is_whole,
     case when n_graded_facets = n_facets then n_mastered_facets = n_facets end as is_mastered
 from mastery
-inner join runs_asked using (run)
+inner join (select distinct run, setting, model_id, model, scoring_policy from point_scores) using (run)
 inner join point_clusters as points using (edition_id, point_id)
