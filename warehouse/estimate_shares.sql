@@ -77,29 +77,28 @@ totals as materialized (
 
 -- These whole numbers are exact as doubles too, which are added up faster than hugeints.
 clusters as (
-    select id, kind, sum(net::double) as net, sum(changed::double) as changed, sum(size::double) as size
+    select
+        id, 'head' as kind, sum((pair_gained - pair_lost)::double) as net,
+        sum((pair_gained + pair_lost)::double) as changed, sum(pair_size::double) as size
+    from observed
+    group by id, head_cluster
+    union all
+    select id, 'tail', sum(net::double), sum(changed::double), sum(size::double)
     from (
         select
-            id, 'head' as kind, head_cluster as cluster,
-            pair_gained - pair_lost as net, pair_gained + pair_lost as changed, pair_size as size
+            id, positive_tail_cluster as tail, positive_net as net, positive_changed as changed, positive_size as size
         from observed
         union all
-        select id, 'tail', positive_tail_cluster, positive_net, positive_changed, positive_size
+        select id, negative_tail_cluster, negative_net, negative_changed, negative_size
         from observed
-        union all
-        select id, 'tail', negative_tail_cluster, negative_net, negative_changed, negative_size
-        from observed
-        union all
-        select
-            id, 'both tails',
-            hash(
-                least(positive_tail_cluster, negative_tail_cluster), greatest(positive_tail_cluster, negative_tail_cluster)
-            ),
-            pair_gained - pair_lost, 0, pair_size
-        from observed
-        where is_whole
     )
-    group by id, kind, cluster
+    group by id, tail
+    union all
+    select id, 'both tails', sum((pair_gained - pair_lost)::double), 0, sum(pair_size::double)
+    from observed
+    where is_whole
+    group by
+        id, least(positive_tail_cluster, negative_tail_cluster), greatest(positive_tail_cluster, negative_tail_cluster)
 ),
 
 kinds as (
