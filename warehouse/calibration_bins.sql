@@ -8,8 +8,7 @@
 create table calibration_bins as
 with weighed as (
     select
-        edition_id, model_id, model, method, repeat,
-        label,
+        edition_id, model_id, model, method, repeat, label,
         1 / (1 + exp(least(-margin, 700))) as p_true,
         rank() over ranking
         + (count(*) over (ranking range between current row and current row) - 1) / 2 as mean_rank

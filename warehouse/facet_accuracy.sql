@@ -138,7 +138,8 @@ select
     no_answer_rate, unfinished_reasoning_rate, n_errors, error_rate
 from counted
 left join facets using (facet)
-left join estimate_shares('observations') as estimates on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
+left join estimate_shares('observations') as estimates
+    on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
 left join means on counted.run = means.run and counted.is_negated is not distinct from means.is_negated
 left join baselines
     on counted.edition_id = baselines.edition_id

@@ -90,6 +90,7 @@ inner join facet_accuracy as one
     on counted.run = one.run and facets.facet = one.facet and one.is_negated is null
 inner join facet_accuracy as other
     on counted.other_run = other.run and facets.facet = other.facet and other.is_negated is null
-left join estimate_shares('observations') as differences on differences.key = hash(counted.run, counted.other_run, counted.position)
+left join estimate_shares('observations') as differences
+    on differences.key = hash(counted.run, counted.other_run, counted.position)
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, facets.position

@@ -9,11 +9,9 @@
 create table freshness as
 with of_base as (
     select
-        edition_id,
-        kb,
+        edition_id, kb,
         rank() over (
-            partition by kb
-            order by period_start nulls last, case when period_start is null then seed end nulls last
+            partition by kb order by period_start nulls last, case when period_start is null then seed end nulls last
         ) - 1 as n_earlier_editions
     from editions
     where not is_anchors and edition_id in (select edition_id from samples)

@@ -100,7 +100,8 @@ create macro effective_n(s, inflation := 1.0, n_rare := null) as list_transform(
     [student_factor(inflation, n_rare, case when s.n_observations <> s.n_clusters then s.n_informative end)],
     lambda factor: case
         when s.n_clusters < 2 or not s.varies then least(s.n_clusters, s.n_most)
-        when s.n_observations = s.n_clusters then s.n_clusters / inflation * case when inflation > 1 then factor else 1 end
+        when s.n_observations = s.n_clusters
+            then s.n_clusters / inflation * case when inflation > 1 then factor else 1 end
         else least(
             s.n_most,
             greatest(least(coalesce(n_rare, s.n_clusters), s.robust_n / inflation), s.robust_n / inflation * factor)
@@ -108,7 +109,7 @@ create macro effective_n(s, inflation := 1.0, n_rare := null) as list_transform(
     end
 )[1];
 
--- N² Σ (g − pN')(l − qN') over the clusters, with p = G/N and q = L/N: the product of two residuals, as in cluster_spread.
+-- N² Σ (g − pN')(l − qN') over the clusters, where p = G/N and q = L/N, in whole numbers like cluster_spread.
 create macro cross_spread(g, l, n) as
     sum(n)::hugeint * sum(n)::hugeint * sum(g * l)::hugeint
     - sum(n)::hugeint * sum(l)::hugeint * sum(g * n)::hugeint

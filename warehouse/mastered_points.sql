@@ -50,7 +50,8 @@ counted as (
     select
         key,
         any_value(columns([
-            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'step', 'facets', 'is_negated_included'
+            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'step', 'facets',
+            'is_negated_included'
         ])),
         count(*) filter (is_graded) as n_points,
         count(*) filter (not has_facets) as n_incomplete_points,

@@ -36,7 +36,8 @@ counted as (
         any_value(columns(['run', 'other_run', 'step', 'is_negated_included'])),
         count(*) filter (is_graded) as n_points,
         any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
-        avg(mastered) filter (is_graded) as mastered_rate, avg(other_mastered) filter (is_graded) as other_mastered_rate,
+        avg(mastered) filter (is_graded) as mastered_rate,
+        avg(other_mastered) filter (is_graded) as other_mastered_rate,
         count(*) filter (is_graded and mastered > other_mastered) as n_mastered_alone,
         count(*) filter (is_graded and mastered < other_mastered) as n_other_mastered_alone
     from matched

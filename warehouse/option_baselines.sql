@@ -119,6 +119,7 @@ select
     share as accuracy, ci_low as accuracy_ci_low, ci_high as accuracy_ci_high, n_effective,
     random_baseline
 from counted
-inner join estimate_shares('observations') as estimates on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
+inner join estimate_shares('observations') as estimates
+    on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
 inner join facets using (type)
 order by edition_id, relation nulls first, facets.position, is_negated, baseline

@@ -31,7 +31,8 @@ select
     coalesce(list(transformation order by slot) filter (not is_correct and is_positive), []) as wrong_of_true,
     coalesce(list(transformation order by slot) filter (not is_correct and not is_positive), []) as wrong_of_false
 from (
-    select *, 1 / (1 + exp(-margin)) as p_true, case when label = is_positive then p_true else 1 - p_true end as p_affirmed
+    select
+        *, 1 / (1 + exp(-margin)) as p_true, case when label = is_positive then p_true else 1 - p_true end as p_affirmed
     from query_table(samples)
 )
 group by run, grouping_by, group_name, pair_id;

@@ -56,9 +56,7 @@ comparisons as (
     select 'editions', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (kb, model_id, method, scoring_policy, repeat)
-    where
-        (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
-        and (one.is_new or other.is_new)
+    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id) and (one.is_new or other.is_new)
     union all
     select 'methods', one.run, other.run, null, 'all', case when other.k = 1 then 'first for all' else 'all' end
     from ordered as one
@@ -184,7 +182,8 @@ observations as materialized (
     select
         key, 'average_accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_positive_right - n_positive_both as gained, n_other_positive_right - n_positive_both as lost,
-        n_negative_right - n_negative_both as negative_gained, n_other_negative_right - n_negative_both as negative_lost,
+        n_negative_right - n_negative_both as negative_gained,
+        n_other_negative_right - n_negative_both as negative_lost,
         n_positive as n, n_negative as negative_n, n_positive_both + n_negative_both as n_both
     from completed
     union all by name

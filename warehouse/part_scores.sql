@@ -35,7 +35,8 @@ pairs as (
 -- The transformations whose samples count in a part; k: how many of these samples a triplet has.
 sample_groups as (
     select
-        'transformation' as grouping_by, transformation as group_name, position as group_position, transformation, 1 as k
+        'transformation' as grouping_by, transformation as group_name, position as group_position,
+        transformation, 1 as k
     from transformations
     union all
     select 'transformations', list_aggregate(step, 'string_agg', ', '), len(step), unnest(step), len(step)

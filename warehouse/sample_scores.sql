@@ -2,8 +2,8 @@
 -- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
 -- prompts (error_counts.sql) have no rows, so that no view shows their scores.
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
--- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces the missing
--- answer by a guess, but its no-answer rate is still that of the responses.
+-- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
+-- guess, but its no-answer rate is still that of the responses.
 create table sample_scores as
 with evaluated as (
     select edition_id, null::varchar as period, model_id

@@ -52,8 +52,10 @@ select
     unnest(summed.key),  -- edition_id, method, relation, baseline
     shortcuts, n_samples, summed.n_pairs,
     average_accuracy,
-    case when is_expected then wilson_low(average_accuracy, n_judged) else average.ci_low end as average_accuracy_ci_low,
-    case when is_expected then wilson_high(average_accuracy, n_judged) else average.ci_high end as average_accuracy_ci_high,
+    case when is_expected then wilson_low(average_accuracy, n_judged) else average.ci_low end
+        as average_accuracy_ci_low,
+    case when is_expected then wilson_high(average_accuracy, n_judged) else average.ci_high end
+        as average_accuracy_ci_high,
     average.n_effective,
     joint_accuracy,
     case when is_expected then wilson_low(joint_accuracy, n_triplets) else joint.ci_low end as joint_accuracy_ci_low,

@@ -97,7 +97,8 @@ answered as (
     select
         *,
         unnest(['always_true', 'polarity', 'denial', 'consistent_coin']) as baseline,
-        unnest([n_true, n_samples * is_positive::integer, n_samples * (not is_positive)::integer, n_samples / 2]) as n_right
+        unnest([n_true, n_samples * is_positive::integer, n_samples * (not is_positive)::integer, n_samples / 2])
+            as n_right
     from questions
     union all
     select questions.*, baseline, n_samples * is_right::integer

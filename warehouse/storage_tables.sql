@@ -40,7 +40,9 @@ create table storage.run_checks as from storage.edition_checks;
 
 -- The least share of new texts that an edition must have by each method (min_new_texts), of the configuration that
 -- published it last. checked_at: when it was first published with this share, in UTC.
-create table storage.freshness_limits (edition_id varchar not null, min_new_texts double not null, checked_at timestamp);
+create table storage.freshness_limits (
+    edition_id varchar not null, min_new_texts double not null, checked_at timestamp
+);
 
 -- Responses are shared by all editions.
 create view responses as

@@ -1,7 +1,7 @@
--- The loaded tables of the warehouse, except those that have the columns of a stage (catalogue.py). schemas/meanings.toml
--- says what their rows and columns mean. Keys are (edition_id, id), because triplet and sample ids do not contain the
--- edition. There are no primary keys: each stage is checked when it is written, and an index on millions of hashes would
--- take more time and space than everything else.
+-- The loaded tables of the warehouse, except those that have the columns of a stage (catalogue.py).
+-- schemas/meanings.toml says what their rows and columns mean. Keys are (edition_id, id), because triplet and sample
+-- ids do not contain the edition. There are no primary keys: each stage is checked when it is written, and an index on
+-- millions of hashes would take more time and space than everything else.
 
 -- negatives, pool, rephraser and methods are null for an edition without triplets; wrong_texts is null where no gate
 -- checked texts of a language model.
