@@ -29,8 +29,7 @@ select
     run, other_run,
     sum(n_answers)::bigint as n_answers, sum(n_changed)::bigint as n_changed,
     observe(n_changed, n_answers) as changed,
-    count(*) filter (n_answers > 0) as n_answered_pairs,
-    count(*) filter (n_changed > 0) as n_changed_pairs,
+    count(*) filter (n_answers > 0) as n_answered_pairs, count(*) filter (n_changed > 0) as n_changed_pairs,
     count(*) filter (n_right > n_other_right) as n_worse_pairs,
     count(*) filter (n_right < n_other_right) as n_better_pairs
 from by_pair

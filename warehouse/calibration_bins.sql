@@ -26,9 +26,7 @@ with weighed as (
 select
     edition_id, model_id, model, method, repeat,
     least(floor(p_true * 10), 9) / 10 as p_low,
-    count(*) as n_samples,
-    avg(p_true) as mean_p_true,
-    avg(label::integer) as true_rate,
+    count(*) as n_samples, avg(p_true) as mean_p_true, avg(label::integer) as true_rate,
     sum((p_true - label::integer) ** 2) as sum_squared_error,
     sum(mean_rank) filter (where label) as rank_sum
 from weighed

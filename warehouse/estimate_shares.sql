@@ -9,12 +9,11 @@
 --   n_most: the number of independent observations of the pair at most; by default all of them.
 --   The columns that may be null may also be missing.
 -- fixed_base_ci_low, fixed_base_ci_high: with the pair as the only cluster (intervals.sql).
--- ci_low, ci_high: pairs that share a head or a tail are correlated too, so the variance is two-way
--- cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head + V_tail − V_both, at least V_head, V_tail and
--- V_pair. A triplet has one tail. A pair as a whole has two, so its V_tail is that of dyads (Aronow, Samii and
--- Assenova 2015), in which pairs that share both tails count once. The residual of each head and tail is
--- divided by 1 − its share of the observations, as in the jackknife (CR3; Bell and McCaffrey 2002): with few
--- or very uneven clusters V is too small otherwise.
+-- ci_low, ci_high: pairs that share a head or a tail are correlated too, so the variance is two-way cluster-robust
+-- (Cameron, Gelbach and Miller 2011): V = V_head + V_tail − V_both, at least V_head, V_tail and V_pair. A triplet has
+-- one tail. A pair as a whole has two, so its V_tail is that of dyads (Aronow, Samii and Assenova 2015), in which pairs
+-- that share both tails count once. The residual of each head and tail is divided by 1 − its share of the observations,
+-- as in the jackknife (CR3; Bell and McCaffrey 2002): with few or very uneven clusters V is too small otherwise.
 -- inflation: V / V_pair, rounded, because the order in which threads add numbers up changes its last digits,
 -- and effective_n gives another interval for 1 + 1e-16 than for 1.
 -- n_effective: the effective number (Kish 1965) of heads or of tails, whichever is smaller. n_rare: the same,
@@ -25,15 +24,11 @@ with observed as materialized (
     select
         key, measure, hash(key, measure) as id,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
-        lost is not null as is_difference,
-        negative_n is null as is_whole,
+        lost is not null as is_difference, negative_n is null as is_whole,
         gained + coalesce(negative_gained, 0) as pair_gained,
         coalesce(lost, 0) + coalesce(negative_lost, 0) as pair_lost,
-        n + coalesce(negative_n, 0) as pair_size,
-        coalesce(n_most, pair_size) as pair_most,
-        gained - coalesce(lost, 0) as positive_net,
-        gained + coalesce(lost, 0) as positive_changed,
-        n as positive_size,
+        n + coalesce(negative_n, 0) as pair_size, coalesce(n_most, pair_size) as pair_most,
+        gained - coalesce(lost, 0) as positive_net, gained + coalesce(lost, 0) as positive_changed, n as positive_size,
         coalesce(negative_gained, gained) - coalesce(negative_lost, lost, 0) as negative_net,
         coalesce(negative_gained, gained) + coalesce(negative_lost, lost, 0) as negative_changed,
         coalesce(negative_n, n) as negative_size
@@ -138,13 +133,10 @@ inflated as (
 sized as (
     select
         *,
-        paired.gained.share as gained,
-        paired.lost.share as lost,
+        paired.gained.share as gained, paired.lost.share as lost, paired.correlation as r,
         effective_n(paired.gained, inflation, n_rare) as n_gained,
         effective_n(paired.lost, inflation, n_rare) as n_lost,
-        effective_n(paired.gained) as n_fixed_gained,
-        effective_n(paired.lost) as n_fixed_lost,
-        paired.correlation as r
+        effective_n(paired.gained) as n_fixed_gained, effective_n(paired.lost) as n_fixed_lost
     from inflated
 )
 
@@ -152,8 +144,7 @@ select
     key, measure,
     total::bigint as n_observations,
     paired.gained.n_clusters::bigint as n_pairs,
-    paired.difference as share,
-    paired.se * sqrt(inflation) as se,
+    paired.difference as share, paired.se * sqrt(inflation) as se,
     limit_low(is_difference, gained, lost, n_gained, n_lost, r) as ci_low,
     limit_high(is_difference, gained, lost, n_gained, n_lost, r) as ci_high,
     limit_low(is_difference, gained, lost, n_fixed_gained, n_fixed_lost, r) as fixed_base_ci_low,

@@ -14,9 +14,7 @@ create table facet_accuracy as
 with observed as (
     select
         run, facet, is_negated, edition_id, point_id,
-        sum(n_right_parts)::integer as gained,
-        sum(n_parts)::integer as n,
-        sum(n_independent) as n_most
+        sum(n_right_parts)::integer as gained, sum(n_parts)::integer as n, sum(n_independent) as n_most
     from point_scores
     semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
@@ -130,9 +128,7 @@ select
     case when counted.facet is null then mean_accuracy else share end as accuracy,
     ci_low as accuracy_ci_low, ci_high as accuracy_ci_high,
     fixed_base_ci_low as accuracy_fixed_base_ci_low, fixed_base_ci_high as accuracy_fixed_base_ci_high,
-    n_effective,
-    random_baseline,
-    share_right,
+    n_effective, random_baseline, share_right,
     case when type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
     case when type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
     no_answer_rate, unfinished_reasoning_rate, n_errors, error_rate

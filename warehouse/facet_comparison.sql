@@ -8,12 +8,9 @@ create table facet_comparison as
 with answered as (
     select
         hash(edition_id, setting, model_id, scoring_policy) as run,
-        hash(edition_id, question_id) as question,
-        hash(edition_id, point_id) as point,
+        hash(edition_id, question_id) as question, hash(edition_id, point_id) as point,
         position, type, is_negated,
-        answer like 'F|%' as is_wrong_offered,
-        len(options) as n_options,
-        is_correct as is_right
+        answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
     from question_predictions
     semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)

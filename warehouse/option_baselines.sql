@@ -24,8 +24,7 @@ with options as (
         lower(trim(option)) as name,
         generate_subscripts(options, 1)::integer as place,
         chr(64 + place) as letter,
-        list_contains(right_letters, letter) as is_right,
-        right_letters = [letter] as is_right_alone
+        list_contains(right_letters, letter) as is_right, right_letters = [letter] as is_right_alone
     from questions
     semi join storage.scope using (edition_id)
     where split = 'test' and type <> 'TFQ'

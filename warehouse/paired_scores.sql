@@ -148,10 +148,8 @@ paired as (
     select
         compared, comparison, k, one.pair, one.relation,
         one.graded & other.graded as shared,
-        one.correct & shared as correct_bits,
-        other.correct & shared as other_bits,
-        bit_count(shared & 255)::integer as n_positive,
-        bit_count(shared >> 8)::integer as n_negative,
+        one.correct & shared as correct_bits, other.correct & shared as other_bits,
+        bit_count(shared & 255)::integer as n_positive, bit_count(shared >> 8)::integer as n_negative,
         bit_count(correct_bits & 255)::integer as n_positive_right,
         bit_count(correct_bits >> 8)::integer as n_negative_right,
         bit_count(other_bits & 255)::integer as n_other_positive_right,

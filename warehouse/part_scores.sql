@@ -126,12 +126,10 @@ counted as materialized (
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed, probability_range,
         n_positive, n_negative, n_positive_right, n_negative_right, n_most, shortcut, shortcut_mastery,
-        (n_positive = k)::integer as has_positive,
-        (n_negative = k)::integer as has_negative,
+        (n_positive = k)::integer as has_positive, (n_negative = k)::integer as has_negative,
         has_positive * (n_positive_right = k)::integer as positive_right,
         has_negative * (n_negative_right = k)::integer as negative_right,
-        has_positive * has_negative as has_pair,
-        positive_right * negative_right as pair_right
+        has_positive * has_negative as has_pair, positive_right * negative_right as pair_right
     from parted
 ),
 
@@ -156,8 +154,7 @@ summed as (
         string_agg(distinct shortcut, ' + ' order by shortcut) as best_shortcut,
         share(has_pair * shortcut_mastery, has_pair) as best_shortcut_mastery,
         share((has_pair = 1 and shortcut_mastery = 0.25)::integer, has_pair) as tossed_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate,
+        sum(n_errors)::bigint as n_errors, share(n_errors, n_asked) as error_rate,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
         share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
         share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,

@@ -13,8 +13,7 @@ with unfinished as (
 asked as (
     select
         edition_id, setting, model_id, scoring_policy, point_id, facet, type, is_negated,
-        answer like 'F|%' as is_wrong_offered,
-        len(options) as n_options,
+        answer like 'F|%' as is_wrong_offered, len(options) as n_options,
         error is not null as is_failed,
         n_answers = 0 and not is_failed as is_unanswered,
         unfinished.question_id is not null and is_unanswered as is_unfinished,
@@ -30,12 +29,9 @@ asked as (
 counted as (
     select
         edition_id, setting, model_id, scoring_policy, point_id, facet, type, is_negated,
-        count(*) as n_asked,
-        count(*) filter (is_failed) as n_failed,
-        count(*) filter (is_unanswered) as n_unanswered,
-        count(*) filter (is_unfinished) as n_unfinished,
-        count(is_right) as n_graded,
-        count(*) filter (is_right) as n_right,
+        count(*) as n_asked, count(*) filter (is_failed) as n_failed,
+        count(*) filter (is_unanswered) as n_unanswered, count(*) filter (is_unfinished) as n_unfinished,
+        count(is_right) as n_graded, count(*) filter (is_right) as n_right,
         count(is_right) filter (not is_wrong_offered) as n_right_offers,
         count(*) filter (is_right and not is_wrong_offered) as n_right_offers_right,
         parts_asked(is_right, type, is_wrong_offered) as n_parts,

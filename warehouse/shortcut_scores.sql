@@ -5,8 +5,7 @@
 --   polarity         says True to what is affirmed and False to what is denied, and so affirms every fact;
 --   denial           says the opposite, and so denies every fact, as models do that deny what they do not know;
 --   consistent_coin  tosses one coin per triplet and answers all its samples accordingly;
---   tail_frequency   believes a triplet according to how often its tail occurs among the relation's positive
---                    test triplets;
+--   tail_frequency   believes a triplet according to how often its tail occurs in the relation's true test triplets;
 --   word_overlap     believes a triplet according to how many words head and tail share;
 --   overlap          believes what the overlap guesser believes (tasks/quality/guesses.py), which was trained
 --                    on other heads; only in editions whose guesses were measured;
@@ -17,9 +16,8 @@
 -- tail_frequency and word_overlap use the threshold and the direction that are best for the relation, chosen on
 -- the test triplets themselves, and best is chosen by its result: upper bounds on what such shortcuts can score.
 -- Those that judge triplets reverse their guess where the sample is negated (label <> is_positive).
--- shortcut: the baseline itself; for best, the one that it uses. is_expected: the coin. Its n_right,
--- n_triplets_right and mastery are expected values: one half, one half, and one quarter where the pair is
--- complete. They are not tossed, because a lucky or unlucky toss would say nothing about a model.
+-- The coin's n_right, n_triplets_right and mastery are expected values: one half, one half, and one quarter where the
+-- pair is complete. They are not tossed, because a lucky or unlucky toss would say nothing about a model.
 create table shortcut_scores as
 with test_triplets as (
     select *
@@ -110,9 +108,7 @@ by_pair as (
     select
         edition_id, method, relation, pair_id, baseline,
         baseline = 'consistent_coin' as is_expected,
-        sum(n_samples)::bigint as n_samples,
-        sum(n_right) as n_right,
-        count(*) as n_judged,
+        count(*) as n_judged, sum(n_samples)::bigint as n_samples, sum(n_right) as n_right,
         count(*) filter (n_samples = samples_per_triplet(method)) as n_triplets,
         case
             when is_expected then n_triplets / 2
