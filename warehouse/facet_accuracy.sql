@@ -100,11 +100,6 @@ observations as (
     inner join point_clusters using (edition_id, point_id)
 ),
 
-means as (
-    select distinct run, is_negated, mean_accuracy
-    from weights
-),
-
 counted as (
     select
         run, facet, is_negated,
@@ -136,7 +131,8 @@ from counted
 left join facets using (facet)
 left join estimate_shares('observations') as estimates
     on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
-left join means on counted.run = means.run and counted.is_negated is not distinct from means.is_negated
+left join (select distinct run, is_negated, mean_accuracy from weights) as means
+    on counted.run = means.run and counted.is_negated is not distinct from means.is_negated
 left join baselines
     on counted.edition_id = baselines.edition_id
     and counted.facet is not distinct from baselines.facet

@@ -62,6 +62,7 @@ counted as (
     group by key
 )
 
+-- shown: the estimate, if the policy shows it.
 select
     edition_id, setting, model_id, model, scoring_policy, run, step, facets, is_negated_included,
     n_points, n_incomplete_points, left_out_rate,

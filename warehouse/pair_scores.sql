@@ -45,10 +45,6 @@ with samples as (
     from sample_scores
     semi join storage.scope using (edition_id, model_id)
     where period is null
-),
-
-counted as (
-    from count_samples('samples')
 )
 
 select
@@ -57,7 +53,7 @@ select
     is_complete and n_positive_right = k and n_negative_right = k as is_mastered,
     head_cluster, positive_tail_cluster, negative_tail_cluster,
     shortcut, shortcuts.mastery as shortcut_mastery
-from counted
+from count_samples('samples') as counted
 inner join pair_clusters using (edition_id, pair_id)
 inner join (from shortcut_scores where baseline = 'best') as shortcuts using (edition_id, method, pair_id)
 order by edition_id, model_id, method, scoring_policy, repeat, relation, pair_id

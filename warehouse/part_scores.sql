@@ -27,6 +27,7 @@ evaluations as (
     from scored
 ),
 
+-- Only `edition` and `relation` are compared with shortcuts.
 pairs as (
     select * exclude (shortcut, shortcut_mastery)
     from scored
@@ -65,10 +66,6 @@ samples_of_parts as (
     from samples
 ),
 
-pairs_of_samples as (
-    from count_samples('samples_of_parts')
-),
-
 -- C(n_right, n), for up to K = 8 samples.
 choices as (
     select n_right, n, case when n_right < n then 0 else round(exp(ln_choose(n_right, n)))::integer end as n_choices
@@ -100,7 +97,7 @@ parted as (
     union all by name
     select parts.*, pairs.head_cluster, pairs.positive_tail_cluster, pairs.negative_tail_cluster
     from pairs
-    inner join pairs_of_samples as parts using (run, pair_id)
+    inner join count_samples('samples_of_parts') as parts using (run, pair_id)
     union all by name
     -- Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
     -- ones, so that both ends agree with average_accuracy and joint_accuracy.
