@@ -8,7 +8,7 @@ with compared as (
 
 by_pair as (
     select
-        compared.run, compared.other_run,
+        compared.run, other_run,
         count(*) filter (not one.is_failed and not other.is_failed)::integer as n_answers,
         count(*) filter (
             not one.is_failed and not other.is_failed
@@ -20,18 +20,16 @@ by_pair as (
     from compared
     inner join sample_scores as one using (run)
     inner join sample_scores as other
-        on compared.other_run = other.run
+        on other_run = other.run
         and (one.pair_id, one.is_positive, one.slot) = (other.pair_id, other.is_positive, other.slot)
-    group by compared.run, compared.other_run, one.pair_id
+    group by compared.run, other_run, one.pair_id
 )
 
 select
     run, other_run,
-    sum(n_answers)::bigint as n_answers,
-    sum(n_changed)::bigint as n_changed,
+    sum(n_answers)::bigint as n_answers, sum(n_changed)::bigint as n_changed,
     observe(n_changed, n_answers) as changed,
-    count(*) filter (n_answers > 0) as n_answered_pairs,
-    count(*) filter (n_changed > 0) as n_changed_pairs,
+    count(*) filter (n_answers > 0) as n_answered_pairs, count(*) filter (n_changed > 0) as n_changed_pairs,
     count(*) filter (n_right > n_other_right) as n_worse_pairs,
     count(*) filter (n_right < n_other_right) as n_better_pairs
 from by_pair

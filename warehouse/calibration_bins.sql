@@ -8,8 +8,7 @@
 create table calibration_bins as
 with weighed as (
     select
-        edition_id, model_id, model, method, repeat,
-        label,
+        edition_id, model_id, model, method, repeat, label,
         1 / (1 + exp(least(-margin, 700))) as p_true,
         rank() over ranking
         + (count(*) over (ranking range between current row and current row) - 1) / 2 as mean_rank
@@ -27,9 +26,7 @@ with weighed as (
 select
     edition_id, model_id, model, method, repeat,
     least(floor(p_true * 10), 9) / 10 as p_low,
-    count(*) as n_samples,
-    avg(p_true) as mean_p_true,
-    avg(label::integer) as true_rate,
+    count(*) as n_samples, avg(p_true) as mean_p_true, avg(label::integer) as true_rate,
     sum((p_true - label::integer) ** 2) as sum_squared_error,
     sum(mean_rank) filter (where label) as rank_sum
 from weighed

@@ -1,9 +1,7 @@
 -- Grain: one row per edition, setting (null: its samples) and model with a finished evaluation.
--- The samples or questions without a response (of any repeat that votes), and whether so few failed that the model
--- counts as evaluated. The tables of scores have rows of evaluated models only. It is a table because they read it.
--- n_items: the asked samples, each repeat for itself, or questions. error_rate: n_errors / n_items.
--- is_evaluated: error_rate is at most max_error_rate, the limit in the record of the run.
--- commonest_error: the error of most of those that failed.
+-- The samples (each repeat for itself) or questions (any repeat that votes) without a response, and whether so few
+-- failed that the model counts as evaluated. The tables of scores have rows of evaluated models only. It is a table
+-- because they read it.
 create table error_counts as
 with predicted as (
     select edition_id, null::varchar as setting, model_id, scoring_policy, error from predictions
@@ -20,9 +18,7 @@ grouped as (
 
 counted as (
     select
-        edition_id,
-        setting,
-        model_id,
+        edition_id, setting, model_id,
         (sum(n) // count(distinct scoring_policy))::bigint as n_items,
         (coalesce(sum(n) filter (error is not null), 0) // count(distinct scoring_policy))::bigint as n_errors,
         first(error order by n desc, error) filter (error is not null) as commonest_error
@@ -31,21 +27,12 @@ counted as (
 )
 
 select
-    counted.edition_id,
-    counted.setting,
-    counted.model_id,
-    counted.n_items,
-    counted.n_errors,
-    counted.n_errors / counted.n_items as error_rate,
-    runs.max_error_rate,
-    counted.n_errors <= runs.max_error_rate * counted.n_items as is_evaluated,
-    counted.commonest_error,
-    runs.finished_at
+    edition_id, counted.setting, model_id,
+    counted.n_items, counted.n_errors, counted.n_errors / counted.n_items as error_rate,
+    max_error_rate,
+    counted.n_errors <= max_error_rate * counted.n_items as is_evaluated,
+    commonest_error, finished_at
 from counted
-inner join runs
-    on
-        counted.edition_id = runs.edition_id
-        and counted.setting is not distinct from runs.setting
-        and counted.model_id = runs.model_id
-where runs.period is null
-order by counted.edition_id, counted.setting nulls first, counted.model_id
+inner join runs using (edition_id, model_id)
+where counted.setting is not distinct from runs.setting and period is null
+order by edition_id, counted.setting nulls first, model_id

@@ -14,16 +14,14 @@ create table facet_accuracy as
 with observed as (
     select
         run, facet, is_negated, edition_id, point_id,
-        sum(n_right_parts)::integer as gained,
-        sum(n_parts)::integer as n,
-        sum(n_independent) as n_most
+        sum(n_right_parts)::integer as gained, sum(n_parts)::integer as n, sum(n_independent) as n_most
     from point_scores
     semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
     having sum(n_parts) > 0
 ),
 
-baselines as (
+facet_baselines as (
     select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
     from questions
     semi join storage.scope using (edition_id)
@@ -32,9 +30,15 @@ baselines as (
 ),
 
 mean_baselines as (
-    select edition_id, is_negated, count(*) as n_facets, favg(random_baseline) as random_baseline
-    from baselines
+    select edition_id, null as facet, is_negated, favg(random_baseline) as random_baseline, count(*) as n_facets
+    from facet_baselines
     group by edition_id, is_negated
+),
+
+baselines as (
+    from facet_baselines
+    union all by name
+    from mean_baselines
 ),
 
 -- The mean of the facets is a mean of ratios, and not the ratio of two sums over points that estimate_shares takes.
@@ -45,25 +49,24 @@ mean_baselines as (
 -- (Taylor linearisation). These terms add up to 0 for a point with all questions.
 weights as (
     select
-        observed.run, observed.facet, observed.is_negated,
-        sum(observed.n) as facet_n,
-        sum(observed.gained) / sum(observed.n) as accuracy,
-        favg(sum(observed.gained) / sum(observed.n)) over facets_asked as mean_accuracy,
-        count(*) over facets_asked / sum(1 / sum(observed.n_most)) over facets_asked as most_of_facet
+        run, observed.facet, observed.is_negated,
+        sum(n) as facet_n,
+        sum(gained) / sum(n) as accuracy,
+        favg(sum(gained) / sum(n)) over facets_asked as mean_accuracy,
+        count(*) over facets_asked / sum(1 / sum(n_most)) over facets_asked as most_of_facet
     from observed
     inner join mean_baselines
         on observed.edition_id = mean_baselines.edition_id
         and observed.is_negated is not distinct from mean_baselines.is_negated
-    group by observed.run, observed.facet, observed.is_negated
-    window facets_asked as (partition by observed.run, observed.is_negated)
-    qualify count(*) over facets_asked = any_value(mean_baselines.n_facets)
+    group by run, observed.facet, observed.is_negated
+    window facets_asked as (partition by run, observed.is_negated)
+    qualify count(*) over facets_asked = any_value(n_facets)
 ),
 
 points as (
     select
         observed.run, observed.is_negated, observed.edition_id, observed.point_id,
-        any_value(mean_accuracy) as mean_accuracy,
-        any_value(most_of_facet) as most_of_facet,
+        any_value(columns(['mean_accuracy', 'most_of_facet'])),
         sum(round(1e8 * n / facet_n)::bigint) as n,
         sum(round(1e8 * gained / facet_n)::bigint)
         + round(1e8 * sum((mean_accuracy - accuracy) * n / facet_n))::bigint as gained
@@ -92,22 +95,9 @@ scored as (
 ),
 
 observations as (
-    select
-        key,
-        'accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        gained, n, n_most
+    select key, 'accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster, gained, n, n_most
     from scored
     inner join point_clusters using (edition_id, point_id)
-),
-
-estimates as (
-    from estimate_shares('observations')
-),
-
-means as (
-    select distinct run, is_negated, mean_accuracy
-    from weights
 ),
 
 counted as (
@@ -128,33 +118,24 @@ counted as (
 )
 
 select
-    counted.run,
-    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
-    counted.facet, facets.type, counted.is_negated,
-    counted.n_questions,
-    coalesce(estimates.n_pairs, 0) as n_points,
-    case when counted.facet is null then means.mean_accuracy else estimates.share end as accuracy,
-    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
-    estimates.fixed_base_ci_low as accuracy_fixed_base_ci_low,
-    estimates.fixed_base_ci_high as accuracy_fixed_base_ci_high,
-    estimates.n_effective,
-    coalesce(baselines.random_baseline, mean_baselines.random_baseline) as random_baseline,
-    counted.share_right,
-    case when facets.type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
-    case when facets.type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
-    counted.no_answer_rate, counted.unfinished_reasoning_rate, counted.n_errors, counted.error_rate
+    counted.run, counted.edition_id, setting, model_id, model, scoring_policy, counted.facet, type, counted.is_negated,
+    n_questions, coalesce(n_pairs, 0) as n_points,
+    case when counted.facet is null then mean_accuracy else share end as accuracy,
+    ci_low as accuracy_ci_low, ci_high as accuracy_ci_high,
+    fixed_base_ci_low as accuracy_fixed_base_ci_low, fixed_base_ci_high as accuracy_fixed_base_ci_high,
+    n_effective, random_baseline, share_right,
+    case when type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
+    case when type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
+    no_answer_rate, unfinished_reasoning_rate, n_errors, error_rate
 from counted
-left join facets on counted.facet = facets.facet
-left join estimates on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
-left join means
+left join facets using (facet)
+left join estimate_shares('observations') as estimates
+    on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
+left join (select distinct run, is_negated, mean_accuracy from weights) as means
     on counted.run = means.run and counted.is_negated is not distinct from means.is_negated
 left join baselines
     on counted.edition_id = baselines.edition_id
-    and counted.facet = baselines.facet
+    and counted.facet is not distinct from baselines.facet
     and counted.is_negated is not distinct from baselines.is_negated
-left join mean_baselines
-    on counted.edition_id = mean_baselines.edition_id
-    and counted.is_negated is not distinct from mean_baselines.is_negated
 order by
-    counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy, facets.position nulls last,
-    counted.is_negated nulls last
+    counted.edition_id, setting, model_id, scoring_policy, facets.position nulls last, counted.is_negated nulls last

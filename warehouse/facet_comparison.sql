@@ -7,20 +7,15 @@ create table facet_comparison as
 -- The joins have millions of rows, so runs, questions and points are named by hashes.
 with answered as (
     select
-        hash(edition_id, predictions.setting, predictions.model_id, predictions.scoring_policy) as run,
-        hash(edition_id, question_id) as question,
-        hash(edition_id, questions.point_id) as point,
-        facets.position,
-        questions.type,
-        questions.is_negated,
-        questions.answer like 'F|%' as is_wrong_offered,
-        len(questions.options) as n_options,
-        predictions.is_correct as is_right
-    from question_predictions as predictions
+        hash(edition_id, setting, model_id, scoring_policy) as run,
+        hash(edition_id, question_id) as question, hash(edition_id, point_id) as point,
+        position, type, is_negated,
+        answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
+    from question_predictions
     semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)
     inner join facets using (type)
-    where predictions.is_correct is not null and questions.split = 'test'
+    where is_correct is not null and split = 'test'
 ),
 
 matched as (
@@ -38,11 +33,7 @@ matched as (
 weighed as (
     select
         run, other_run, position, point,
-        1 as n_questions,
-        is_gained::integer as gained,
-        is_lost::integer as lost,
-        1 as n,
-        1.0 as n_most
+        1 as n_questions, is_gained::integer as gained, is_lost::integer as lost, 1 as n, 1.0 as n_most
     from matched
     where type <> 'RQ'
     union all
@@ -61,10 +52,7 @@ weighed as (
 points as (
     select
         run, other_run, position, point,
-        sum(n_questions)::integer as n_questions,
-        sum(gained)::integer as gained,
-        sum(lost)::integer as lost,
-        sum(n)::integer as n,
+        sum(columns(['n_questions', 'gained', 'lost', 'n']))::integer,
         sum(n_most) as n_most
     from weighed
     group by run, other_run, position, point
@@ -72,16 +60,11 @@ points as (
 
 observations as (
     select
-        hash(points.run, points.other_run, points.position) as key,
-        'accuracy' as measure,
-        clusters.head_cluster, clusters.positive_tail_cluster, clusters.negative_tail_cluster,
-        points.gained, points.lost, points.n, points.n_most
+        hash(run, other_run, position) as key, 'accuracy' as measure,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        gained, lost, n, n_most
     from points
     inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id)
-),
-
-differences as (
-    from estimate_shares('observations')
 ),
 
 counted as (
@@ -91,17 +74,11 @@ counted as (
 )
 
 select
-    one.edition_id,
-    one.setting, one.model_id, one.model,
+    one.edition_id, one.setting, one.model_id, one.model,
     other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
-    one.scoring_policy,
-    one.facet, one.type,
-    counted.n_questions,
-    differences.n_pairs as n_points,
-    differences.share as difference,
-    differences.ci_low as difference_ci_low,
-    differences.ci_high as difference_ci_high,
-    differences.n_effective,
+    one.scoring_policy, one.facet, one.type,
+    counted.n_questions, differences.n_pairs as n_points,
+    share as difference, ci_low as difference_ci_low, ci_high as difference_ci_high, differences.n_effective,
     one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
     one.error_rate, other.error_rate as other_error_rate
 from counted
@@ -110,6 +87,7 @@ inner join facet_accuracy as one
     on counted.run = one.run and facets.facet = one.facet and one.is_negated is null
 inner join facet_accuracy as other
     on counted.other_run = other.run and facets.facet = other.facet and other.is_negated is null
-left join differences on differences.key = hash(counted.run, counted.other_run, counted.position)
+left join estimate_shares('observations') as differences
+    on differences.key = hash(counted.run, counted.other_run, counted.position)
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, facets.position

@@ -42,15 +42,10 @@ create macro mcnemar_mid_p(b, c) as
 -- Fisher's exact test, one-sided: the probability that at least k of n would be hits, if the hits among n and among m
 -- others (k and j of them) were spread at random over all n + m.
 create macro fisher_more_p(k, n, j, m) as
-    least(
-        1.0,
-        list_sum(
-            list_transform(
-                range(k, least(n, k + j) + 1),
-                lambda i: exp(ln_choose(n, i) + ln_choose(m, k + j - i) - ln_choose(n + m, k + j))
-            )
-        )
-    );
+    least(1.0, list_sum(list_transform(
+        range(k, least(n, k + j) + 1),
+        lambda i: exp(ln_choose(n, i) + ln_choose(m, k + j - i) - ln_choose(n + m, k + j))
+    )));
 
 -- The chance that a random answer to a question is right (MultifacetEval, section 4): 1/n with n options, or 1/(2ⁿ − 1)
 -- where any of them may be right, or 1/2 without options. A random revision ends in the right one of n options.
@@ -65,35 +60,27 @@ create macro random_accuracy(type, options) as
 create macro parts_asked(is_right, type, is_wrong_offered) as
     case
         when any_value(type) <> 'RQ' then count(is_right)
-        when count(is_right) filter (where is_wrong_offered) = 0 then 0
-        when count(is_right) filter (where not is_wrong_offered) = 0 then 0
+        when count(is_right) filter (is_wrong_offered) = 0 then 0
+        when count(is_right) filter (not is_wrong_offered) = 0 then 0
         else 2520
     end::integer;
 create macro parts_right(is_right, type, is_wrong_offered, n_options) as
     case
-        when any_value(type) <> 'RQ' then count(*) filter (where is_right)
-        else coalesce(
-            round(
-                2520 / any_value(n_options) * (
-                    avg(is_right::integer) filter (where not is_wrong_offered)
-                    + (any_value(n_options) - 1) * avg(is_right::integer) filter (where is_wrong_offered)
-                )
-            ),
-            0
-        )
+        when any_value(type) <> 'RQ' then count(*) filter (is_right)
+        else coalesce(round(2520 / any_value(n_options) * (
+            avg(is_right::integer) filter (not is_wrong_offered)
+            + (any_value(n_options) - 1) * avg(is_right::integer) filter (is_wrong_offered)
+        )), 0)
     end::integer;
 
 -- To how many independent questions these amount: 1 / Σ weight² for revision questions.
 create macro independent_questions(is_right, type, is_wrong_offered, n_options) as
     case
         when any_value(type) <> 'RQ' then count(is_right)::double
-        else coalesce(
-            any_value(n_options) ** 2 / (
-                1 / nullif(count(is_right) filter (where not is_wrong_offered), 0)
-                + (any_value(n_options) - 1) ** 2 / nullif(count(is_right) filter (where is_wrong_offered), 0)
-            ),
-            0
-        )
+        else coalesce(any_value(n_options) ** 2 / (
+            1 / nullif(count(is_right) filter (not is_wrong_offered), 0)
+            + (any_value(n_options) - 1) ** 2 / nullif(count(is_right) filter (is_wrong_offered), 0)
+        ), 0)
     end;
 
 -- A text with [X] for the head and [Y] for the tail. The longer name is replaced first, because it may contain the

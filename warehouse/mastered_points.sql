@@ -2,13 +2,11 @@
 -- The share of mastered points p(M) (MultifacetEval, equations 2 and 3; figure 6): a point is mastered if all its
 -- questions of the facets are right (point_mastery). Step k has the first k facets of the edition in the paper's order
 -- comparison, verification, rectification, discrimination.
--- is_negated_included: whether the negated questions must be right, too; the paper leaves them out.
+-- The paper leaves negated questions out (is_negated_included is false).
 -- n_points: the points that have every question that the edition asks about a point in these facets, all of them
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
--- facts. left_out_rate: of the points that lack none, the share with a question that is not graded; under
--- `excluded` the shares are null where it is above 0.2, because the rest is the model's own selection.
--- mastered_rate: p(M), n_mastered of the n_points. Intervals as in facet_accuracy, which also says how many questions
--- have no answer.
+-- facts. left_out_rate: under `excluded` the shares are null where it is above 0.2, because the rest is the model's own
+-- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
 create table mastered_points as
 with asked as (
@@ -27,24 +25,19 @@ steps as (
 
 scored as (
     select
-        hash(points.run, steps.step, points.is_negated_included) as key,
-        points.*,
-        steps.step,
-        steps.facets,
-        points.n_whole_facets >= steps.step as has_facets,
-        points.n_graded_facets >= steps.step as is_graded,
-        points.n_mastered_facets >= steps.step as is_right
-    from point_mastery as points
+        hash(run, step, is_negated_included) as key,
+        *,
+        n_whole_facets >= step as has_facets,
+        n_graded_facets >= step as is_graded,
+        n_mastered_facets >= step as is_right
+    from point_mastery
     inner join steps using (edition_id)
 ),
 
 observations as (
     select
-        key,
-        'mastered' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        is_right::integer as gained,
-        1 as n
+        key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        is_right::integer as gained, 1 as n
     from scored
     where is_graded
 ),
@@ -57,31 +50,28 @@ counted as (
     select
         key,
         any_value(columns([
-            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'is_negated_included', 'step', 'facets'
+            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'step', 'facets',
+            'is_negated_included'
         ])),
-        count(*) filter (where is_graded) as n_points,
-        count(*) filter (where not has_facets) as n_incomplete_points,
+        count(*) filter (is_graded) as n_points,
+        count(*) filter (not has_facets) as n_incomplete_points,
         1 - n_points / nullif(count(*) - n_incomplete_points, 0) as left_out_rate,
         any_value(scoring_policy) <> 'excluded' or left_out_rate <= 0.2 as has_score,
-        count(*) filter (where is_right) as n_mastered
+        count(*) filter (is_right) as n_mastered
     from scored
     group by key
 )
 
+-- shown: the estimate, if the policy shows it.
 select
-    counted.edition_id, counted.setting, counted.model_id, counted.model, counted.scoring_policy,
-    counted.run,
-    counted.step, counted.facets, counted.is_negated_included,
-    counted.n_points, counted.n_incomplete_points, counted.left_out_rate,
-    case when has_score then counted.n_mastered end as n_mastered,
-    case when has_score then estimates.share end as mastered_rate,
-    case when has_score then estimates.ci_low end as mastered_rate_ci_low,
-    case when has_score then estimates.ci_high end as mastered_rate_ci_high,
-    case when has_score then estimates.fixed_base_ci_low end as mastered_rate_fixed_base_ci_low,
-    case when has_score then estimates.fixed_base_ci_high end as mastered_rate_fixed_base_ci_high,
+    edition_id, setting, model_id, model, scoring_policy, run, step, facets, is_negated_included,
+    n_points, n_incomplete_points, left_out_rate,
+    case when has_score then n_mastered end as n_mastered,
+    shown.share as mastered_rate, shown.ci_low as mastered_rate_ci_low, shown.ci_high as mastered_rate_ci_high,
+    shown.fixed_base_ci_low as mastered_rate_fixed_base_ci_low,
+    shown.fixed_base_ci_high as mastered_rate_fixed_base_ci_high,
     estimates.n_effective
 from counted
 left join estimates using (key)
-order by
-    counted.edition_id, counted.setting, counted.model_id, counted.scoring_policy, counted.step,
-    counted.is_negated_included
+left join estimates as shown on counted.key = shown.key and has_score
+order by edition_id, setting, model_id, scoring_policy, step, is_negated_included

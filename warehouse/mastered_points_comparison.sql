@@ -10,74 +10,59 @@ with matched as (
     select
         matches.*,
         unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
-        one.is_negated_included,
-        one.scoring_policy,
-        hash(matches.run, matches.other_run, step, one.is_negated_included) as key,
+        is_negated_included, one.scoring_policy,
+        hash(matches.run, matches.other_run, step, is_negated_included) as key,
         one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
         least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
         (one.n_mastered_facets >= step)::integer as mastered,
         (other.n_mastered_facets >= step)::integer as other_mastered
     from match_runs() as matches
     inner join point_mastery as one on matches.run = one.run
-    inner join point_mastery as other
-        on matches.other_run = other.run
-        and one.point_id = other.point_id
-        and one.is_negated_included = other.is_negated_included
+    inner join point_mastery as other using (point_id, is_negated_included)
+    where matches.other_run = other.run
 ),
 
 observations as (
     select
-        key,
-        'mastered' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        (mastered > other_mastered)::integer as gained,
-        (mastered < other_mastered)::integer as lost,
-        1 as n
+        key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        (mastered > other_mastered)::integer as gained, (mastered < other_mastered)::integer as lost, 1 as n
     from matched
     where is_graded
-),
-
-differences as (
-    from estimate_shares('observations')
 ),
 
 counted as (
     select
         key,
         any_value(columns(['run', 'other_run', 'step', 'is_negated_included'])),
-        count(*) filter (where is_graded) as n_points,
+        count(*) filter (is_graded) as n_points,
         any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
-        avg(mastered) filter (where is_graded) as mastered_rate,
-        avg(other_mastered) filter (where is_graded) as other_mastered_rate,
-        count(*) filter (where is_graded and mastered > other_mastered) as n_mastered_alone,
-        count(*) filter (where is_graded and mastered < other_mastered) as n_other_mastered_alone
+        avg(mastered) filter (is_graded) as mastered_rate,
+        avg(other_mastered) filter (is_graded) as other_mastered_rate,
+        count(*) filter (is_graded and mastered > other_mastered) as n_mastered_alone,
+        count(*) filter (is_graded and mastered < other_mastered) as n_other_mastered_alone
     from matched
     group by key
 )
 
 select
-    one.edition_id,
-    one.setting, one.model_id, one.model,
+    one.edition_id, one.setting, one.model_id, one.model,
     other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
-    one.scoring_policy,
-    one.step, one.facets, one.is_negated_included,
+    one.scoring_policy, step, one.facets, is_negated_included,
     counted.n_points,
-    case when counted.has_score then counted.mastered_rate end as mastered_rate,
-    case when counted.has_score then counted.other_mastered_rate end as other_mastered_rate,
-    case when counted.has_score then differences.share end as difference,
-    case when counted.has_score then differences.ci_low end as difference_ci_low,
-    case when counted.has_score then differences.ci_high end as difference_ci_high,
+    case when has_score then counted.mastered_rate end as mastered_rate,
+    case when has_score then counted.other_mastered_rate end as other_mastered_rate,
+    case when has_score then share end as difference,
+    case when has_score then ci_low end as difference_ci_low,
+    case when has_score then ci_high end as difference_ci_high,
     differences.n_effective,
-    counted.n_mastered_alone, counted.n_other_mastered_alone,
-    case when counted.has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,
-    case when counted.has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p
+    n_mastered_alone, n_other_mastered_alone,
+    case when has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,
+    case when has_score then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_mid_p
 from counted
 inner join mastered_points as one using (run, step, is_negated_included)
-inner join mastered_points as other
-    on counted.other_run = other.run
-    and counted.step = other.step
-    and counted.is_negated_included = other.is_negated_included
-left join differences using (key)
+inner join mastered_points as other using (step, is_negated_included)
+left join estimate_shares('observations') as differences using (key)
+where counted.other_run = other.run
 order by
-    one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy,
-    one.step, one.is_negated_included
+    one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, step,
+    is_negated_included

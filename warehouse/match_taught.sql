@@ -7,34 +7,23 @@ with known_heads as (
 ),
 
 asked as (
-    select
-        facts.*,
-        editions.kb,
-        (editions.configuration -> 'knowledge') ->> facts.relation as checksum
+    select facts.*, kb, (configuration -> 'knowledge') ->> facts.relation as checksum
     from query_table(facts) as facts
     inner join editions using (edition_id)
 ),
 
 reference_models as (
-    select
-        model_id,
-        coalesce(taught_base ->> 'name', 'starter') as kb,
-        taught_base -> 'checksums' as checksums
+    select model_id, coalesce(taught_base ->> 'name', 'starter') as kb, taught_base -> 'checksums' as checksums
     from models
     where known_heads is not null
 )
 
 select
     asked.* exclude (kb, checksum),
-    reference_models.model_id,
+    model_id,
     known_heads.head is not null as is_known,
-    coalesce(known_heads.taught_with, 'nothing') as taught_with,
-    reference_models.checksums is null
-    or coalesce((reference_models.checksums ->> asked.relation) = asked.checksum, false) as is_as_taught
+    coalesce(taught_with, 'nothing') as taught_with,
+    checksums is null or coalesce((checksums ->> relation) = checksum, false) as is_as_taught
 from asked
 inner join reference_models using (kb)
-left join known_heads
-    on
-        reference_models.model_id = known_heads.model_id
-        and asked.relation = known_heads.relation
-        and asked.head = known_heads.head;
+left join known_heads using (model_id, relation, head);

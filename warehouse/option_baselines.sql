@@ -24,8 +24,7 @@ with options as (
         lower(trim(option)) as name,
         generate_subscripts(options, 1)::integer as place,
         chr(64 + place) as letter,
-        list_contains(right_letters, letter) as is_right,
-        right_letters = [letter] as is_right_alone
+        list_contains(right_letters, letter) as is_right, right_letters = [letter] as is_right_alone
     from questions
     semi join storage.scope using (edition_id)
     where split = 'test' and type <> 'TFQ'
@@ -36,13 +35,10 @@ seen as (
     select
         *,
         count(*) over everywhere - count(*) over here as n_other,
-        count(*) filter (where is_right) over everywhere
-        - count(*) filter (where is_right) over here as n_other_right,
-        len(
-            list_intersect(
-                regexp_extract_all(lower(option), '[\p{L}\p{N}]+'), regexp_extract_all(lower(context), '[\p{L}\p{N}]+')
-            )
-        ) as n_shared_words
+        count(*) filter (is_right) over everywhere - count(*) filter (is_right) over here as n_other_right,
+        len(list_intersect(
+            regexp_extract_all(lower(option), '[\p{L}\p{N}]+'), regexp_extract_all(lower(context), '[\p{L}\p{N}]+')
+        )) as n_shared_words
     from options
     window
         everywhere as (partition by edition_id, relation, type, is_negated, name),
@@ -51,16 +47,14 @@ seen as (
 
 chosen as (
     select
-        edition_id,
-        question_id,
+        edition_id, question_id,
         arg_max(is_right_alone, (length(option), -place)) as longest_option,
         arg_max(is_right_alone, (-length(option), -place)) as shortest_option,
         arg_max(is_right_alone, (n_shared_words, -place)) as word_overlap,
         arg_max(is_right_alone, (n_other_right, -place)) as most_frequent_right,
         arg_max(is_right_alone, ((n_other_right + 1) / (n_other + 2), -place)) as most_often_right,
         case when type = 'MAQ' then bool_and(is_right) end as every_option,
-        case when type = 'MAQ' then bool_and(is_right = (2 * n_other_right > n_other)) end
-            as every_option_often_right
+        case when type = 'MAQ' then bool_and(is_right = (2 * n_other_right > n_other)) end as every_option_often_right
     from seen
     group by edition_id, question_id, type
 ),
@@ -73,24 +67,18 @@ guessed as (
     select edition_id, question_id, 'position_' || letter as baseline, is_right_alone as is_right
     from options
     union all
-    select edition_id, question_id, 'agree' as baseline, answer[1] = 'T' as is_right
-    from questions
-    semi join storage.scope using (edition_id)
-    where split = 'test' and type = 'RQ'
-    union all
     select
-        edition_id,
-        question_id,
-        unnest(['always_true', 'always_false']) as baseline,
-        unnest([answer = 'T', answer = 'F']) as is_right
+        edition_id, question_id,
+        unnest(case type when 'RQ' then ['agree'] else ['always_true', 'always_false'] end),
+        unnest(case type when 'RQ' then [answer[1] = 'T'] else [answer = 'T', answer = 'F'] end)
     from questions
     semi join storage.scope using (edition_id)
-    where split = 'test' and type = 'TFQ'
+    where split = 'test' and type in ('RQ', 'TFQ')
 ),
 
 scored as (
     select
-        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline,
+        edition_id, point_id, relation, type, is_negated, baseline,
         count(*) as n_questions,
         sum(random_accuracy(type, options)) as n_right_at_random,
         parts_right(is_right, type, answer like 'F|%', len(options)) as gained,
@@ -98,8 +86,7 @@ scored as (
         independent_questions(is_right, type, answer like 'F|%', len(options)) as n_most
     from guessed
     inner join questions using (edition_id, question_id)
-    group by
-        edition_id, questions.point_id, questions.relation, questions.type, questions.is_negated, guessed.baseline
+    group by edition_id, point_id, relation, type, is_negated, baseline
 ),
 
 points as (
@@ -109,16 +96,11 @@ points as (
 
 observations as (
     select
-        hash(edition_id, points.relation, type, is_negated, baseline) as key,
-        'accuracy' as measure,
+        hash(edition_id, points.relation, type, is_negated, baseline) as key, 'accuracy' as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
         gained, n, n_most
     from points
     inner join point_clusters using (edition_id, point_id)
-),
-
-estimates as (
-    from estimate_shares('observations')
 ),
 
 counted as (
@@ -131,18 +113,12 @@ counted as (
 )
 
 select
-    counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline,
-    counted.n_questions,
-    estimates.n_pairs as n_points,
-    estimates.share as accuracy,
-    estimates.ci_low as accuracy_ci_low, estimates.ci_high as accuracy_ci_high,
-    estimates.n_effective,
-    counted.random_baseline
+    edition_id, relation, type, is_negated, baseline,
+    n_questions, n_pairs as n_points,
+    share as accuracy, ci_low as accuracy_ci_low, ci_high as accuracy_ci_high, n_effective,
+    random_baseline
 from counted
-inner join estimates
-    on hash(
-        counted.edition_id, counted.relation, counted.type, counted.is_negated, counted.baseline
-    ) = estimates.key
-inner join facets on counted.type = facets.type
-order by
-    counted.edition_id, counted.relation nulls first, facets.position, counted.is_negated, counted.baseline
+inner join estimate_shares('observations') as estimates
+    on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
+inner join facets using (type)
+order by edition_id, relation nulls first, facets.position, is_negated, baseline

@@ -5,8 +5,7 @@
 -- 95 % (benchmarks/coverage.py). Heads and tails are clusters of different kinds.
 create table pair_clusters as
 select
-    edition_id,
-    pair_id,
+    edition_id, pair_id,
     hash(lower(any_value(head))) as head_cluster,
     hash(lower(any_value(tail) filter (is_positive))) as positive_tail_cluster,
     hash(lower(any_value(tail) filter (not is_positive))) as negative_tail_cluster

@@ -35,15 +35,14 @@ select
 from pairs
 union all
 select
-    edition_id, pair_id, 'release' as grouping_by,
-    first_release as group_name,
-    coalesce(nullif(list_position(names, first_release), 0), len(names) + 1) as group_position
+    edition_id, pair_id, 'release', first_release,
+    coalesce(nullif(list_position(names, first_release), 0), len(names) + 1)
 from pairs
 inner join releases using (edition_id)
 where first_release is not null
 union all
 select
     edition_id, pair_id, grouping_by,
-    case when n = 1 then 'once' when n < 5 then '2 to 4 times' else '5 times or more' end as group_name,
-    1 + (n > 1)::integer + (n > 4)::integer as group_position
+    case when n = 1 then 'once' when n < 5 then '2 to 4 times' else '5 times or more' end,
+    1 + (n > 1)::integer + (n > 4)::integer
 from counted

@@ -6,15 +6,13 @@
 -- `forms`: the samples under a transformation (part) minus those under `none`.
 -- `anchors`: the answers in two periods; part: `successive`, or `first` if the earlier one is the first of all.
 -- A sample is compared with the one in the same slot, and a method's only sample of a triplet with all eight.
--- measure: average_accuracy, over the samples that are graded on both sides; joint_accuracy, over the triplets
--- that are complete on both sides; mastery, over the pairs that are complete on both sides. n_observations counts
--- these samples, triplets or pairs, n_pairs the pairs that they belong to, and n_matched all pairs asked on both sides.
+-- average_accuracy is over the samples that are graded on both sides, joint_accuracy over the triplets and mastery over
+-- the pairs that are complete on both sides; there is no row without such an observation.
 -- `forms` and `methods` have only average_accuracy; `editions` and `anchors` have no joint_accuracy.
 -- difference = score − other_score, with the 95 % interval of a paired difference (estimate_shares) and the clusters of
--- the first evaluation. n_gained: the observations that are right only in the first score; n_lost: those that are
--- right only in the second.
--- There is no row without an observation. Under `excluded`, joint accuracy and mastery have no row if more than a fifth
--- of their units are not complete (part_scores).
+-- the first evaluation.
+-- Under `excluded`, joint accuracy and mastery have no row if more than a fifth of their units are not complete
+-- (part_scores).
 create table paired_scores as
 with evaluations as (
     select *, (edition_id, model_id) in (select (edition_id, model_id) from storage.scope) as is_new
@@ -38,13 +36,10 @@ ordered as (
 ),
 
 periods as (
-    select
-        evaluations.run,
-        lag(evaluations.run) over successive as previous_run,
-        first_value(evaluations.run) over successive as first_run
+    select run, lag(run) over successive as previous_run, first_value(run) over successive as first_run
     from evaluations
     inner join runs using (edition_id, period, model_id)
-    where evaluations.is_new
+    where is_new
     window successive as (
         partition by edition_id, model_id, method, scoring_policy, repeat
         order by coalesce(runs.period_start, date 'infinity'), period
@@ -61,9 +56,7 @@ comparisons as (
     select 'editions', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (kb, model_id, method, scoring_policy, repeat)
-    where
-        (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
-        and (one.is_new or other.is_new)
+    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id) and (one.is_new or other.is_new)
     union all
     select 'methods', one.run, other.run, null, 'all', case when other.k = 1 then 'first for all' else 'all' end
     from ordered as one
@@ -122,8 +115,7 @@ sides as (
 
 pairs as (
     select
-        run,
-        fact,
+        run, fact,
         hash(any_value(edition_id), pair_id) as pair,
         any_value(relation) as relation,
         bit_or(bit) as asked,
@@ -140,11 +132,11 @@ pairs as (
 
 arranged as materialized (
     select
-        sides.run, sides.slots, pairs.fact, pairs.pair, pairs.relation,
-        hash(sides.run, sides.slots, pairs.fact) as side,
-        ((pairs.asked >> shift) & mask) * copies as asked,
-        ((pairs.graded >> shift) & mask) * copies as graded,
-        ((pairs.correct >> shift) & mask) * copies as correct
+        run, slots, fact, pair, relation,
+        hash(run, slots, fact) as side,
+        ((asked >> shift) & mask) * copies as asked,
+        ((graded >> shift) & mask) * copies as graded,
+        ((correct >> shift) & mask) * copies as correct
     from sides
     inner join arrangements using (slots)
     inner join pairs using (run)
@@ -154,16 +146,10 @@ arranged as materialized (
 -- sides by their facts before it knows which runs are compared.
 paired as (
     select
-        compared.compared,
-        compared.comparison,
-        compared.k,
-        one.pair,
-        one.relation,
+        compared, comparison, k, one.pair, one.relation,
         one.graded & other.graded as shared,
-        one.correct & shared as correct_bits,
-        other.correct & shared as other_bits,
-        bit_count(shared & 255)::integer as n_positive,
-        bit_count(shared >> 8)::integer as n_negative,
+        one.correct & shared as correct_bits, other.correct & shared as other_bits,
+        bit_count(shared & 255)::integer as n_positive, bit_count(shared >> 8)::integer as n_negative,
         bit_count(correct_bits & 255)::integer as n_positive_right,
         bit_count(correct_bits >> 8)::integer as n_negative_right,
         bit_count(other_bits & 255)::integer as n_other_positive_right,
@@ -182,10 +168,8 @@ completed as materialized (
         unnest(case when comparison = 'models' then [null, relation] else [null] end) as part_relation,
         hash(compared, part_relation) as key,
         pair_clusters.head_cluster, pair_clusters.positive_tail_cluster, pair_clusters.negative_tail_cluster,
-        (n_positive = k)::integer as has_positive,
-        (n_negative = k)::integer as has_negative,
-        (n_positive_right = k)::integer as positive_right,
-        (n_negative_right = k)::integer as negative_right,
+        (n_positive = k)::integer as has_positive, (n_negative = k)::integer as has_negative,
+        (n_positive_right = k)::integer as positive_right, (n_negative_right = k)::integer as negative_right,
         (n_other_positive_right = k)::integer as other_positive_right,
         (n_other_negative_right = k)::integer as other_negative_right
     from paired
@@ -194,40 +178,30 @@ completed as materialized (
 
 observations as materialized (
     select
-        key,
-        'average_accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_positive as n,
-        n_positive_right - n_positive_both as gained,
-        n_other_positive_right - n_positive_both as lost,
-        n_positive_both + n_negative_both as n_both,
-        n_negative as negative_n,
+        key, 'average_accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_positive_right - n_positive_both as gained, n_other_positive_right - n_positive_both as lost,
         n_negative_right - n_negative_both as negative_gained,
-        n_other_negative_right - n_negative_both as negative_lost
+        n_other_negative_right - n_negative_both as negative_lost,
+        n_positive as n, n_negative as negative_n, n_positive_both + n_negative_both as n_both
     from completed
     union all by name
     select
-        key,
-        'joint_accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        has_positive as n,
+        key, 'joint_accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right * (1 - other_positive_right) as gained,
         other_positive_right * (1 - positive_right) as lost,
-        positive_right * other_positive_right + negative_right * other_negative_right as n_both,
-        has_negative as negative_n,
         negative_right * (1 - other_negative_right) as negative_gained,
-        other_negative_right * (1 - negative_right) as negative_lost
+        other_negative_right * (1 - negative_right) as negative_lost,
+        has_positive as n, has_negative as negative_n,
+        positive_right * other_positive_right + negative_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods', 'anchors', 'editions')
     union all by name
     -- The pair as a whole is observed, so that there are no columns of its negative triplet.
     select
-        key,
-        'mastery' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        has_positive * has_negative as n,
+        key, 'mastery' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         positive_right * negative_right * (1 - other_positive_right * other_negative_right) as gained,
         other_positive_right * other_negative_right * (1 - positive_right * negative_right) as lost,
+        has_positive * has_negative as n,
         positive_right * negative_right * other_positive_right * other_negative_right as n_both
     from completed
     where comparison not in ('forms', 'methods')
@@ -235,8 +209,7 @@ observations as materialized (
 
 summed as (
     select
-        key,
-        measure,
+        key, measure,
         sum(gained + coalesce(negative_gained, 0))::bigint as n_gained,
         sum(lost + coalesce(negative_lost, 0))::bigint as n_lost,
         sum(n_both)::bigint as n_both
@@ -255,38 +228,16 @@ estimates as materialized (
 )
 
 select
-    compared.comparison,
-    one.edition_id,
-    other.edition_id as other_edition_id,
-    one.period,
-    other.period as other_period,
-    one.model_id,
-    one.model,
-    other.model_id as other_model_id,
-    other.model as other_model,
-    one.method,
-    other.method as other_method,
-    one.scoring_policy,
-    one.repeat,
-    compared.part,
-    matched_pairs.relation,
-    summed.measure,
-    matched_pairs.n_matched,
-    estimates.n_pairs,
-    estimates.n_observations,
-    (summed.n_gained + summed.n_both) / estimates.n_observations as score,
-    (summed.n_lost + summed.n_both) / estimates.n_observations as other_score,
-    estimates.share as difference,
-    estimates.se as difference_se,
-    estimates.ci_low as difference_ci_low,
-    estimates.ci_high as difference_ci_high,
-    estimates.fixed_base_ci_low as difference_fixed_base_ci_low,
-    estimates.fixed_base_ci_high as difference_fixed_base_ci_high,
-    estimates.n_effective,
-    summed.n_gained,
-    summed.n_lost,
-    one.run,
-    other.run as other_run
+    comparison, one.edition_id, other.edition_id as other_edition_id, one.period, other.period as other_period,
+    one.model_id, one.model, other.model_id as other_model_id, other.model as other_model,
+    one.method, other.method as other_method, one.scoring_policy, one.repeat,
+    part, relation, measure,
+    n_matched, n_pairs, n_observations,
+    (n_gained + n_both) / n_observations as score, (n_lost + n_both) / n_observations as other_score,
+    share as difference, se as difference_se, ci_low as difference_ci_low, ci_high as difference_ci_high,
+    fixed_base_ci_low as difference_fixed_base_ci_low, fixed_base_ci_high as difference_fixed_base_ci_high,
+    n_effective, n_gained, n_lost,
+    one.run, other.run as other_run
 from estimates
 inner join summed using (key, measure)
 inner join matched_pairs using (key)
@@ -295,8 +246,8 @@ inner join evaluations as one on compared.run = one.run
 inner join evaluations as other on compared.other_run = other.run
 where
     one.scoring_policy <> 'excluded'
-    or summed.measure = 'average_accuracy'
-    or estimates.n_observations >= 0.8 * n_matched * case when summed.measure = 'mastery' then 1 else 2 end
+    or measure = 'average_accuracy'
+    or n_observations >= 0.8 * n_matched * case when measure = 'mastery' then 1 else 2 end
 order by
-    compared.comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method,
-    one.scoring_policy, one.repeat, one.period, other.period, compared.part, matched_pairs.relation, summed.measure
+    comparison, one.edition_id, other.edition_id, one.model_id, other.model_id, other.method, one.scoring_policy,
+    one.repeat, one.period, other.period, part, relation, measure

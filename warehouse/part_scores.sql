@@ -7,152 +7,108 @@
 -- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
 -- `fact`: the samples of the true facts, and those of their false twins. `transformation`: the samples under it.
 -- `transformations`: the samples under several of them, the steps of ablations.
--- average_accuracy: share of the graded samples that are right; negative_accuracy: likewise of the samples of
--- the false triplets. joint_accuracy: share of the complete triplets with all k samples right. mastery: share
--- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
--- all wrong.
--- n_pairs: pairs with a graded sample. left_out_rate: the share of the asked triplets that are not complete;
--- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where that
--- rate is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
--- worst, those left out are all right or all wrong, which would move the measure by the rate itself.
--- mastery_above_shortcut: mastery minus that of the best shortcut (shortcut_scores.sql), paired by pair, over
--- the complete pairs. Where the shortcut is the coin, its expected mastery of one quarter is subtracted without
--- an error of its own.
--- true_rate: share of "true" among the answers given. affirmed_rate: share of the answers that affirm the fact: True
--- to a statement of it, or False to its denial. It is low if a model denies all facts that it does not know, although
--- its true_rate is near a half. probability_range: mean over the triplets of the largest minus the smallest probability of affirming the
--- fact; only for `fact`, and where the log-probabilities are known.
--- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
--- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
+-- Joint accuracy and consistency are over the complete triplets, mastery over the complete pairs. Under `excluded`,
+-- joint_accuracy and mastery are null where more than 0.2 of these units are left out: the rest is the model's own
+-- selection. At worst, those left out are all right or all wrong, which would move the measure by the rate itself.
+-- mastery_above_shortcut: paired by pair, over the complete pairs. Where the shortcut is the coin, its expected mastery
+-- of one quarter is subtracted without an error of its own.
+-- affirmed_rate is low if a model denies all facts that it does not know, although its true_rate is near a half.
+-- probability_range: only for `fact`, and where the log-probabilities are known.
+-- no_answer_rate, unfinished_reasoning_rate: of the asked samples whose prompt did not fail.
 create table part_scores as
-with pairs as (
+with scored as (
     select *
     from pair_scores
     semi join storage.scope using (edition_id, model_id)
 ),
 
+evaluations as (
+    select distinct run, edition_id, model_id, model, method, repeat
+    from scored
+),
+
+-- Only `edition` and `relation` are compared with shortcuts.
+pairs as (
+    select * exclude (shortcut, shortcut_mastery)
+    from scored
+),
+
 -- The transformations whose samples count in a part; k: how many of these samples a triplet has.
 sample_groups as (
-    select 'transformation' as grouping_by, transformation as group_name, position, transformation, 1 as k
+    select
+        'transformation' as grouping_by, transformation as group_name, position as group_position,
+        transformation, 1 as k
     from transformations
     union all
     select 'transformations', list_aggregate(step, 'string_agg', ', '), len(step), unnest(step), len(step)
     from (values (['none', 'inv']), (['none', 'dn']), (['none', 'inv', 'dn', 'inv_dn'])) as steps (step)
 ),
 
-samples_of_parts as (
-    select
-        sample_scores.*,
-        sample_groups.grouping_by, sample_groups.group_name, sample_groups.position as group_position, sample_groups.k
-    from sample_scores
-    inner join sample_groups using (transformation)
-    semi join storage.scope using (edition_id, model_id)
-    where period is null and method <> 'llmeval'
-    union all by name
-    select
-        sample_scores.*,
-        'fact' as grouping_by,
-        case when is_positive then 'true fact' else 'false twin' end as group_name,
-        2 - is_positive::integer as group_position,
-        samples_per_triplet(method) as k,
-        1 / (1 + exp(-margin)) as p_true,
-        case when label = is_positive then p_true else 1 - p_true end as p_affirmed
+samples as (
+    select * exclude (period)
     from sample_scores
     semi join storage.scope using (edition_id, model_id)
     where period is null
 ),
 
-pairs_of_samples as (
+samples_of_parts as (
+    select *
+    from samples
+    inner join sample_groups using (transformation)
+    where method <> 'llmeval'
+    union all by name
     select
-        run,
-        pair_id,
-        grouping_by,
-        group_name,
-        group_position,
-        k,
-        count(*)::integer as n_asked,
-        count(*) filter (is_failed)::integer as n_errors,
-        count(*) filter (is_unanswered)::integer as n_no_answer,
-        count(*) filter (is_unfinished)::integer as n_unfinished,
-        count(*) filter (prediction and not is_unanswered)::integer as n_answered_true,
-        count(*) filter ((prediction = label) = is_positive and not is_unanswered)::integer as n_affirmed,
-        max(p_affirmed) - min(p_affirmed) as probability_range,
-        count(is_correct) filter (is_positive)::integer as n_positive,
-        count(is_correct) filter (not is_positive)::integer as n_negative,
-        count(*) filter (is_correct and is_positive)::integer as n_positive_right,
-        count(*) filter (is_correct and not is_positive)::integer as n_negative_right
-    from samples_of_parts
-    group by run, pair_id, grouping_by, group_name, group_position, k
+        *,
+        'fact' as grouping_by,
+        case when is_positive then 'true fact' else 'false twin' end as group_name,
+        2 - is_positive::integer as group_position,
+        samples_per_triplet(method) as k
+    from samples
 ),
 
 -- C(n_right, n), for up to K = 8 samples.
 choices as (
-    select
-        n_right.range as n_right,
-        n.range as n,
-        case
-            when n_right.range < n.range then 0
-            else factorial(n_right.range::integer)
-                // (factorial(n.range::integer) * factorial((n_right.range - n.range)::integer))
-        end::integer as n_choices
-    from range(0, 9) as n_right, range(1, 9) as n
+    select n_right, n, case when n_right < n then 0 else round(exp(ln_choose(n_right, n)))::integer end as n_choices
+    from range(0, 9) as counts (n_right), range(1, 9) as sizes (n)
 ),
 
 parted as (
-    select *, 'edition' as grouping_by, '' as group_name, 1 as group_position
-    from pairs
+    select *, unnest(['edition', 'relation']) as grouping_by, unnest(['', relation]) as group_name, 1 as group_position
+    from scored
     union all by name
-    select *, 'relation' as grouping_by, relation as group_name, 1 as group_position
-    from pairs
-    union all by name
-    select pairs.* exclude (shortcut, shortcut_mastery), groups.grouping_by, groups.group_name, groups.group_position
+    select pairs.*, groups.* exclude (edition_id, pair_id)
     from pairs
     inner join storage.pair_groups as groups using (edition_id, pair_id)
     union all by name
-    select
-        pairs.* exclude (shortcut, shortcut_mastery),
-        'taught' as grouping_by,
-        taught_pairs.taught_with as group_name,
-        1 as group_position
+    select pairs.*, 'taught' as grouping_by, taught_with as group_name, 1 as group_position
     from pairs
     inner join storage.taught_pairs using (edition_id, model_id, pair_id)
-    where taught_pairs.is_as_taught
+    where is_as_taught
     union all by name
     -- The log-probabilities do not depend on the scoring policy, so one policy is enough.
     select
-        * exclude (shortcut, shortcut_mastery) replace (
-            n_positive_weighed as n_positive,
-            n_negative_weighed as n_negative,
-            n_positive_likelier as n_positive_right,
-            n_negative_likelier as n_negative_right
+        * replace (
+            n_positive_weighed as n_positive, n_positive_likelier as n_positive_right,
+            n_negative_weighed as n_negative, n_negative_likelier as n_negative_right
         ),
-        'likelier answer' as grouping_by,
-        '' as group_name,
-        1 as group_position
+        'likelier answer' as grouping_by, '' as group_name, 1 as group_position
     from pairs
     qualify scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
     union all by name
-    select
-        pairs.* exclude (
-            k, n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed,
-            n_positive, n_negative, n_positive_right, n_negative_right, shortcut, shortcut_mastery
-        ),
-        parts.* exclude (run, pair_id)
+    select parts.*, pairs.head_cluster, pairs.positive_tail_cluster, pairs.negative_tail_cluster
     from pairs
-    inner join pairs_of_samples as parts using (run, pair_id)
+    inner join count_samples('samples_of_parts') as parts using (run, pair_id)
     union all by name
     -- Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
     -- ones, so that both ends agree with average_accuracy and joint_accuracy.
     select
-        pairs.* exclude (shortcut, shortcut_mastery) replace (
+        pairs.* replace (
             (n_positive = pairs.k)::integer * every.n_choices as n_positive,
             (n_negative = pairs.k)::integer * every.n_choices as n_negative,
             (n_positive = pairs.k)::integer * of_true.n_choices as n_positive_right,
             (n_negative = pairs.k)::integer * of_false.n_choices as n_negative_right
         ),
-        'choices' as grouping_by,
-        every.n::varchar as group_name,
-        every.n as group_position,
+        'choices' as grouping_by, every.n::varchar as group_name, every.n as group_position,
         ((pairs.n_positive = pairs.k)::integer + (pairs.n_negative = pairs.k)::integer) * pairs.k / every.n as n_most
     from pairs
     inner join choices as every on pairs.k = every.n_right and every.n <= pairs.k
@@ -162,24 +118,22 @@ parted as (
 
 counted as materialized (
     select
-        hash(run, grouping_by, group_name) as part,
-        *,
-        (n_positive = k)::integer as has_positive,
-        (n_negative = k)::integer as has_negative,
+        hash(run, grouping_by, group_name) as key,
+        run, scoring_policy, grouping_by, group_name, group_position, k,
+        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed, probability_range,
+        n_positive, n_negative, n_positive_right, n_negative_right, n_most, shortcut, shortcut_mastery,
+        (n_positive = k)::integer as has_positive, (n_negative = k)::integer as has_negative,
         has_positive * (n_positive_right = k)::integer as positive_right,
         has_negative * (n_negative_right = k)::integer as negative_right,
-        has_positive * has_negative as has_pair,
-        positive_right * negative_right as pair_right
+        has_positive * has_negative as has_pair, positive_right * negative_right as pair_right
     from parted
 ),
 
 summed as (
     select
-        part,
-        any_value(columns([
-            'run', 'edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat', 'grouping_by',
-            'group_name', 'group_position', 'k'
-        ])),
+        key,
+        any_value(columns(['run', 'scoring_policy', 'grouping_by', 'group_name', 'group_position', 'k'])),
         count(*) as n_asked_pairs,
         n_asked_pairs * case when any_value(grouping_by) = 'fact' then 1 else 2 end as n_asked_triplets,
         sum(n_positive + n_negative)::bigint as n_samples,
@@ -187,6 +141,8 @@ summed as (
         sum(has_positive + has_negative)::bigint as n_triplets,
         count(*) filter (has_positive + has_negative > 0) as n_triplet_pairs,
         sum(has_pair)::bigint as n_complete_pairs,
+        any_value(scoring_policy) <> 'excluded' or n_triplets >= 0.8 * n_asked_triplets as has_joint,
+        any_value(scoring_policy) <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery,
         share(
             has_positive * (n_positive_right in (0, k))::integer + has_negative * (n_negative_right in (0, k))::integer,
             has_positive + has_negative
@@ -195,53 +151,39 @@ summed as (
         string_agg(distinct shortcut, ' + ' order by shortcut) as best_shortcut,
         share(has_pair * shortcut_mastery, has_pair) as best_shortcut_mastery,
         share((has_pair = 1 and shortcut_mastery = 0.25)::integer, has_pair) as tossed_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate,
+        sum(n_errors)::bigint as n_errors, share(n_errors, n_asked) as error_rate,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
         share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
         share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
         share(n_affirmed, n_asked - n_errors - n_no_answer) as affirmed_rate,
-        avg(probability_range) as probability_range
+        avg(probability_range) filter (grouping_by = 'fact') as probability_range
     from counted
-    group by part
+    group by key
 ),
 
 observations as (
     select
-        part as key,
-        'average' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_positive_right as gained,
-        n_positive as n,
-        n_negative_right as negative_gained,
-        n_negative as negative_n,
+        key, 'average' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        n_positive_right as gained, n_positive as n,
+        n_negative_right as negative_gained, n_negative as negative_n,
         n_most
     from counted
     union all by name
     select
-        part as key,
-        'joint' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        positive_right as gained,
-        has_positive as n,
-        negative_right as negative_gained,
-        has_negative as negative_n
+        key, 'joint' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        positive_right as gained, has_positive as n,
+        negative_right as negative_gained, has_negative as negative_n
     from counted
     where grouping_by in ('edition', 'relation', 'transformations') or group_name = 'none'
     union all by name
     select
-        part as key,
-        'mastery' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        pair_right as gained,
-        has_pair as n
+        key, 'mastery' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        pair_right as gained, has_pair as n
     from counted
     where grouping_by not in ('fact', 'transformation', 'likelier answer', 'choices') or group_name = 'none'
     union all by name
     select
-        part as key,
-        'above shortcut' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
+        key, 'above shortcut' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
         (pair_right > floor(shortcut_mastery))::integer as gained,
         case when shortcut_mastery <> 0.25 then (has_pair * floor(shortcut_mastery) > pair_right)::integer end as lost,
         has_pair as n
@@ -254,59 +196,29 @@ estimates as materialized (
 )
 
 select
-    summed.edition_id, summed.model_id, summed.model, summed.method, summed.scoring_policy, summed.repeat,
-    summed.grouping_by,
-    summed.group_name,
-    summed.group_position,
-    summed.run,
-    summed.k,
-    summed.n_samples,
-    summed.n_pairs,
+    edition_id, model_id, model, method, scoring_policy, repeat, grouping_by, group_name, group_position, run, k,
+    n_samples, summed.n_pairs,
     average.share as average_accuracy,
-    average.ci_low as average_accuracy_ci_low,
-    average.ci_high as average_accuracy_ci_high,
+    average.ci_low as average_accuracy_ci_low, average.ci_high as average_accuracy_ci_high,
     average.fixed_base_ci_low as average_accuracy_fixed_base_ci_low,
     average.fixed_base_ci_high as average_accuracy_fixed_base_ci_high,
     average.n_effective,
-    summed.negative_accuracy,
-    summed.n_triplets,
-    summed.n_triplet_pairs,
-    1 - summed.n_triplets / summed.n_asked_triplets as left_out_rate,
-    case when has_joint then joint.share end as joint_accuracy,
-    case when has_joint then joint.ci_low end as joint_accuracy_ci_low,
-    case when has_joint then joint.ci_high end as joint_accuracy_ci_high,
-    case when has_joint then summed.consistency end as consistency,
-    summed.n_asked_pairs,
-    summed.n_complete_pairs,
-    1 - summed.n_complete_pairs / summed.n_asked_pairs as pair_left_out_rate,
-    case when has_mastery then mastery.share end as mastery,
-    case when has_mastery then mastery.ci_low end as mastery_ci_low,
-    case when has_mastery then mastery.ci_high end as mastery_ci_high,
-    case when has_mastery then mastery.fixed_base_ci_low end as mastery_fixed_base_ci_low,
-    case when has_mastery then mastery.fixed_base_ci_high end as mastery_fixed_base_ci_high,
-    summed.best_shortcut,
-    summed.best_shortcut_mastery,
-    case when has_mastery then above.share - summed.tossed_rate / 4 end as mastery_above_shortcut,
-    case when has_mastery then above.ci_low - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_low,
-    case when has_mastery then above.ci_high - summed.tossed_rate / 4 end as mastery_above_shortcut_ci_high,
-    summed.no_answer_rate,
-    summed.unfinished_reasoning_rate,
-    summed.true_rate,
-    summed.affirmed_rate,
-    summed.probability_range,
-    summed.n_errors,
-    summed.error_rate
-from (
-    select
-        *,
-        scoring_policy <> 'excluded' or n_triplets >= 0.8 * n_asked_triplets as has_joint,
-        scoring_policy <> 'excluded' or n_complete_pairs >= 0.8 * n_asked_pairs as has_mastery
-    from summed
-) as summed
-left join estimates as average on summed.part = average.key and average.measure = 'average'
-left join estimates as joint on summed.part = joint.key and joint.measure = 'joint'
-left join estimates as mastery on summed.part = mastery.key and mastery.measure = 'mastery'
-left join estimates as above on summed.part = above.key and above.measure = 'above shortcut'
-order by
-    summed.edition_id, summed.model_id, summed.method, summed.scoring_policy, summed.repeat, summed.grouping_by,
-    summed.group_position, summed.group_name
+    negative_accuracy,
+    n_triplets, n_triplet_pairs, 1 - n_triplets / n_asked_triplets as left_out_rate,
+    joint.share as joint_accuracy, joint.ci_low as joint_accuracy_ci_low, joint.ci_high as joint_accuracy_ci_high,
+    case when has_joint then consistency end as consistency,
+    n_asked_pairs, n_complete_pairs, 1 - n_complete_pairs / n_asked_pairs as pair_left_out_rate,
+    mastery.share as mastery, mastery.ci_low as mastery_ci_low, mastery.ci_high as mastery_ci_high,
+    mastery.fixed_base_ci_low as mastery_fixed_base_ci_low, mastery.fixed_base_ci_high as mastery_fixed_base_ci_high,
+    best_shortcut, best_shortcut_mastery,
+    above.share - tossed_rate / 4 as mastery_above_shortcut,
+    above.ci_low - tossed_rate / 4 as mastery_above_shortcut_ci_low,
+    above.ci_high - tossed_rate / 4 as mastery_above_shortcut_ci_high,
+    no_answer_rate, unfinished_reasoning_rate, true_rate, affirmed_rate, probability_range, n_errors, error_rate
+from summed
+inner join evaluations using (run)
+left join estimates as average on summed.key = average.key and average.measure = 'average'
+left join estimates as joint on summed.key = joint.key and joint.measure = 'joint' and has_joint
+left join estimates as mastery on summed.key = mastery.key and mastery.measure = 'mastery' and has_mastery
+left join estimates as above on summed.key = above.key and above.measure = 'above shortcut' and has_mastery
+order by edition_id, model_id, method, scoring_policy, repeat, grouping_by, group_position, group_name

@@ -13,14 +13,10 @@ with points as (
 )
 
 select
-    points.edition_id,
-    points.point_id,
-    points.pair_id,
-    points.relation,
-    points.head,
-    hash(points.head is null, coalesce(lower(points.head), points.point_id)) as head_cluster,
-    coalesce(pairs.positive_tail_cluster, hash(points.edition_id, points.point_id, true)) as positive_tail_cluster,
-    coalesce(pairs.negative_tail_cluster, hash(points.edition_id, points.point_id, false)) as negative_tail_cluster
+    edition_id, point_id, pair_id, relation, head,
+    hash(head is null, coalesce(lower(head), point_id)) as head_cluster,
+    coalesce(positive_tail_cluster, hash(edition_id, point_id, true)) as positive_tail_cluster,
+    coalesce(negative_tail_cluster, hash(edition_id, point_id, false)) as negative_tail_cluster
 from points
-left join pair_clusters as pairs using (edition_id, pair_id)
-order by points.edition_id, points.point_id
+left join pair_clusters using (edition_id, pair_id)
+order by edition_id, point_id

@@ -1,11 +1,7 @@
 -- Grain: one row per edition, setting, model, scoring policy, test point and is_negated_included.
 -- The facets in which the model masters a point, in the paper's order. It masters the point in several facets if it
 -- does so in each. A point has a facet if it has all its questions: as many of each form as any point of the edition.
--- is_negated_included: whether the negated questions are needed, too.
--- n_whole_facets: how many facets the point has until the first one that it lacks. n_graded_facets, n_mastered_facets:
--- likewise those with all questions graded, and with all of them right. mastered_facets: all with all of them right.
--- is_whole, is_mastered: whether the point has, and the model masters, all facets of the edition; is_mastered is null if a
--- question is not graded. run is that of point_scores, the clusters are those of point_clusters.
+-- is_mastered is null if a question is not graded.
 create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n
@@ -42,8 +38,7 @@ asked as (
 
 facet_scores as (
     select
-        asked.*,
-        needed.is_negated_included, needed.n_facets, needed.facet, needed.n_before, needed.n_needed,
+        asked.*, needed.* exclude (edition_id),
         sum(columns(['n_asked', 'n_graded', 'n_right'])) filter (needed.is_negated_included or not scores.is_negated)
     from asked
     inner join needed using (edition_id)
@@ -61,21 +56,14 @@ mastery as (
         coalesce(list(facet order by n_before) filter (n_right = n_needed), []) as mastered_facets
     from facet_scores
     group by run, edition_id, point_id, is_negated_included, n_facets
-),
-
-runs_asked as (
-    select distinct run, setting, model_id, model, scoring_policy
-    from point_scores
 )
 
 select
-    run, edition_id, runs_asked.* exclude (run),
-    points.relation, points.head, point_id, points.pair_id,
-    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
-    is_negated_included,
-    n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
+    run, edition_id, setting, model_id, model, scoring_policy, points.relation, head, point_id, points.pair_id,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    is_negated_included, n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
     n_whole_facets = n_facets as is_whole,
     case when n_graded_facets = n_facets then n_mastered_facets = n_facets end as is_mastered
 from mastery
-inner join runs_asked using (run)
+inner join (select distinct run, setting, model_id, model, scoring_policy from point_scores) using (run)
 inner join point_clusters as points using (edition_id, point_id)

@@ -1,14 +1,9 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
 -- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
 -- prompts (error_counts.sql) have no rows, so that no view shows their scores.
--- run: a hash of edition, period, model, method, scoring policy and repeat, which is faster to group by than their
--- names. fact: a hash of relation and head, which finds the same fact in another edition.
--- slot: the position of the transformation; for llmeval, which has no transformations, sample_index.
--- is_failed: the prompt has no response. No policy grades it, and it is not unanswered either.
--- is_unanswered: the response has no answer, under any policy. coin-flip replaces it by a guess, but its no-answer rate
--- is still that of the responses. is_unfinished: the model was still thinking when its tokens were used up.
--- is_correct: null if the sample is not graded. margin: the log-probability of True minus that of False, if both are
--- known.
+-- run: a hash of what identifies the evaluation, which is faster to group by than names.
+-- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
+-- guess, but its no-answer rate is still that of the responses.
 create table sample_scores as
 with evaluated as (
     select edition_id, null::varchar as period, model_id
@@ -29,23 +24,18 @@ answered as (
 counted as (
     select
         answered.*,
-        hash(answered.edition_id, answered.period, answered.model_id, answered.repeat, answered.sample_id) as answer
+        hash(edition_id, answered.period, model_id, repeat, sample_id) as answer
     from answered
     semi join storage.scope using (edition_id, model_id)
     semi join evaluated
-        on answered.edition_id = evaluated.edition_id
-        and answered.model_id = evaluated.model_id
+        on (answered.edition_id, answered.model_id) = (evaluated.edition_id, evaluated.model_id)
         and answered.period is not distinct from evaluated.period
 ),
 
 placed as (
     select
-        hash(samples.edition_id, samples.sample_id) as sample,
-        samples.method,
-        samples.relation,
-        samples.pair_id,
-        samples.transformation,
-        samples.label,
+        hash(edition_id, samples.sample_id) as sample,
+        samples.method, samples.relation, samples.pair_id, transformation, samples.label,
         hash(samples.relation, triplets.head) as fact,
         triplets.is_positive,
         coalesce(transformations.position, samples.sample_index) as slot
@@ -57,33 +47,15 @@ placed as (
 )
 
 select
-    hash(
-        counted.edition_id, counted.period, counted.model_id, placed.method, counted.scoring_policy, counted.repeat
-    ) as run,
-    counted.edition_id,
-    counted.period,
-    counted.model_id,
-    models.name as model,
-    placed.method,
-    counted.scoring_policy,
-    counted.repeat,
-    placed.relation,
-    placed.pair_id,
-    placed.fact,
-    placed.is_positive,
-    placed.transformation,
-    placed.slot,
-    placed.label,
-    counted.error is not null as is_failed,
-    counted.answer in (select answer from counted where prediction is null and error is null) as is_unanswered,
-    counted.is_unfinished_reasoning as is_unfinished,
-    counted.prediction,
-    counted.is_correct,
-    case
-        when isfinite(counted.logprob_true) and isfinite(counted.logprob_false)
-            then counted.logprob_true - counted.logprob_false
-    end as margin
+    hash(edition_id, period, model_id, method, scoring_policy, repeat) as run,
+    edition_id, period, model_id, models.name as model, method, scoring_policy, repeat,
+    relation, pair_id, fact, is_positive, transformation, slot, label,
+    error is not null as is_failed,
+    answer in (select answer from counted where prediction is null and error is null) as is_unanswered,
+    is_unfinished_reasoning as is_unfinished,
+    prediction, is_correct,
+    case when isfinite(logprob_true) and isfinite(logprob_false) then logprob_true - logprob_false end as margin
 from counted
-inner join placed on hash(counted.edition_id, counted.sample_id) = placed.sample
+inner join placed on hash(edition_id, sample_id) = placed.sample
 inner join models using (model_id)
-order by run, placed.relation, placed.pair_id, placed.is_positive, placed.slot
+order by run, relation, pair_id, is_positive, slot

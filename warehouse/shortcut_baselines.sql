@@ -10,47 +10,20 @@
 create table shortcut_baselines as
 with scored as materialized (
     select
-        {
-            'edition_id': edition_id,
-            'method': method,
-            'relation': unnest([relation, null]),
-            'baseline': baseline
-        } as key,
+        {'edition_id': edition_id, 'method': method, 'relation': unnest([relation, null]), 'baseline': baseline} as key,
         *
     from shortcut_scores
     semi join storage.scope using (edition_id)
 ),
 
-clustered as (
-    select *
-    from scored
-    inner join pair_clusters using (edition_id, pair_id)
-),
-
 observations as (
     select
-        key,
-        'average' as measure,
+        key, unnest(['average', 'joint', 'mastery']) as measure,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_right::bigint as gained,
-        n_samples as n
-    from clustered
-    union all by name
-    select
-        key,
-        'joint' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_triplets_right::bigint as gained,
-        n_triplets as n
-    from clustered
-    union all by name
-    select
-        key,
-        'mastery' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        floor(mastery)::bigint as gained,
-        is_complete::bigint as n
-    from clustered
+        unnest([n_right::bigint, n_triplets_right::bigint, floor(mastery)::bigint]) as gained,
+        unnest([n_samples, n_triplets, is_complete::bigint]) as n
+    from scored
+    inner join pair_clusters using (edition_id, pair_id)
 ),
 
 estimates as materialized (
@@ -62,13 +35,10 @@ summed as (
         key,
         list_sort(list_distinct(list(shortcut))) as shortcuts,
         bool_and(is_expected) as is_expected,
-        sum(n_samples)::bigint as n_samples,
         count(*) as n_pairs,
-        share(n_right, n_samples) as average_accuracy,
-        sum(n_judged) as n_judged,
-        sum(n_triplets) as n_triplets,
-        share(n_triplets_right, n_triplets) as joint_accuracy,
-        count(*) filter (where is_complete) as n_complete_pairs,
+        sum(n_judged) as n_judged, sum(n_samples)::bigint as n_samples, share(n_right, n_samples) as average_accuracy,
+        sum(n_triplets) as n_triplets, share(n_triplets_right, n_triplets) as joint_accuracy,
+        count(*) filter (is_complete) as n_complete_pairs,
         share(mastery, is_complete::integer) as mastery,
         share((is_expected and is_complete)::integer, is_complete::integer) as tossed_rate
     from scored
@@ -76,35 +46,26 @@ summed as (
 )
 
 select
-    summed.key.edition_id as edition_id,
-    summed.key.method as method,
-    summed.key.relation as relation,
-    summed.key.baseline as baseline,
-    shortcuts,
-    n_samples,
-    summed.n_pairs,
+    unnest(summed.key),  -- edition_id, method, relation, baseline
+    shortcuts, n_samples, summed.n_pairs,
     average_accuracy,
-    case when is_expected then wilson_low(average_accuracy, n_judged) else average.ci_low end as average_accuracy_ci_low,
-    case when is_expected then wilson_high(average_accuracy, n_judged) else average.ci_high end as average_accuracy_ci_high,
+    case when is_expected then wilson_low(average_accuracy, n_judged) else average.ci_low end
+        as average_accuracy_ci_low,
+    case when is_expected then wilson_high(average_accuracy, n_judged) else average.ci_high end
+        as average_accuracy_ci_high,
     average.n_effective,
     joint_accuracy,
     case when is_expected then wilson_low(joint_accuracy, n_triplets) else joint.ci_low end as joint_accuracy_ci_low,
     case when is_expected then wilson_high(joint_accuracy, n_triplets) else joint.ci_high end as joint_accuracy_ci_high,
     n_complete_pairs,
     summed.mastery,
-    case
-        when is_expected then wilson_low(summed.mastery, n_complete_pairs)
-        else mastery.ci_low + tossed_rate / 4
-    end
+    case when is_expected then wilson_low(summed.mastery, n_complete_pairs) else mastery.ci_low + tossed_rate / 4 end
         as mastery_ci_low,
-    case
-        when is_expected then wilson_high(summed.mastery, n_complete_pairs)
-        else mastery.ci_high + tossed_rate / 4
-    end
+    case when is_expected then wilson_high(summed.mastery, n_complete_pairs) else mastery.ci_high + tossed_rate / 4 end
         as mastery_ci_high,
     0.0::double as no_answer_rate
 from summed
 left join estimates as average on summed.key = average.key and average.measure = 'average'
 left join estimates as joint on summed.key = joint.key and joint.measure = 'joint'
 left join estimates as mastery on summed.key = mastery.key and mastery.measure = 'mastery'
-order by edition_id, method, relation nulls first, baseline
+order by summed.key.edition_id, summed.key.method, summed.key.relation nulls first, summed.key.baseline

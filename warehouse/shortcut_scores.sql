@@ -5,8 +5,7 @@
 --   polarity         says True to what is affirmed and False to what is denied, and so affirms every fact;
 --   denial           says the opposite, and so denies every fact, as models do that deny what they do not know;
 --   consistent_coin  tosses one coin per triplet and answers all its samples accordingly;
---   tail_frequency   believes a triplet according to how often its tail occurs among the relation's positive
---                    test triplets;
+--   tail_frequency   believes a triplet according to how often its tail occurs in the relation's true test triplets;
 --   word_overlap     believes a triplet according to how many words head and tail share;
 --   overlap          believes what the overlap guesser believes (tasks/quality/guesses.py), which was trained
 --                    on other heads; only in editions whose guesses were measured;
@@ -17,57 +16,34 @@
 -- tail_frequency and word_overlap use the threshold and the direction that are best for the relation, chosen on
 -- the test triplets themselves, and best is chosen by its result: upper bounds on what such shortcuts can score.
 -- Those that judge triplets reverse their guess where the sample is negated (label <> is_positive).
--- shortcut: the baseline itself; for best, the one that it uses. is_expected: the coin. Its n_right,
--- n_triplets_right and mastery are expected values: one half, one half, and one quarter where the pair is
--- complete. They are not tossed, because a lucky or unlucky toss would say nothing about a model.
+-- The coin's n_right, n_triplets_right and mastery are expected values: one half, one half, and one quarter where the
+-- pair is complete. They are not tossed, because a lucky or unlucky toss would say nothing about a model.
 create table shortcut_scores as
 with test_triplets as (
-    select edition_id, triplet_id, pair_id, relation, head, tail, is_positive
+    select *
     from triplets
     semi join storage.scope using (edition_id)
     where split = 'test'
 ),
 
-tail_counts as (
-    select edition_id, relation, tail, count(*) filter (where is_positive) as n_positives
-    from test_triplets
-    group by edition_id, relation, tail
-),
-
 clues as (
     select
-        test_triplets.edition_id,
-        test_triplets.relation,
-        test_triplets.triplet_id,
-        test_triplets.is_positive,
-        'tail_frequency' as baseline,
-        tail_counts.n_positives as clue
-    from test_triplets
-    inner join tail_counts using (edition_id, relation, tail)
-    union all
-    select
-        edition_id,
-        relation,
-        triplet_id,
-        is_positive,
-        'word_overlap' as baseline,
-        len(
-            list_intersect(
-                regexp_extract_all(lower(head), '[\p{L}\p{N}]+'),
-                regexp_extract_all(lower(tail), '[\p{L}\p{N}]+')
-            )
-        ) as clue
+        edition_id, relation, triplet_id, is_positive,
+        unnest(['tail_frequency', 'word_overlap']) as baseline,
+        unnest([
+            count(*) filter (is_positive) over (partition by edition_id, relation, tail),
+            len(list_intersect(
+                regexp_extract_all(lower(head), '[\p{L}\p{N}]+'), regexp_extract_all(lower(tail), '[\p{L}\p{N}]+')
+            ))
+        ]) as clue
     from test_triplets
 ),
 
 clue_values as (
     select
-        edition_id,
-        relation,
-        baseline,
-        clue,
-        count(*) filter (where is_positive) as n_positive,
-        count(*) filter (where not is_positive) as n_negative
+        edition_id, relation, baseline, clue,
+        count(*) filter (is_positive) as n_positive,
+        count(*) filter (not is_positive) as n_negative
     from clues
     group by edition_id, relation, baseline, clue
 ),
@@ -76,109 +52,67 @@ clue_values as (
 -- other direction is right wherever this one is wrong. The lowest clue gives all triplets the same answer.
 thresholds as (
     select
-        edition_id,
-        relation,
-        baseline,
-        clue as threshold,
-        sum(n_positive) over at_or_above + sum(n_negative) over whole
-        - sum(n_negative) over at_or_above as n_right,
-        sum(n_positive + n_negative) over whole as n_triplets
+        edition_id, relation, baseline, clue as threshold,
+        sum(n_positive) over at_or_above + sum(n_negative) over whole - sum(n_negative) over at_or_above as n_right,
+        sum(n_positive + n_negative) over whole as n_triplets,
+        2 * n_right >= n_triplets as is_true_above
     from clue_values
     window
         whole as (partition by edition_id, relation, baseline),
-        at_or_above as (
-            partition by edition_id, relation, baseline
-            order by clue desc rows between unbounded preceding and current row
-        )
+        at_or_above as (whole order by clue desc rows between unbounded preceding and current row)
 ),
 
 chosen_thresholds as (
-    select
-        edition_id,
-        relation,
-        baseline,
-        threshold,
-        2 * n_right >= n_triplets as is_true_above
+    select edition_id, relation, baseline, threshold, is_true_above
     from thresholds
     qualify row_number() over (
         partition by edition_id, relation, baseline
-        order by
-            greatest(n_right, n_triplets - n_right) desc,
-            2 * n_right >= n_triplets desc,
-            threshold
+        order by greatest(n_right, n_triplets - n_right) desc, is_true_above desc, threshold
     ) = 1
 ),
 
 judged as (
-    select
-        clues.edition_id,
-        clues.triplet_id,
-        clues.baseline,
-        ((clues.clue >= chosen_thresholds.threshold) = chosen_thresholds.is_true_above)
-        = clues.is_positive as is_right
+    select edition_id, triplet_id, baseline, ((clue >= threshold) = is_true_above) = is_positive as is_right
     from clues
     inner join chosen_thresholds using (edition_id, relation, baseline)
     union all
-    select
-        guesses.edition_id,
-        guesses.triplet_id,
-        guesses.guesser as baseline,
-        guesses.guess = test_triplets.is_positive as is_right
+    select edition_id, triplet_id, guesser, guess = is_positive
     from guesses
     inner join test_triplets using (edition_id, triplet_id)
 ),
 
 questions as (
     select
-        samples.edition_id,
-        samples.method,
-        test_triplets.relation,
-        test_triplets.pair_id,
-        samples.triplet_id,
-        test_triplets.is_positive,
+        edition_id, samples.method, test_triplets.relation, test_triplets.pair_id, triplet_id, is_positive,
         count(*) as n_samples,
-        count(*) filter (where samples.label) as n_true
+        count(*) filter (label) as n_true
     from samples
     inner join test_triplets using (edition_id, triplet_id)
     group by all
 ),
 
 answered as (
-    select questions.*, 'always_true' as baseline, n_true::double as n_right from questions
-    union all
     select
-        questions.*,
-        unnest(['polarity', 'denial']) as baseline,
-        n_samples * unnest([is_positive, not is_positive])::integer as n_right
+        *,
+        unnest(['always_true', 'polarity', 'denial', 'consistent_coin']) as baseline,
+        unnest([n_true, n_samples * is_positive::integer, n_samples * (not is_positive)::integer, n_samples / 2])
+            as n_right
     from questions
     union all
-    select questions.*, 'consistent_coin' as baseline, n_samples / 2 as n_right from questions
-    union all
-    select
-        questions.*,
-        judged.baseline,
-        case when judged.is_right then questions.n_samples else 0 end as n_right
+    select questions.*, baseline, n_samples * is_right::integer
     from questions
     inner join judged using (edition_id, triplet_id)
 ),
 
 by_pair as (
     select
-        edition_id,
-        method,
-        relation,
-        pair_id,
-        baseline,
+        edition_id, method, relation, pair_id, baseline,
         baseline = 'consistent_coin' as is_expected,
-        sum(n_samples)::bigint as n_samples,
-        sum(n_right) as n_right,
-        count(*) as n_judged,
-        count(*) filter (where n_samples = samples_per_triplet(method)) as n_triplets,
+        count(*) as n_judged, sum(n_samples)::bigint as n_samples, sum(n_right) as n_right,
+        count(*) filter (n_samples = samples_per_triplet(method)) as n_triplets,
         case
             when is_expected then n_triplets / 2
-            else count(*) filter (
-                where n_samples = samples_per_triplet(method) and n_right = n_samples
-            )
+            else count(*) filter (n_samples = samples_per_triplet(method) and n_right = n_samples)
         end as n_triplets_right,
         n_triplets = 2 as is_complete,
         case
@@ -198,34 +132,21 @@ best as (
     qualify row_number() over (
         partition by edition_id, method, relation
         order by
-            share(mastery, is_complete::integer) desc nulls last,
-            share(n_right, n_samples) desc,
-            baseline
+            share(mastery, is_complete::integer) desc nulls last, share(n_right, n_samples) desc, baseline
     ) = 1
 ),
 
 scored as (
-    select *, baseline as shortcut from by_pair
+    select *, baseline as shortcut
+    from by_pair
     union all
-    select by_pair.* replace ('best' as baseline), best.baseline as shortcut
+    select by_pair.* replace ('best' as baseline), baseline
     from by_pair
     inner join best using (edition_id, method, relation, baseline)
 )
 
 select
-    edition_id,
-    method,
-    relation,
-    pair_id,
-    baseline,
-    shortcut,
-    is_expected,
-    n_samples,
-    n_right,
-    n_judged,
-    n_triplets,
-    n_triplets_right,
-    is_complete,
-    mastery
+    edition_id, method, relation, pair_id, baseline, shortcut, is_expected, n_samples, n_right, n_judged,
+    n_triplets, n_triplets_right, is_complete, mastery
 from scored
 order by edition_id, method, baseline, relation, pair_id

@@ -4,103 +4,51 @@ create schema storage;
 
 -- What the warehouse was published from. schema_fingerprint: of the code that wrote it (publishing.py). changed_at_ns:
 -- the time of change that the publisher gave to the file, in nanoseconds.
-create table storage.publication (
-    schema_fingerprint varchar not null,
-    changed_at_ns bigint not null
-);
+create table storage.publication (schema_fingerprint varchar not null, changed_at_ns bigint not null);
 
 -- The evaluations, or the editions (model_id is null), of which the tables of sums and scores are computed next; empty
 -- in a published warehouse.
-create table storage.scope (
-    edition_id varchar not null,
-    model_id varchar
-);
+create table storage.scope (edition_id varchar not null, model_id varchar);
 
 -- One row per part of the root (parts.py). problem: why it was left out; null if it was loaded.
 -- is_incomplete: it lacks a record, as after an interrupted run.
 create table storage.loaded_parts (
-    path varchar not null,
-    kind varchar not null,
-    key json not null,
-    fingerprint varchar not null,
-    problem varchar,
-    is_incomplete boolean not null
+    path varchar not null, kind varchar not null, key json not null, fingerprint varchar not null,
+    problem varchar, is_incomplete boolean not null
 );
 
 -- A prompt is its prefix and its rest. The prefix, up to the last blank line, holds the demonstrations, which are
 -- the same in thousands of prompts. Models that are asked the same prompt share its row.
-create table storage.prompt_prefixes (
-    prefix_number integer not null,
-    prefix varchar not null
-);
-
-create table storage.prompts (
-    prompt_number integer not null,
-    prefix_number integer not null,
-    rest varchar not null
-);
-
+create table storage.prompt_prefixes (prefix_number integer not null, prefix varchar not null);
+create table storage.prompts (prompt_number integer not null, prefix_number integer not null, rest varchar not null);
 create table storage.responses (
-    prompt_key varchar not null,
-    model_id varchar not null,
-    repeat smallint not null,
-    prompt_number integer not null,
-    response varchar,
-    status varchar not null,
-    error varchar,
-    finish_reason varchar,
-    n_prompt_tokens integer,
-    n_completion_tokens integer,
-    logprob_true double,
-    logprob_false double,
-    reasoning varchar,
-    served varchar
+    prompt_key varchar not null, model_id varchar not null, repeat smallint not null, prompt_number integer not null,
+    response varchar, status varchar not null, error varchar, finish_reason varchar,
+    n_prompt_tokens integer, n_completion_tokens integer, logprob_true double, logprob_false double,
+    reasoning varchar, served varchar
 );
 
 -- What the validation of stages found, with one row per expectation; the view checks puts the tables together.
 -- The first has the stages of editions and what is measured on them, the second those of evaluations, except of
 -- anchors. checked_at is UTC.
 create table storage.edition_checks (
-    edition_id varchar not null,
-    model_id varchar,
-    setting varchar,
-    stage varchar not null,
-    expectation varchar not null,
-    checked_columns varchar,
-    requirement varchar not null,
-    is_passed boolean not null,
-    n_rows bigint not null,
-    n_unexpected bigint not null,
-    checked_at timestamp
+    edition_id varchar not null, model_id varchar, setting varchar, stage varchar not null,
+    expectation varchar not null, checked_columns varchar, requirement varchar not null,
+    is_passed boolean not null, n_rows bigint not null, n_unexpected bigint not null, checked_at timestamp
 );
-
 create table storage.run_checks as from storage.edition_checks;
 
 -- The least share of new texts that an edition must have by each method (min_new_texts), of the configuration that
 -- published it last. checked_at: when it was first published with this share, in UTC.
 create table storage.freshness_limits (
-    edition_id varchar not null,
-    min_new_texts double not null,
-    checked_at timestamp
+    edition_id varchar not null, min_new_texts double not null, checked_at timestamp
 );
 
 -- Responses are shared by all editions.
 create view responses as
 select
-    stored.prompt_key,
-    stored.model_id,
-    stored.repeat,
-    prefixes.prefix || prompts.rest as prompt,
-    stored.response,
-    stored.status,
-    stored.error,
-    stored.finish_reason,
-    stored.n_prompt_tokens,
-    stored.n_completion_tokens,
-    stored.logprob_true,
-    stored.logprob_false,
-    stored.reasoning,
-    stored.served
+    prompt_key, model_id, repeat, prefix || rest as prompt,
+    stored.* exclude (prompt_key, model_id, repeat, prompt_number)
 from storage.responses as stored
 inner join storage.prompts using (prompt_number)
-inner join storage.prompt_prefixes as prefixes using (prefix_number)
+inner join storage.prompt_prefixes using (prefix_number)

@@ -7,5 +7,4 @@ with facts as (
     where head is not null
 )
 
-select *
 from match_taught('facts')

@@ -12,10 +12,8 @@ with observed as (
     select
         run, edition_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
         unnest(['average', 'mastery']) as measure,
-        unnest([n_positive_right, is_mastered::integer]) as gained,
-        unnest([n_positive, is_complete::integer]) as n,
-        unnest([n_negative_right, null]) as negative_gained,
-        unnest([n_negative, null]) as negative_n,
+        unnest([n_positive_right, is_mastered::integer]) as gained, unnest([n_positive, is_complete::integer]) as n,
+        unnest([n_negative_right, null]) as negative_gained, unnest([n_negative, null]) as negative_n,
         unnest([n_positive_right + n_negative_right, is_mastered::integer]) as pair_gained,
         unnest([n_positive + n_negative, is_complete::integer]) as pair_n
     from pair_scores

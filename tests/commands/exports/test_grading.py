@@ -46,7 +46,7 @@ def test_standard_errors_are_those_of_the_views() -> None:
 
     def estimate(clusters: list[tuple[int, int]]) -> float:
         rows = ", ".join(map(str, clusters))
-        query = f"select robust_n(c, n, 1), share(c, n) from (values {rows}) as clusters(c, n)"
+        query = f"select robust_n(c, n), share(c, n) from (values {rows}) as clusters(c, n)"
         robust_n, share = connection.execute(query).fetchall()[0]
         return math.sqrt(share * (1 - share) / robust_n)
 
