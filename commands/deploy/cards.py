@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from commands.preflight.machine import find_gpus
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.installation_names import CPU_POOL, DEFAULT_POOL, name_gpu_pool
+from pretexeval.engines.gpus import find_gpus
 from pretexeval.primitives.errors import InputError
 
 CARDS_VARIABLE = "CUDA_VISIBLE_DEVICES"

@@ -4,7 +4,6 @@ import contextlib
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.gpus import Gpu, find_gpus
 from pretexeval.engines.identity import (
     HUB_KEY,
     IN_PROCESS,
@@ -23,13 +23,11 @@ from pretexeval.engines.identity import (
 from pretexeval.engines.model_files import require_readable
 from pretexeval.primitives.errors import InputError
 
-MIB = 1024 * 1024
-GPU_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
 # The memory limit of this process's container is there.
 CGROUP = Path("/sys/fs/cgroup")
 SHARED_MEMORY = Path("/dev/shm")
 # A container has 64 MB unless it is given more, and the parts of a split model exchange their tensors there.
-MIN_SHARED_BYTES = 512 * MIB
+MIN_SHARED_BYTES = 512 * 1024 * 1024
 # The package index has CUDA builds of these; if one is installed, importing the CPU build of vLLM fails.
 BREAK_CPU_BUILD = ("torchvision", "torchaudio", "torchcodec")
 # The memory of Python, torch, vLLM and a cache of 1 GiB, measured with a reference model loaded.
@@ -46,15 +44,6 @@ class Finding:
     found: str
     remedy: str = ""
     """What the user can do; empty if the state is ok or if `found` already says it."""
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """A GPU, as its driver reports it."""
-
-    name: str
-    total_bytes: int
-    free_bytes: int
 
 
 @dataclass(frozen=True)
@@ -86,25 +75,6 @@ class Machine:
 def inspect_machine() -> Machine:
     """Return the description of this machine without importing torch or vLLM."""
     return Machine(find_gpus(), measure_free_memory(), find_vllm_build())
-
-
-def find_gpus() -> tuple[Gpu, ...]:
-    """Return the GPUs that a process started here would see; none without an NVIDIA driver.
-
-    A size that the driver does not report ("[N/A]") is 0.
-    """
-    command, visible = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES")
-    if command is None or visible == "":
-        return ()
-    chosen = [] if visible is None else [f"--id={visible}"]
-    try:
-        done = subprocess.run(
-            [command, *GPU_QUERY, *chosen], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    rows = [line.rsplit(", ", 2) for line in done.stdout.splitlines() if line.count(", ") >= 2]
-    return tuple(Gpu(name, *(int(n) * MIB if n.isdigit() else 0 for n in sizes)) for name, *sizes in rows)
 
 
 def measure_free_memory(cgroup: Path = CGROUP) -> int:

@@ -10,8 +10,8 @@ import pytest
 
 from commands.deploy import cards
 from commands.deploy.cards import GpuWorker, describe_workers, read_gpu_worker, require_cards_of_host
-from commands.preflight.machine import Gpu
 from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.gpus import Gpu
 from pretexeval.primitives.errors import InputError
 from tests.support.command import run_command, write_config
 

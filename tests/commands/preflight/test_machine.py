@@ -14,19 +14,17 @@ import pytest
 
 from commands.preflight import machine as module
 from commands.preflight.machine import (
-    MIB,
     Finding,
-    Gpu,
     Machine,
     VllmBuild,
     check_local_model,
     check_machine,
     check_vllm,
-    find_gpus,
     inspect_machine,
     measure_free_memory,
 )
 from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.gpus import MIB, Gpu, find_gpus
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError
 
