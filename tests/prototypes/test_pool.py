@@ -94,7 +94,7 @@ def test_all_problems_of_a_pool_are_named_at_once(tmp_path: Path) -> None:
     assert "own.toml has 6 problems:" in message
     assert "[may_cure] instance is missing: name the two predicates" in message
     assert "[may_cure] lacks inv_ins, dn, ins_dn, inv_ins_dn: a relation needs" in message
-    assert "[may_cure] has unknown other; allowed: instance, status, none" in message
+    assert "[may_cure] has unknown other; allowed: instance, status, origin, none" in message
     assert "[may_cure] ins is not a list of texts" in message
     assert "[may_cure] none entry 0 holds [Y] 0 times instead of once" in message
     assert "[may_cure] inv_dn entry 0 does not deny its positive form" in message
