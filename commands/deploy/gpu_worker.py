@@ -4,6 +4,7 @@ It serves the work pool for models that take as many cards (`commands/deploy/car
 card: vLLM's CPU build serves the pool `gpu`. Further options go to `prefect worker start`.
 """
 
+import argparse
 import os
 import sys
 
@@ -12,7 +13,10 @@ from pretexeval.config.installation_names import find_installation
 
 if __name__ == "__main__":
     asked, *more = sys.argv[1:] or ["none"]
-    worker = GpuWorker() if asked == "none" else read_gpu_worker(asked)
+    try:
+        worker = GpuWorker() if asked == "none" else read_gpu_worker(asked)
+    except argparse.ArgumentTypeError as error:
+        sys.exit(f"commands.deploy.gpu_worker: {error}")
     pool = find_installation().name_pool(worker.pool)
     options = ["--pool", pool, "--type", "process", "--limit", "1", "--no-create-pool-if-not-found", *more]
     command = [sys.executable, "-m", "prefect", "worker", "start", *options]

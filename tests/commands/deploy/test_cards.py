@@ -93,3 +93,8 @@ def test_a_worker_shows_its_runs_its_cards_alone(tmp_path: Path) -> None:
             f"--pool {pool_name} --type process --limit 1 --no-create-pool-if-not-found --with-healthcheck"
         )
         assert done.stdout.split() == f"worker start {options} {visible}".split()
+    refused = subprocess.run(
+        [*command[:3], "first"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert "give the numbers of its cards" in refused.stderr
