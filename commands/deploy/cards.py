@@ -5,6 +5,7 @@ of the models that take as many cards as it holds (`EngineConfig.work_pool`).
 """
 
 import argparse
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,13 @@ def read_gpu_worker(text: str) -> GpuWorker:
 
 def list_default_workers() -> list[GpuWorker]:
     """Return one worker for each card of this host, or one without a card if there is none."""
-    n_cards = len(find_gpus())
-    return [GpuWorker(cards=(str(card),)) for card in range(n_cards)] or [GpuWorker()]
+    return [GpuWorker(cards=(card,)) for card in _list_cards()] or [GpuWorker()]
+
+
+def _list_cards() -> list[str]:
+    """Return the cards of this host that a process may use; none without a driver."""
+    visible, n_cards = os.environ.get(CARDS_VARIABLE, ""), len(find_gpus())
+    return visible.split(",") if visible and n_cards else [str(card) for card in range(n_cards)]
 
 
 def require_distinct_cards(workers: Sequence[GpuWorker]) -> None:
@@ -72,12 +78,10 @@ def require_cards_of_host(workers: Sequence[GpuWorker]) -> None:
         InputError: two workers hold the same card, or the host has no card of that number.
     """
     require_distinct_cards(workers)
-    n_cards = len(find_gpus())
-    missing = [card for worker in workers for card in worker.cards if card.isdigit() and int(card) >= n_cards]
-    if n_cards and missing:
-        raise InputError(
-            f"--gpus: there is no card {', '.join(missing)}; this host has cards 0 to {n_cards - 1}"
-        )
+    there = _list_cards()
+    missing = [card for worker in workers for card in worker.cards if card.isdigit() and card not in there]
+    if there and missing:
+        raise InputError(f"--gpus: there is no card {', '.join(missing)}; this host has {', '.join(there)}")
 
 
 def describe_workers(

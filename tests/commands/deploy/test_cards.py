@@ -53,11 +53,16 @@ def test_a_card_belongs_to_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert workers == [GpuWorker("gpu-2", ("0", "1")), GpuWorker("big", ("1",))]
     with pytest.raises(InputError, match="two workers hold card 1"):
         list(describe_workers(workers, {}))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(cards, "find_gpus", lambda: (Gpu("H100", 1, 1),) * 2)
     require_cards_of_host([GpuWorker(cards=("0",)), GpuWorker(cards=("1",))])
-    with pytest.raises(InputError, match="there is no card 2; this host has cards 0 to 1"):
+    with pytest.raises(InputError, match="there is no card 2; this host has 0, 1"):
         require_cards_of_host([GpuWorker(cards=("2",))])
     assert cards.list_default_workers() == [GpuWorker(cards=("0",)), GpuWorker(cards=("1",))]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "6,7")
+    assert cards.list_default_workers() == [GpuWorker(cards=("6",)), GpuWorker(cards=("7",))]
+    with pytest.raises(InputError, match="there is no card 0; this host has 6, 7"):
+        require_cards_of_host([GpuWorker(cards=("0",))])
 
 
 @pytest.mark.parametrize("text", ["", "0,0", "first", "0;1", "big="])
