@@ -167,7 +167,7 @@ def _add_deploy(subcommands: Subcommands) -> None:
         type=_read_runs,
         action="append",
         default=[],
-        metavar="POOL=N",
+        metavar="[POOL=]N",
         help="how many runs a pool of containers starts at once (default: one in a new pool; a pool that "
         "exists keeps its limit without --update-pools)",
     )
@@ -198,8 +198,8 @@ def deploy(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     from commands.deploy.cards import describe_workers, list_default_workers
 
-    workers = options.gpus or list_default_workers()
-    held = list(describe_workers(workers, config.list_pools())) if options.pool_type == "process" else []
+    workers = (options.gpus or list_default_workers()) if options.pool_type == "process" else []
+    held = list(describe_workers(workers, config.list_pools())) if workers else []
     if options.dry_run:
         write_output("\n".join(held))
         return 0
@@ -209,7 +209,7 @@ def deploy(options: argparse.Namespace) -> int:
 
     changes = deploy(
         options.config,
-        workers if options.pool_type == "process" else [],
+        workers,
         dict(options.runs),
         options.pool_type,
         options.pools or POOLS,

@@ -7,6 +7,7 @@ of the models that take as many cards as it holds (`EngineConfig.work_pool`).
 import argparse
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ HELP = (
 
 @dataclass(frozen=True)
 class GpuWorker:
-    """A worker and the cards that it holds; without cards, it serves the pool with vLLM's CPU build."""
+    """A worker of a pool, and the cards that it holds; without cards, its runs use vLLM's CPU build."""
 
     pool: str = DEFAULT_POOL
     cards: tuple[str, ...] = ()
@@ -48,6 +49,16 @@ def read_gpu_worker(text: str) -> GpuWorker:
     if not all(map(CARD.fullmatch, cards)) or len(set(cards)) < len(cards):
         raise argparse.ArgumentTypeError(f"{text!r}: give the numbers of its cards, such as 0 or 0,1,2,3")
     return GpuWorker(pool or name_gpu_pool(len(cards)), cards)
+
+
+def build_worker_command(pool: str, *options: str) -> list[str]:
+    """Return the command of a process worker of a pool that exists, with options of `prefect worker start`.
+
+    Args:
+        pool: the name of the pool on the server.
+    """
+    start = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
+    return [*start, *options, "--no-create-pool-if-not-found"]
 
 
 def list_default_workers() -> list[GpuWorker]:

@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from commands.deploy.cards import GpuWorker, read_gpu_worker
+from commands.deploy.cards import GpuWorker, build_worker_command, read_gpu_worker
 from pretexeval.config.installation_names import find_installation
 
 if __name__ == "__main__":
@@ -18,6 +18,5 @@ if __name__ == "__main__":
     except argparse.ArgumentTypeError as error:
         sys.exit(f"commands.deploy.gpu_worker: {error}")
     pool = find_installation().name_pool(worker.pool)
-    options = ["--pool", pool, "--type", "process", "--limit", "1", "--no-create-pool-if-not-found", *more]
-    command = [sys.executable, "-m", "prefect", "worker", "start", *options]
+    command = [*build_worker_command(pool, "--limit", "1"), *more]
     os.execve(sys.executable, command, os.environ | worker.variables)

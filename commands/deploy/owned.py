@@ -55,7 +55,7 @@ class Registration:
     home: Path
     schedule: ScheduleConfig
     pools: tuple[str, ...] = ()
-    """The work pools that its models name, besides the default one."""
+    """The work pools of its models and of its workers, besides the default one."""
 
     @property
     def pool_names(self) -> list[tuple[str, str, str]]:

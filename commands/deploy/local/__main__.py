@@ -62,7 +62,7 @@ def _parse_options() -> argparse.Namespace:
         "--gpus",
         type=lambda text: None if text == "none" else read_gpu_worker(text),
         action="append",
-        metavar="CARDS",
+        metavar="[POOL=]CARDS",
         help=f"{HELP}. none: no worker (default: one for each card of this host, or one without a card)",
     )
     parser.add_argument("--port", type=int, default=4200, help="port of Prefect's server (default: 4200)")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commands.deploy.cards import GpuWorker
+from commands.deploy.cards import GpuWorker, build_worker_command
 from commands.deploy.local.client_settings import (
     PASSWORD_VARIABLE,
     SERVER_PASSWORD_VARIABLE,
@@ -174,6 +174,8 @@ def list_services(
     """Return `database`, `server`, `report` and the workers; each needs only the services before it.
 
     Args:
+        n_cpu_workers: how many workers serve the pool `cpu`.
+        gpu_workers: the workers of the other pools; each takes one run at a time.
         folder: the working directory of flow runs.
     """
     api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
@@ -218,9 +220,8 @@ def _build_worker(
 ) -> Service:
     """Return a process worker of a pool; it starts each flow run as a process in `folder`."""
     pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(worker.pool)
-    options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
     return Service(
-        [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
+        build_worker_command(pool, "--name", name, *limit),
         is_ready=lambda: name in list_workers(environment, pool),
         variables=worker.variables,
         folder=folder,
