@@ -8,17 +8,8 @@ from itertools import groupby
 
 import polars as pl
 
-from commands.preflight.estimates import (
-    N_SAMPLED_PROMPTS,
-    NO_RATE,
-    Estimate,
-    Measured,
-    Span,
-    Tally,
-    measure_completions,
-    measure_throughput,
-    sample_rows,
-)
+from commands.preflight.estimates import N_SAMPLED_PROMPTS, Estimate, Tally, sample_rows
+from commands.preflight.speed import Measured, Span, measure_completions, measure_throughput
 from pretexeval.primitives.hashing import render_canonical_json
 from pretexeval.storage.responses import ResponseStore
 from tasks.asking.prompts import ANSWER, THINK
@@ -222,10 +213,10 @@ class WriterPart:
         marker = self.instruction.partition("{")[0]
         if getattr(self.tally.config, "prompt_style", None) == "chat":
             marker = render_canonical_json(marker)[1:-1]
-        completion: Measured = (None, "no tokens are generated")
+        completion: Measured = (Span.of(0), "no tokens are generated")
         if self.max_tokens:
             completion = measure_completions(self.tally.store, self.max_tokens, marker)
-        return self.tally.estimate(completion, NO_RATE, [self.note], self.per_row)
+        return self.tally.estimate(completion, notes=[self.note], per_prompt=self.per_row)
 
 
 def list_writer_parts(edition: Edition) -> Iterator[WriterPart]:

@@ -3,48 +3,17 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import polars as pl
 
+from commands.preflight.speed import Measured, Span, state_duration
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
-from pretexeval.storage.layout import evaluation_folder, run_file
-from pretexeval.storage.records import read_record
 from pretexeval.storage.responses import ResponseStore
 
 MILLION = 1_000_000
 # How many prompts of each relation or piece have their tokens counted.
 N_SAMPLED_PROMPTS = 16
-Measured = tuple["Span | None", str]
-"""A measured value, None if it was never measured; and its basis, for people."""
-NO_RATE: Measured = (None, "time not measured")
-
-
-@dataclass(frozen=True)
-class Span:
-    """A range of numbers; both ends are equal if the number is known."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float) -> "Span":
-        """Return the span of a known number."""
-        return cls(value, value)
-
-    def __add__(self, other: "Span") -> "Span":
-        """Return the sum of both."""
-        return Span(self.low + other.low, self.high + other.high)
-
-    def __mul__(self, other: "Span | float") -> "Span":
-        """Return the product of both, or the span multiplied by a number."""
-        factor = other if isinstance(other, Span) else Span.of(other)
-        return Span(self.low * factor.low, self.high * factor.high)
-
-    def render(self, show: Callable[[float], str]) -> str:
-        """Return one number, or `1,200 to 3,600`."""
-        return " to ".join(dict.fromkeys(map(show, (self.low, self.high))))
 
 
 @dataclass(frozen=True)
@@ -61,7 +30,7 @@ class Estimate:
     n_prompt_tokens: Span
     n_completion_tokens: Span
     duration_s: Span | None
-    """None if it was never measured."""
+    """None if nothing is known of the model's speed."""
     cost: Span | None
     """None if no price is configured."""
     currency: str
@@ -110,13 +79,17 @@ class Tally:
         return sum(len(keys & settled) for settled in self.settled)
 
     def estimate(
-        self, completion: Measured, rate: Measured, notes: Sequence[str] = (), per_prompt: Span | None = None
+        self,
+        completion: Measured,
+        rate: Measured | None = None,
+        notes: Sequence[str] = (),
+        per_prompt: Span | None = None,
     ) -> Estimate:
         """Return what asking the prompts takes.
 
         Args:
             completion: tokens of one completion.
-            rate: prompts per second.
+            rate: prompts per second; None if it was never measured.
             per_prompt: how often each counted prompt is followed by further ones, itself included; once each
                 if not given.
         """
@@ -125,9 +98,14 @@ class Tally:
         # The counted prompts are certain if there is one each; those that follow depend on replies.
         n_least = min(self.n_prompts - self.n_answered, n_prompts.low)
         n_to_ask = Span(max(n_prompts.low - n_answered, n_least), max(n_prompts.high - n_answered, n_least))
-        config, counter, prompts_per_s = self.config, TokenCounter(self.config), rate[0]
+        config, counter = self.config, TokenCounter(self.config)
         tokens_in = n_to_ask * self._average_tokens(counter)
-        tokens_out = n_to_ask * (completion[0] or Span.of(0))
+        tokens_out = n_to_ask * completion[0]
+        duration_s, basis_of_time = (
+            state_duration(config, n_to_ask, tokens_in + tokens_out)
+            if rate is None
+            else (n_to_ask * (1 / rate[0].low), rate[1])
+        )
         cost = None
         if config.price_input is not None and config.price_output is not None:
             cost = (tokens_in * config.price_input + tokens_out * config.price_output) * (1 / MILLION)
@@ -142,10 +120,10 @@ class Tally:
             n_to_ask,
             tokens_in,
             tokens_out,
-            None if prompts_per_s is None else n_to_ask * (1 / prompts_per_s.low),
+            duration_s,
             cost,
             config.price_currency,
-            (*notes, f"prompt tokens {basis}", completion[1], rate[1]),
+            (*notes, f"prompt tokens {basis}", completion[1], basis_of_time),
         )
 
     def _average_tokens(self, counter: TokenCounter) -> float:
@@ -158,43 +136,3 @@ class Tally:
 def sample_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Return a few rows, drawn at random with a fixed seed: every n-th row could have one transformation."""
     return rows.sample(min(N_SAMPLED_PROMPTS, rows.height), seed=0)
-
-
-def measure_completions(store: ResponseStore, max_tokens: int, marker: str | None = None) -> Measured:
-    """Return the tokens of one completion, from earlier completions or else from the limit.
-
-    Args:
-        marker: only earlier prompts that contain this text count; all of them if not given.
-    """
-    if not store.is_empty:
-        rows = store.read(["prompt", "status", "n_completion_tokens"]).filter(status="ok")
-        if marker is not None:
-            rows = rows.filter(pl.col("prompt").str.contains(marker, literal=True))
-        lengths = rows["n_completion_tokens"].drop_nulls()
-        if len(lengths):
-            mean = min(float(lengths.sum()) / len(lengths), max_tokens)
-            basis = f"completions of {mean:.1f} tokens, the mean of {len(lengths):,} earlier ones"
-            return Span.of(mean), basis
-    return Span(1, max_tokens), f"completions of 1 to {max_tokens} tokens"
-
-
-def measure_throughput(root: Path, model_id: str, setting: str | None = None) -> Measured:
-    """Return the prompts per second over all finished evaluations of the model.
-
-    Args:
-        setting: the setting of evaluations of questions; None: the evaluations of samples.
-    """
-    n_asked, seconds = 0, 0.0
-    for path in root.glob(run_file(evaluation_folder("*", model_id, setting))):
-        try:
-            record = read_record(path) or {}
-            asked, duration_s = int(record["n_asked"]), float(record["duration_s"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if asked > 0 and duration_s > 0:
-            n_asked, seconds = n_asked + asked, seconds + duration_s
-    if not n_asked:
-        return None, "time not measured: the model was never evaluated under this root"
-    rate = n_asked / seconds
-    basis = f"time at {rate:,.1f} prompts per second, loading included, as for {n_asked:,} earlier prompts"
-    return Span.of(rate), basis

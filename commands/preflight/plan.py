@@ -8,8 +8,9 @@ from operator import attrgetter
 import polars as pl
 
 from commands.preflight.counted_prompts import AskedPairs, CountedSamples, count_questions, list_writer_parts
-from commands.preflight.estimates import Estimate, Span
+from commands.preflight.estimates import Estimate
 from commands.preflight.reading import FactCounts, count_facts
+from commands.preflight.speed import Span
 from pretexeval.config.file import Config
 from pretexeval.storage.store import Store
 from report.console import align

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from commands.preflight.estimates import Estimate, Span, measure_completions
+from commands.preflight.estimates import Estimate
 from commands.preflight.plan import RunPlan, plan_run, render_plan
 from commands.preflight.reading import FactCounts
+from commands.preflight.speed import Span, measure_completions, state_duration
+from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import QuestionsConfig
 from pretexeval.config.schedule import AnchorsConfig
@@ -218,6 +220,41 @@ def test_time_and_completions_are_as_measured_before(base: Path) -> None:
     assert estimate.duration_s == estimate.n_to_ask * (1 / 20)
     assert estimate.n_completion_tokens == estimate.n_to_ask * 2
     assert "20.0 prompts per second, loading included, as for 400 earlier prompts" in estimate.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("model", "n_cards", "seconds"),
+    [
+        # 2 · 70e9 operations for each of 1e9 tokens; four H100 reach at best half of 4 · 989e12 a second.
+        ("meta-llama/Meta-Llama-3-70B", 4, 2 * 70e18 / (0.5 * 4 * 989e12)),
+        ("lmsys/vicuna-7b-v1.5", 1, 2 * 7e18 / (0.5 * 989e12)),
+        ("Qwen/Qwen2.5-0.5B-Instruct", 1, 2 * 0.5e18 / (0.5 * 989e12)),
+        ("microsoft/Phi-3-medium-4k-instruct", 1, None),
+        ("models/reference-small", 1, None),
+        ("mistralai/Mixtral-8x7B-v0.1", 1, None),
+    ],
+)
+def test_the_time_of_a_model_that_never_ran_follows_from_its_size(
+    model: str, n_cards: int, seconds: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    config = EngineConfig(name="m", model=model, tensor_parallel_size=n_cards)
+    duration_s, basis = state_duration(config, Span.of(1e6), Span.of(1e9))
+    if seconds is None:
+        assert (duration_s, basis) == (None, "time not measured")
+        return
+    assert duration_s is not None
+    assert duration_s.low == pytest.approx(seconds)
+    assert duration_s.high == pytest.approx(2.5 * seconds)
+    assert "stated, not measured" in basis
+    assert f"{n_cards} × H100" in basis
+
+
+def test_the_time_of_an_endpoint_follows_from_its_concurrency() -> None:
+    config = EngineConfig(name="m", model="m", engine="openai", base_url="http://a/v1", concurrency=10)
+    duration_s, basis = state_duration(config, Span.of(1000), Span.of(1e9))
+    assert duration_s == Span(50, 300)
+    assert basis == "time assumed: 0.5 to 3 s a request, 10 at once"
 
 
 def test_cost_follows_from_tokens_and_prices(base: Path) -> None:

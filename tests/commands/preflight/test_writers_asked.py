@@ -4,8 +4,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from commands.preflight.estimates import Estimate, Span
+from commands.preflight.estimates import Estimate
 from commands.preflight.plan import plan_run
+from commands.preflight.speed import Span
 from pretexeval.config.file import Config
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
@@ -62,7 +63,7 @@ def test_a_rephraser_that_never_wrote_may_need_every_attempt(base: Path) -> None
     rephraser = estimate(config)["rephraser"]
     assert rephraser.n_to_ask == Span(N_STATEMENTS, 3 * N_STATEMENTS)
     assert rephraser.n_completion_tokens == Span(N_STATEMENTS, 3 * N_STATEMENTS * 40)
-    assert rephraser.duration_s is None
+    assert rephraser.duration_s == rephraser.n_to_ask * Span(0.5, 3) * (1 / 32)
     assert not (base.parent / "data").exists()
 
 
