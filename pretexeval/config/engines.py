@@ -93,6 +93,10 @@ class EngineConfig(ConfigTable):
     trust_remote_code: bool = False
     """Only `vllm`: run the Python code that comes with the model, which some models need. It can do anything
     that you can do, so read it first, and pin it with `revision`."""
+    deterministic: bool = False
+    """Only `vllm`: use vLLM's batch-invariant kernels, so that an answer does not depend on the prompts that
+    are computed at the same time (docs/models.md). All models of a file that run in vLLM need the same
+    value."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
@@ -253,8 +257,9 @@ class ModelConfig(EngineConfig):
     After a change of `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`,
     `temperature`, `seed`, `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model
     is asked again. After a change of `name`, or of what identifies the model (weights, tokenizer,
-    `revision`, `dtype`, `quantization`, `trust_remote_code`), it counts as another model. A change of how it
-    is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks nothing again.
+    `revision`, `dtype`, `quantization`, `trust_remote_code`, `deterministic`), it counts as another model. A
+    change of how it is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks
+    nothing again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"

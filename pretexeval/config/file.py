@@ -99,6 +99,17 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _require_one_kind_of_kernels(self) -> Self:
+        """Require one value of `deterministic`, because vLLM reads it once in a process."""
+        models = [model for model in (*self.models, *self.list_writers()) if model.engine == "vllm"]
+        if len({model.deterministic for model in models}) > 1:
+            named = ", ".join(model.name for model in models if not model.deterministic)
+            raise ValueError(
+                f"deterministic has to be the same for all models in vLLM; it is not set for {named}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _refuse_entailment_models(self) -> Self:
         for model in (*self.models, *self.writers):
             if model.engine == "entailment":

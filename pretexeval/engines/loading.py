@@ -52,5 +52,5 @@ def _import_vllm(config: EngineConfig) -> None:
     from pretexeval.engines.vllm_process import import_vllm, prepare_environment
 
     with contextlib.suppress(Exception):
-        prepare_environment(is_local=find_folder(config) is not None)
+        prepare_environment(find_folder(config) is not None, is_deterministic=config.deterministic)
         import_vllm()

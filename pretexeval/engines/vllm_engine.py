@@ -69,7 +69,7 @@ class VllmEngine(IncrementalEngine):
             InputError: vLLM cannot load the model, or does not take a setting; the message gives the reason.
         """
         folder = find_folder(config)
-        prepare_environment(is_local=folder is not None)
+        prepare_environment(folder is not None, is_deterministic=config.deterministic)
         self._name = config.name
         self._template_kwargs = read_template_kwargs(config)
         check_parameters(config)

@@ -48,6 +48,10 @@ ENVIRONMENT = {
 # most of our prompts. 32 is the smallest size that it accepts there, and saves a third of the work.
 CPU_BLOCK_SIZE = 32
 HUB_VARIABLE = "HF_HUB_OFFLINE"
+DETERMINISM_VARIABLE = "VLLM_BATCH_INVARIANT"
+# On H100, FlashAttention 3 is not batch-invariant beside long prompts (vllm-project/vllm#51902).
+DETERMINISTIC_ATTENTION = "TRITON_ATTN"
+MIN_DETERMINISTIC_CAPABILITY = 80
 # Closed engines that still hold memory.
 _retired: list[LLM] = []
 _hub_is_chosen_by_user = HUB_VARIABLE in os.environ
@@ -71,6 +75,10 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
         from vllm.platforms import current_platform
 
         options: dict[str, Any] = {"reasoning_parser": parser} if (parser := config.reasoning_parser) else {}
+        if config.deterministic:
+            options["attention_backend"] = DETERMINISTIC_ATTENTION
+            if not current_platform.has_device_capability(MIN_DETERMINISTIC_CAPABILITY):
+                raise ValueError("deterministic needs NVIDIA cards of compute capability 8.0 or more")
         return LLM(
             model=model,
             revision=config.revision,
@@ -105,15 +113,19 @@ def describe_served(llm: LLM, config: EngineConfig) -> str:
     parts.append(str(llm.model_config.dtype).removeprefix("torch."))
     if config.quantization is not None:
         parts.append(config.quantization)
+    if config.deterministic:
+        parts.append("batch-invariant")
     if find_folder(config) is None and (commit := find_commit(config)):
         parts.append(f"commit {commit}")
     return ", ".join(parts)
 
 
-def prepare_environment(is_local: bool) -> None:
+def prepare_environment(is_local: bool, *, is_deterministic: bool = False) -> None:
     """Set the variables that vLLM reads at its import and at a load, unless the user has set them."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    # The identity of a model says it, so a variable of the user does not count.
+    os.environ[DETERMINISM_VARIABLE] = str(int(is_deterministic))
     if "VLLM_LOGGING_CONFIG_PATH" not in os.environ:
         # vLLM's logging set-up first removes all handlers of the process, and setting up Prefect's takes 5 s.
         os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config, load_config
+from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError
 
 ENDPOINT = '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"\nbase_url = "http://a/v1"\n'
@@ -134,6 +136,25 @@ def test_writers_of_an_edition_run_in_one_pool(tmp_path: Path) -> None:
     assert config.writer_pool == "cpu"
     names = {pool: [model.name for model in models] for pool, models in config.list_pools().items()}
     assert names == {"gpu": ["m"], "cpu": ["a", "b"]}
+
+
+def test_models_in_vllm_are_all_deterministic_or_none(tmp_path: Path) -> None:
+    text = """
+        [[models]]
+        name = "a"
+        model = "m"
+        deterministic = true
+        [[models]]
+        name = "b"
+        model = "m"
+        """
+    said = "deterministic has to be the same for all models in vLLM; it is not set for b"
+    assert said in read_error(write_config(tmp_path, text))
+    config = load_config(write_config(tmp_path, text + "deterministic = true"))
+    ids = {
+        identify_model(model).model_id[1:] for model in (*config.models, EngineConfig(name="b", model="m"))
+    }
+    assert len(ids) == 2
 
 
 def test_variables_in_paths_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

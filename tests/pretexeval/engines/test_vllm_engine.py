@@ -87,9 +87,9 @@ def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
     return kept
 
 
-def read_refusal(folder: Path) -> str:
+def read_refusal(folder: Path, **settings: object) -> str:
     with pytest.raises(InputError) as caught:
-        load_engine(configure(folder))
+        load_engine(configure(folder, **settings))
     return str(caught.value)
 
 
@@ -107,7 +107,7 @@ def session(
     tmp_path_factory: pytest.TempPathFactory,
     server: VllmServer,  # it starts in the meantime
 ) -> Session:
-    """Send all prompts to vLLM in this process: three models are loaded, and three cannot be."""
+    """Send all prompts to vLLM in this process: three models are loaded, and four cannot be."""
     folder = tmp_path_factory.mktemp("broken")
     cut_off = copy_broken(tiny_llama, folder / "cut", "model.safetensors", b"cut off")
     empty = copy_broken(tiny_llama, folder / "weights", "model.safetensors", b"\x02" + bytes(7) + b"{}")
@@ -128,6 +128,7 @@ def session(
             kept = crash(engine, SHORT * 20)
         other = ask_once(other_tiny_llama, SHORT)
         refusals = [read_refusal(folder) for folder in (cut_off, empty, unknown)]
+        refusals.append(read_refusal(tiny_llama, deterministic=True))
         again = ask_once(tiny_llama, SHORT[::-1])
     return Session(batch, alone, mixed, stopped, ended, other, again, refusals, kept, progress)
 
@@ -195,13 +196,14 @@ def test_one_model_after_the_other_in_one_process(session: Session) -> None:
 
 
 def test_model_that_cannot_be_loaded_is_one_line(session: Session) -> None:
-    cut_off, weights, config = session.refusals
+    cut_off, weights, config, deterministic = session.refusals
     assert "model.safetensors cannot be read" in cut_off
-    for refusal in (weights, config):
+    for refusal in (weights, config, deterministic):
         assert "vLLM cannot load" in refusal
         assert "\n" not in refusal
     assert "model type `none`" in config
     assert weights != config
+    assert "deterministic needs NVIDIA cards of compute capability 8.0 or more" in deterministic
 
 
 @pytest.fixture(scope="module")

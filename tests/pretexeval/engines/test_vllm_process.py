@@ -9,6 +9,8 @@ import pytest
 
 from pretexeval.engines import vllm_process
 from pretexeval.engines.vllm_process import (
+    DETERMINISM_VARIABLE,
+    DETERMINISTIC_ATTENTION,
     ENVIRONMENT,
     HUB_VARIABLE,
     free_memory,
@@ -25,7 +27,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
     monkeypatch.setattr(constants, HUB_VARIABLE, False)
     monkeypatch.setattr(vllm_process, "_hub_is_chosen_by_user", False)
-    for name in (*ENVIRONMENT, HUB_VARIABLE):
+    for name in (*ENVIRONMENT, HUB_VARIABLE, DETERMINISM_VARIABLE):
         monkeypatch.setenv(name, "remembered, to be restored")
         monkeypatch.delenv(name)
     return monkeypatch
@@ -46,6 +48,21 @@ def test_on_a_card_vllm_samples_without_a_compiler(environment: pytest.MonkeyPat
     prepare_environment(is_local=True)
     environment.setattr(topk_topp_sampler, "current_platform", SimpleNamespace(is_cuda=lambda: True))
     assert not topk_topp_sampler.flashinfer_sampler_supported()
+
+
+@pytest.mark.slow
+def test_deterministic_answers_are_those_of_the_configuration_and_not_of_a_variable(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    from vllm import envs
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+    environment.setenv(DETERMINISM_VARIABLE, "1")
+    prepare_environment(is_local=True)
+    assert not envs.VLLM_BATCH_INVARIANT
+    prepare_environment(is_local=True, is_deterministic=True)
+    assert envs.VLLM_BATCH_INVARIANT
+    assert AttentionBackendEnum[DETERMINISTIC_ATTENTION].get_class().supports_batch_invariance()
 
 
 @pytest.mark.slow
