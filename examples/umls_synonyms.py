@@ -59,6 +59,7 @@ order by answer, synonym
 def write_synonyms(meta: str, medqa: str, out: str) -> None:
     """Write a tab-separated table with the columns answer, synonym and answer_id (the CUI)."""
     found = duckdb.sql(SYNONYMS, params={"mrconso": f"{meta}/MRCONSO.RRF", "medqa": medqa})
+    assert found is not None  # because it is a SELECT
     found.write_csv(out, sep="\t", header=True)
 
 
