@@ -27,7 +27,10 @@ def backfill(
         report_step: receives a line about each edition.
 
     Returns:
-        The paths of the warehouse and the index; edition, or edition and model -> why it failed.
+        The paths of the warehouse and the index; period, or edition and model -> why it failed.
+
+    Raises:
+        InputError: the base cannot be used; or publishing failed, and the message also names the failures.
     """
     complete = list_scheduled(plan_period(config, moments[0]))
     failures: dict[str, str] = {}
@@ -44,4 +47,8 @@ def backfill(
             failures |= {f"{edition_id}, {name}": why for name, why in outcomes.items() if why is not None}
             note_configuration(planned, edition_id)
     report_step("publishing")
-    return publish(config=config, **inherit_config_file()), failures
+    try:
+        return publish(config=config, **inherit_config_file()), failures
+    except InputError as error:
+        lines = [f"{what}: {reason}" for what, reason in failures.items()]
+        raise InputError("\n".join([*lines, str(error)])) from error
