@@ -20,6 +20,7 @@ from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
 from pretexeval.storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
 from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
+from pretexeval.storage.withdrawals import require_published
 
 
 def is_evaluated_here(config: Config, edition_id: str) -> bool:
@@ -164,8 +165,8 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
-        InputError: if the knowledge base or the pool cannot be used. This is checked before Prefect starts
-            and before anything is written.
+        InputError: if the knowledge base or the pool cannot be used, or the edition was withdrawn. This is
+            checked before Prefect starts and before anything is written.
     """
     from tasks.edition.planning import fetch_edition, plan_edition
 
@@ -173,6 +174,7 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
     plan_edition(config)
     store = open_store(config.storage)
     edition = fetch_edition(config, store)
+    require_published(edition.root, edition.edition_id)
     if is_evaluated_next:
         _begin_evaluations(config, store)
     if edition.is_whole():
@@ -274,3 +276,22 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
 
         results = evaluate_and_publish(config, edition_id, tell)
     return RunReport(edition_id, results.paths, results.failures, results.left_out)
+
+
+def run_backfill(
+    config: Config, first: str, last: str, tell: Callable[[str], None], config_file: Path
+) -> tuple[list[Path], dict[str, str]]:
+    """Make or complete the editions of past periods, as `backfill` of flows/backfill.py does.
+
+    Raises:
+        InputError: a label names no past period of the schedule, the base cannot be used, no model can be
+            used, or publishing fails.
+    """
+    from flows.support.periods import list_moments
+
+    moments = list_moments(config.schedule, first, last)
+    require_some_usable(config.models)
+    with _begin_flows(config.storage.root, config_file):
+        from flows.backfill import backfill
+
+        return backfill(config, moments, tell)

@@ -1,4 +1,4 @@
-"""The subcommands that prepare an evaluation: init, draft, gate, deploy."""
+"""The subcommands that prepare an evaluation: init, draft, gate, deploy, undeploy."""
 
 import argparse
 from pathlib import Path
@@ -37,6 +37,7 @@ def add_commands(subcommands: Subcommands) -> None:
     _add_draft(subcommands)
     _add_gate(subcommands)
     _add_deploy(subcommands)
+    _add_undeploy(subcommands)
 
 
 def create_scaffold(options: argparse.Namespace) -> int:
@@ -185,6 +186,19 @@ def _add_deploy(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--update-pools", action="store_true", help="apply --runs and --pools to pools that exist"
     )
+    _add_installation(parser)
+
+
+def _add_undeploy(subcommands: Subcommands) -> None:
+    summary = (
+        "Remove a configuration with its schedule from the Prefect server; with the last one, everything."
+    )
+    parser = add_command(subcommands, "undeploy", undeploy, summary, ["configs/medlama.toml"])
+    add_config(parser, "the TOML file that was deployed")
+    _add_installation(parser)
+
+
+def _add_installation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--installation",
         metavar="NAME",
@@ -218,6 +232,21 @@ def deploy(options: argparse.Namespace) -> int:
     )
     for change in changes:
         write_output(change.render())
+    return 0
+
+
+def undeploy(options: argparse.Namespace) -> int:
+    """Remove the configuration from the server, and print what was removed, changed and left."""
+    config = load_config(options.config)
+    load_client_settings(config.storage.root)
+    require_named_server()
+    from commands.deploy.removal import undeploy
+
+    changes = undeploy(options.config, config.schedule, find_installation(options.installation))
+    for change in changes:
+        write_output(change.render())
+    if not changes:
+        write_output(f"{options.config} is not deployed")
     return 0
 
 

@@ -15,6 +15,7 @@ from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import RunStage, list_stage_files, run_stage
 from pretexeval.storage.store import Store
+from pretexeval.storage.withdrawals import require_published
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.edition import Edition
@@ -42,14 +43,15 @@ def build_test_set(
         config: what the run was given that starts this one.
 
     Raises:
-        InputError: the configuration is not valid; the knowledge base or the pool cannot be used, which is
-            checked before anything is written; or a stage does not meet its expectations, and the edition is
-            not completed.
+        InputError: the configuration is not valid; the edition was withdrawn, or the knowledge base or the
+            pool cannot be used, which is checked before anything is written; or a stage does not meet its
+            expectations, and the edition is not completed.
     """
     config = find_config(config, config_file, moment)
     require_wordings_of_pool(plan_edition(config))
     store = open_store(config.storage)
     edition = fetch_edition(config, store)
+    require_published(edition.root, edition.edition_id)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
     built = build_sample_stages(edition, build, store) if edition.has_triplets else []
     if edition.has_questions:

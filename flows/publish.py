@@ -53,8 +53,7 @@ def publish(
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
         if edition_id is not None:
-            count_writer_tokens(config, edition_id)
-            note_freshness_limit(config, edition_id)
+            note_configuration(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         # An edition that is left out has no page, and neither have anchors.
@@ -77,6 +76,12 @@ def publish(
 def _list_editions(root: Path) -> list[str]:
     folders = [path.parent for path in sorted((root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"))]
     return [folder.name for folder in folders if find_manifest(root, folder.name) is not None]
+
+
+def note_configuration(config: Config, edition_id: str) -> None:
+    """Record what only the configuration of an edition tells: tokens of writers, and the freshness limit."""
+    count_writer_tokens(config, edition_id)
+    note_freshness_limit(config, edition_id)
 
 
 @task(name="measure-samples", **RETRIES)

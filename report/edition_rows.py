@@ -74,7 +74,8 @@ def read_edition(reader: EditionReader) -> Row | None:
     """Return what the edition is, with its numbers of pairs and its dates; None if the warehouse lacks it."""
     found = reader.read(
         "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration, "
-        "naturalness, period_start from editions where edition_id = $edition_id"
+        "naturalness, period_start, withdrawn_at, withdrawal_reason from editions "
+        "where edition_id = $edition_id"
     )
     if not found:
         return None

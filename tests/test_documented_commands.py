@@ -118,6 +118,9 @@ def test_every_documented_command_is_one() -> None:
 RUN_ELSEWHERE = {
     "run": "the fixture runs those of `make run`",
     "deploy": "tests/flows/test_deployed.py",
+    "undeploy": "tests/commands/deploy/test_deployments.py",
+    "backfill": "tests/flows/test_backfill.py",
+    "withdraw": "tests/flows/test_backfill.py",
     "gate": "tests/tasks/judging",
     "import": "tests/commands/review",
     "import-responses": "tests/commands/exports, tests/interop",

@@ -16,8 +16,9 @@ import duckdb
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.labels import require_derived_labels
-from pretexeval.storage.layout import MANIFEST, rewordings_record, writer_tokens_record
+from pretexeval.storage.layout import MANIFEST, rewordings_record, withdrawal_record, writer_tokens_record
 from pretexeval.storage.records import explain_missing, find_manifest, find_record, read_files, set_aside
+from pretexeval.storage.withdrawals import find_withdrawal
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
@@ -175,7 +176,9 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     is_anchors = "anchor_pairs" in (manifest.get("configuration") or {})
-    path = folder.parent.parent / rewordings_record(folder.name)
+    root = folder.parent.parent
+    withdrawn = find_withdrawal(root, folder.name)
+    path = root / rewordings_record(folder.name)
     reviewed = find_record(path, "import the sheet again", edition_id=folder.name)
     wrong_texts = (reviewed or manifest).get("wrong_texts")
     row = [
@@ -185,6 +188,8 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         json.dumps(manifest["naturalness"]) if manifest.get("naturalness") else None,
         is_anchors,
         find_first_day(str(manifest.get("label"))),
+        withdrawn and parse_time(root / withdrawal_record(folder.name), withdrawn, "withdrawn_at"),
+        withdrawn and withdrawn.get("reason"),
     ]
     insert_row(connection, "editions", row)
     for relation, found in manifest.get("balance", {}).items():

@@ -33,6 +33,7 @@ from pretexeval.storage.layout import (
     guesses_record,
     model_file,
     rewordings_record,
+    withdrawal_record,
     writer_tokens_record,
 )
 from warehouse.appraisals import list_grades
@@ -81,8 +82,8 @@ def _list_parts(root: Path) -> list[Part]:
 
 
 def _stamp_edition(root: Path, folder: Path) -> str:
-    reviewed = _read(root / rewordings_record(folder.name))
-    return _hash([_stamp_folder(folder, MANIFEST), *([reviewed] if reviewed else [])])
+    said = [_read(root / locate(folder.name)) for locate in (rewordings_record, withdrawal_record)]
+    return _hash([_stamp_folder(folder, MANIFEST), *said])
 
 
 def _list_models(root: Path) -> Iterator[Part]:
@@ -108,6 +109,9 @@ def _list_parts_of_edition(root: Path, edition: Part) -> Iterator[Part]:
     ):
         if path.is_file():
             yield Part(kind, path, edition.key, _hash([edition.fingerprint, stamp]))
+    # The samples of a withdrawn edition stay, so that texts that models may have seen count as such.
+    if (root / withdrawal_record(edition_id)).is_file():
+        return
     # The scores of a run are compared with shortcuts, which are computed from the guesses.
     yield from _list_runs(root, edition, _hash([edition.fingerprint, guesses]))
     yield from _list_anchor_runs(root, edition)

@@ -42,20 +42,23 @@ class EvaluatedModel(NamedTuple):
 def find_edition(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     """Return the edition with this id, or the only one whose id begins with the text, or whose label it is.
 
-    The hash at the end of an id is enough, too.
+    The hash at the end of an id is enough, too. Withdrawn editions count only if no other one is meant.
 
     Raises:
         InputError: no edition or several editions are meant.
     """
-    editions = connection.execute("select edition_id, label from editions order by edition_id").fetchall()
-    ids = [edition_id for edition_id, _ in editions]
+    editions = connection.execute(
+        "select edition_id, label, withdrawn_at is null from editions order by edition_id"
+    ).fetchall()
+    ids = [edition_id for edition_id, *_ in editions]
     if text in ids:
         return text
-    found = [
-        edition_id
-        for edition_id, label in editions
+    meant = [
+        (edition_id, is_published)
+        for edition_id, label, is_published in editions
         if text and (edition_id.startswith(text) or text in (label, edition_id.rpartition("-")[2]))
     ]
+    found = [name for name, is_published in meant if is_published] or [name for name, _ in meant]
     if not found:
         raise InputError(f"the warehouse has no edition {text!r}; it contains: {_join(ids)}")
     return _choose(found, f"the edition {text!r}")

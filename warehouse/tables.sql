@@ -3,12 +3,14 @@
 -- ids do not contain the edition. There are no primary keys: each stage is checked when it is written, and an index on
 -- millions of hashes would take more time and space than everything else.
 
+-- A withdrawn edition has its texts in all tables, and no evaluation.
 -- negatives, pool, rephraser and methods are null for an edition without triplets; wrong_texts is null where no gate
 -- checked texts of a language model.
 create table editions (
     edition_id varchar not null, kb varchar, label varchar, seed bigint,
     negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_pairs bigint,
-    configuration json, wrong_texts json, naturalness json, is_anchors boolean not null, period_start date
+    configuration json, wrong_texts json, naturalness json, is_anchors boolean not null, period_start date,
+    withdrawn_at timestamp, withdrawal_reason varchar
 );
 
 create table label_risks (

@@ -10,18 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterTags,
-    FlowFilter,
-    FlowFilterName,
-)
 from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
-from commands.deploy.owned import SCHEDULED_FLOW, Change
+from commands.deploy.owned import SCHEDULED_FLOW, Change, list_own
 from pretexeval.config.installation_names import InstallationNames
 
 # Heartbeats come every 30 s (PREFECT_FLOWS_HEARTBEAT_FREQUENCY): three in a row are missing.
@@ -94,15 +88,19 @@ def provide_automations(client: SyncPrefectClient, installation: InstallationNam
     Call this after the deployments are registered: the second one names the `regenerate` of every
     configuration of the installation.
     """
-    scheduled = client.read_deployments(
-        flow_filter=FlowFilter(name=FlowFilterName(any_=[SCHEDULED_FLOW])),
-        deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[installation.tag])),
-    )
-    automations = (
-        build_crash_lost(installation),
-        build_begin_again(installation, [each.id for each in scheduled]),
-    )
+    own = list_own(client, installation)
+    scheduled = [own[name].id for name in own if name.startswith(f"{SCHEDULED_FLOW}/")]
+    automations = (build_crash_lost(installation), build_begin_again(installation, scheduled))
     return [_provide(client, automation) for automation in automations]
+
+
+def remove_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:
+    """Remove both automations, as far as they exist."""
+    automations = (build_crash_lost(installation), build_begin_again(installation, ()))
+    known = [each for built in automations for each in client.read_automations_by_name(built.name)]
+    for automation in known:
+        client.delete_automation(automation.id)
+    return [Change("removed", f'automation "{automation.name}"') for automation in known]
 
 
 def _provide(client: SyncPrefectClient, automation: AutomationCore) -> Change:

@@ -17,7 +17,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from commands.deploy.automations import provide_automations
 from commands.deploy.cards import GpuWorker
 from commands.deploy.owned import Change, Registration, compare, read_deployments, require_own
-from commands.deploy.pools import PoolPlan, plan_pools, provide_pool
+from commands.deploy.pools import plan_pools, provide_pool
 from pretexeval.config.file import load_config
 from pretexeval.config.installation_names import (
     CPU_POOL,
@@ -76,8 +76,6 @@ def deploy(
         InputError: if the configuration is not valid, no server is named, it refuses access, a name belongs
             to somebody else, a pool cannot be created, or Prefect refuses a deployment.
     """
-    if "PREFECT_API_URL" not in os.environ:
-        raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
     config = load_config(config_file)
     named = {*config.list_pools(), *(worker.pool for worker in workers)}
     others = tuple(sorted(named - {DEFAULT_POOL}))
@@ -87,15 +85,7 @@ def deploy(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
     registration = Registration(installation, config_file, plan.home, config.schedule, others)
-    with explain_refusals():
-        return _register(registration, plan, limits, updates_pools=updates_pools)
-
-
-def _register(
-    registration: Registration, plan: PoolPlan, limits: Mapping[str, int], *, updates_pools: bool
-) -> list[Change]:
-    installation = registration.installation
-    with get_client(sync_client=True) as client:
+    with open_server() as client:
         before = read_deployments(client, registration.names)
         # Refuse before anything is changed.
         for full_name, deployment in before.items():
@@ -113,14 +103,17 @@ def _register(
 
 
 @contextmanager
-def explain_refusals() -> Iterator[None]:
-    """Turn errors of the server into messages.
+def open_server() -> Iterator[SyncPrefectClient]:
+    """Yield a client of the server that the environment names; turn its errors into messages.
 
     Raises:
-        InputError: if the server cannot be reached, or refuses a request.
+        InputError: if no server is named, or it cannot be reached or refuses a request.
     """
+    if "PREFECT_API_URL" not in os.environ:
+        raise InputError("PREFECT_API_URL is not set: set it to the API of the server")
     try:
-        yield
+        with get_client(sync_client=True) as client:
+            yield client
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
         remedy = (

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ObjectNotFound
@@ -27,14 +28,14 @@ FIELDS = {
     *("entrypoint", "parameters", "parameter_openapi_schema", "job_variables", "pull_steps", "tags"),
     *("work_pool_name", "description"),
 }
-Kind = Literal["created", "changed", "unchanged", "left"]
+Kind = Literal["created", "changed", "unchanged", "left", "removed"]
 Deployments = Mapping[str, DeploymentResponse]
 """Flow name/deployment name -> the deployment on the server."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing on the server, and what the registration did to it."""
+    """One thing on the server, and what `deploy` or `undeploy` did to it."""
 
     kind: Kind
     """`left`: it differs from what was asked for, and was not touched."""
@@ -87,6 +88,13 @@ def read_deployments(client: SyncPrefectClient, names: Sequence[str]) -> dict[st
     return found
 
 
+def list_own(client: SyncPrefectClient, installation: InstallationNames) -> dict[str, DeploymentResponse]:
+    """Return all deployments of the installation on the server."""
+    tagged = DeploymentFilter(tags=DeploymentFilterTags(all_=[installation.tag]))
+    found = client.read_deployments(deployment_filter=tagged)
+    return {f"{client.read_flow(each.flow_id).name}/{each.name}": each for each in found}
+
+
 def require_own(full_name: str, deployment: DeploymentResponse, registration: Registration) -> None:
     """Check that a deployment may be replaced.
 
@@ -130,13 +138,13 @@ def compare(before: Deployments, after: Deployments, names: Sequence[str]) -> li
     for name in names:
         is_same = name in before and _describe(before[name]) == _describe(after[name])
         kind: Kind = "unchanged" if is_same else "changed" if name in before else "created"
-        times = [_describe_times(each[name]) for each in (before, after) if name in each]
+        times = [describe_times(each[name]) for each in (before, after) if name in each]
         note = times[-1] if times[0] == times[-1] else f"{times[0]} before, now {times[-1]}"
         changes.append(Change(kind, f"deployment {name}", note))
     return changes
 
 
-def _describe_times(deployment: DeploymentResponse) -> str:
+def describe_times(deployment: DeploymentResponse) -> str:
     """Return when a deployment runs, such as `0 3 * * 1 Etc/UTC`; empty if it has no schedule."""
     times = []
     for each in deployment.schedules:

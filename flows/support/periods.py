@@ -1,10 +1,11 @@
 """Scheduled editions: the label, the seed and the number of an edition come from its period."""
 
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from pretexeval.config.file import Config
-from pretexeval.config.schedule import Period, ScheduleConfig, label_period
+from pretexeval.config.schedule import Period, ScheduleConfig, find_first_day, find_period, label_period
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_text
 
 FIRST_MONDAY = date(1970, 1, 5)
@@ -49,3 +50,25 @@ def plan_period(config: Config, moment: datetime) -> Config:
     number = count_periods(_find_day(schedule, moment), schedule.period)
     table = {"label": label, "seed": seed, "series": given, "number": number}
     return config.model_copy(update={"edition": config.edition.model_copy(update=table)})
+
+
+def list_moments(schedule: ScheduleConfig, first: str, last: str) -> list[datetime]:
+    """Return a moment in each period of the schedule from the first to the last, given by their labels.
+
+    Raises:
+        InputError: a label names no period of this kind, or one that has not begun; or the last comes first.
+    """
+    zone, kind = ZoneInfo(schedule.timezone), schedule.period
+    today = datetime.now(zone).date()
+    days = [find_first_day(label) if find_period(label) == kind else None for label in (first, last)]
+    for label, day in zip((first, last), days, strict=True):
+        if day is None or day > today:
+            problem = f"is no {kind} of the schedule" if day is None else "has not begun"
+            raise InputError(f"{label!r} {problem}; this {kind} is {label_period(today, kind)}")
+    start, end = (day or today for day in days)
+    if start > end:
+        raise InputError(f"{first} comes after {last}: exchange --from and --to")
+    every = (start + timedelta(days=n) for n in range((end - start).days + 1))
+    # Noon exists on every day, also where clocks change.
+    firsts = [day for day in every if find_first_day(label_period(day, kind)) == day]
+    return [datetime.combine(day, time(12), zone) for day in firsts]

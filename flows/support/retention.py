@@ -24,6 +24,7 @@ from pretexeval.storage.publication import finish_removals, is_evaluated_now, me
 from pretexeval.storage.records import find_manifest
 from pretexeval.storage.responses import UnusedAnswers, list_unused_answers, remove_answers
 from pretexeval.storage.store import Store
+from pretexeval.storage.withdrawals import find_withdrawal
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.
@@ -59,7 +60,7 @@ def list_old_editions(config: Config) -> list[OldEdition]:
     root, n_kept = config.storage.root, config.storage.keep_editions
     if n_kept is None:
         return []
-    of_schedule = _list_scheduled(config, root)[:-n_kept]
+    of_schedule = list(list_scheduled(config))[:-n_kept]
     reasons = {edition_id: _find_reason(config, root, edition_id) for edition_id in of_schedule}
     removed = [edition_id for edition_id, reason in reasons.items() if reason is None]
     n_bytes = dict(zip(removed, measure_freed(root, removed), strict=True))
@@ -106,20 +107,27 @@ def remove_old_editions(
     return found, answers
 
 
-def _list_scheduled(config: Config, root: Path) -> list[str]:
-    """Return the complete editions that the schedule of this configuration has built, the oldest first."""
+def list_scheduled(config: Config) -> dict[str, str]:
+    """Return edition -> label of the complete editions that the schedule has built, the oldest first.
+
+    Withdrawn editions are not among them.
+
+    Args:
+        config: the configuration of a scheduled edition (`plan_period`).
+    """
+    root = config.storage.root
     wanted = _select_lasting(plan_edition(config).configuration)
     found = []
     for path in (root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"):
         manifest = find_manifest(root, path.parent.name)
-        if manifest is None:
+        if manifest is None or find_withdrawal(root, path.parent.name):
             continue
         label, seed = str(manifest.get("label")), manifest.get("seed")
         first_day = find_first_day(label)
         seeds = {draw_seed(period, label, config.edition.series) for period in get_args(Period)}
         if first_day and seed in seeds and _select_lasting(manifest.get("configuration") or {}) == wanted:
-            found.append((first_day, path.parent.name))
-    return [edition_id for _, edition_id in sorted(found)]
+            found.append((first_day, path.parent.name, label))
+    return {edition_id: label for _, edition_id, label in sorted(found)}
 
 
 def _select_lasting(configuration: Mapping[str, Any]) -> dict[str, Any]:

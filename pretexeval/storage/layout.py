@@ -15,6 +15,7 @@ ALL_EVALUATIONS = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALU
 """The folders of all evaluations: of samples, of questions, and of anchors."""
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
+WITHDRAWALS_FOLDER = "withdrawals"
 PAGES_FOLDER = "report"
 LOCKS_FOLDER = "locks"
 REMOVED_FOLDER = "removed"
@@ -144,6 +145,11 @@ def rewordings_record(edition_id: str) -> str:
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
     return f"{REVIEWS_FOLDER}/{edition_id}"
+
+
+def withdrawal_record(edition_id: str) -> str:
+    """Return the record of when and why an edition was withdrawn."""
+    return f"{WITHDRAWALS_FOLDER}/{edition_id}.json"
 
 
 def page_file(edition_id: str | None = None) -> str:

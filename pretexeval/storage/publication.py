@@ -28,6 +28,7 @@ from pretexeval.storage.layout import (
     REVIEWS_FOLDER,
     RUN,
     WAREHOUSE,
+    WITHDRAWALS_FOLDER,
     diversity_file,
     diversity_record,
     edition_folder,
@@ -151,7 +152,7 @@ def hold_publication(store: Store) -> Iterator[None]:
 
 
 def sync_everything(store: Store) -> None:
-    """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures.
+    """Send and fetch all complete editions and evaluations, answers, grades and withdrawals; fetch failures.
 
     Editions that another host has removed are removed here.
     """
@@ -168,7 +169,8 @@ def sync_everything(store: Store) -> None:
             store.pull_evaluation_files(folder)
             store.push_evaluation_files(folder)
     _fetch_failures(store, store.bucket)
-    _sync_grades(store, store.bucket)
+    _sync_newest(store, store.bucket, REVIEWS_FOLDER, "*/*.parquet")
+    _sync_newest(store, store.bucket, WITHDRAWALS_FOLDER, "*.json")
 
 
 def _fetch_failures(store: Store, bucket: Bucket) -> None:
@@ -180,13 +182,13 @@ def _fetch_failures(store: Store, bucket: Bucket) -> None:
     transfer_all(store.fetch, sorted(remote))
 
 
-def _sync_grades(store: Store, bucket: Bucket) -> None:
-    """Send and fetch grades. If two hosts have different grades, those imported later win.
+def _sync_newest(store: Store, bucket: Bucket, folder: str, pattern: str) -> None:
+    """Send and fetch what people say of editions. If two hosts have different files, the later one wins.
 
     Sheets and keys of a review stay on the host that made them.
     """
-    local = {_relative_path(store, path): path for path in (store.root / REVIEWS_FOLDER).glob("*/*.parquet")}
-    remote = bucket.list_objects(REVIEWS_FOLDER)
+    local = {_relative_path(store, path): path for path in (store.root / folder).glob(pattern)}
+    remote = bucket.list_objects(folder)
     for name in sorted(local | remote):
         path = store.root / name
         content = bucket.read(name) if name in remote else None

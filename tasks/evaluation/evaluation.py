@@ -20,6 +20,7 @@ from pretexeval.storage.layout import anchors_folder, evaluation_folder, evaluat
 from pretexeval.storage.locks import hold_file_lock
 from pretexeval.storage.records import read_manifest_files, require_intact
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.withdrawals import require_published
 from schemas.exchange import MAX_ERROR_RATE
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
@@ -234,7 +235,12 @@ def find_model(config: Config, name: str) -> ModelConfig:
 
 
 def hold_evaluation(evaluation: Evaluation) -> AbstractContextManager[None]:
-    """Hold the lock of the evaluation: one process of this host at a time writes the files of its folder."""
+    """Hold the lock of the evaluation: one process of this host at a time writes the files of its folder.
+
+    Raises:
+        InputError: the edition was withdrawn.
+    """
+    require_published(evaluation.root, evaluation.edition_id)
     place = evaluation.subject.setting or evaluation.period
     names = (evaluation.edition_id, evaluation.model_id, place)
     path = evaluation.root / evaluation_lock(*names)

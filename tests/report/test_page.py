@@ -22,6 +22,7 @@ from tests.report.conftest import (
     change,
     fill_pairs,
     read_pages,
+    recall,
     share,
 )
 from tests.support.command import REPOSITORY
@@ -267,6 +268,23 @@ def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Par
     assert here[5] == change(view_row, "difference")
     assert there[5] == change(view_row, "difference", is_swapped=True)
     assert here[3:5] == there[4:2:-1]
+
+
+def test_a_model_that_an_edition_or_a_relation_lacks_has_a_dash(tmp_path: Path) -> None:
+    old = fill_pairs(DataFolder(tmp_path / "data"))
+    fresh = fill_pairs(DataFolder(old.root, wording="fresh "))
+    small = DataFolder(old.root, pairs=fresh.pairs[:3], wording="fresh ")
+    old.write_edition(EDITION)
+    fresh.write_edition(FRESH)
+    for name, answered in (("early", fresh), ("added", fresh), ("limited", small)):
+        old.write_model(name)
+        answered.write_answers(FRESH, name, recall)
+    old.write_answers(EDITION, "early", recall)
+    build_warehouse(old.root)
+    page = parse(read_pages(write_report(old.root, FRESH))["Results"])
+    (head, line) = page.table_with("Other edition")
+    dashed = {name for name, cell in zip(head, line, strict=True) if cell == "–"}
+    assert dashed == {"Added", "Limited"}
 
 
 @pytest.mark.parametrize(

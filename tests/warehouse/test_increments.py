@@ -8,8 +8,9 @@ import duckdb
 import pytest
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import WAREHOUSE
+from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
 from pretexeval.storage.records import write_record
+from pretexeval.storage.withdrawals import withdraw_edition
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
@@ -17,6 +18,7 @@ from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse import publishing
+from warehouse.catalogue import VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 
 FRESH = "tiny-seed2-00000002"
@@ -121,6 +123,38 @@ def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list
     publish(root)
     assert f"a-{FRESH}" not in str(assert_as_rebuilt(root, "BASE TABLE")["label_risks"])
     assert len(extended) == 5
+
+
+def test_scores_of_a_withdrawn_edition_leave_all_tables_and_come_back(data: DataFolder) -> None:
+    other = fill_pairs(DataFolder(data.root, wording="fresh "))
+    other.write_edition(FRESH)
+    other.write_answers(FRESH, "expert", silent)
+    failure = {"edition_id": FRESH, "model": "another", "reason": "it is down"}
+    write_record(data.root / "failures" / FRESH / "another.json", failure)
+    publish(data.root)
+    before = read_rows(data.root / WAREHOUSE)
+    withdraw_edition(data.root, FRESH, " the base listed wrong drugs ")
+    assert publish(data.root) == ""
+    rows = assert_as_rebuilt(data.root)
+    named = {name for name, found in rows.items() if FRESH in str(found)}
+    # Its texts stay, and what was found out about them without a model.
+    assert named & {*VIEW_GROUPS["Scores of the models on an edition"], "runs", "predictions"} == set()
+    assert named & {*VIEW_GROUPS["Comparisons of models, methods, baselines and editions"]} == set()
+    assert {"editions", "samples", "freshness"} <= named
+    (row,) = data.query("from editions where withdrawn_at is not null")
+    assert (row["edition_id"], row["withdrawal_reason"]) == (FRESH, "the base listed wrong drugs")
+    (data.root / withdrawal_record(FRESH)).unlink()
+    publish(data.root)
+    assert read_rows(data.root / WAREHOUSE) == before
+
+
+@pytest.mark.usefixtures("without_views")
+def test_an_edition_whose_withdrawal_is_damaged_is_not_published(data: DataFolder) -> None:
+    withdraw_edition(data.root, EDITION, "the base listed wrong drugs")
+    path = data.root / withdrawal_record(EDITION)
+    path.write_text(path.read_text().replace("wrong", "right"))
+    assert f"{path} cannot be used as a record" in publish(data.root)
+    assert not assert_as_rebuilt(data.root)["editions"]
 
 
 @pytest.mark.usefixtures("without_views")

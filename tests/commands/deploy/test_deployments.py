@@ -37,6 +37,21 @@ class Registry:
     def deploy(self, *options: str, config: str = CONFIG) -> Outcome:
         return run_command("deploy", config, *options, folder=self.folder, environment=self.environment)
 
+    def undeploy(self, *options: str, config: str = CONFIG) -> Outcome:
+        return run_command("undeploy", config, *options, folder=self.folder, environment=self.environment)
+
+    def list_names(self) -> set[str]:
+        """Return kind and name of everything on the server."""
+        kinds = ("work_pools", "deployments", "automations")
+        found = {
+            kind: self.client.post(f"/{kind}/filter", json={}).raise_for_status().json() for kind in kinds
+        }
+        return {f"{kind} {each['name']}" for kind in kinds for each in found[kind]}
+
+    def post(self, path: str, **body: object) -> Row:
+        row: Row = self.client.post(path, json=body).raise_for_status().json()
+        return row
+
     def get(self, path: str) -> Row:
         row: Row = self.client.get(path).raise_for_status().json()
         return row
@@ -164,3 +179,45 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
         registry.delete(f"/deployments/{each['id']}")
     refused = registry.deploy("--pool-type", "docker").require(2)
     assert "of type process" in refused.err
+
+
+def test_undeploying_removes_a_configuration_and_with_the_last_one_what_is_its_own(
+    registry: Registry,
+) -> None:
+    other = "configs/other.toml"
+    (registry.folder / CONFIG).write_text(LARGE_MODEL)
+    (registry.folder / other).write_text(DAILY)
+    workers = ("--gpus", "0", "--gpus", "gpu-4x80=1,2,3,4")
+    # Another installation, whose name begins with that of this one.
+    flow = registry.post("/flows/", name="regenerate")["id"]
+    registry.post("/work_pools/", name="pretexeval-2-cpu", type="process")
+    tags = ["pretexeval", "pretexeval:pretexeval-2"]
+    registry.post("/deployments/", name="pretexeval-2.mine", flow_id=flow, tags=tags)
+    theirs = registry.list_names()
+    registry.deploy(*workers).require()
+    one = registry.list_names()
+    registry.deploy(*workers, config=other).require()
+    # A file of the same name elsewhere is another configuration, and an active run keeps its deployment.
+    (registry.folder / "quickstart.toml").write_text("")
+    assert f"runs {CONFIG}" in registry.undeploy(config="quickstart.toml").require(2).err
+    deployment = registry.get("/deployments/name/regenerate/pretexeval.other")
+    run = registry.post(f"/deployments/{deployment['id']}/create_flow_run")
+    registry.post(f"/flow_runs/{run['id']}/set_state", state={"type": "RUNNING"}, force=True)
+    assert f"{run['name']}: wait for the end or cancel" in registry.undeploy(config=other).require(2).err
+    registry.delete(f"/flow_runs/{run['id']}")
+    removed = registry.undeploy(config=other).require()
+    assert removed.out.splitlines()[0] == (
+        "removed    deployment regenerate/pretexeval.other (30 4 * * * Europe/Berlin)"
+    )
+    assert 'changed    automation "pretexeval: begin a crashed regenerate again"' in removed.out
+    assert registry.list_names() == one
+    assert registry.undeploy(config=other).require().out == f"{other} is not deployed\n"
+    # Somebody else lets flows run in one of the pools.
+    guest = registry.post("/deployments/", name="theirs", flow_id=flow, work_pool_name="pretexeval-cpu")
+    last = registry.undeploy().require()
+    assert "left       pool pretexeval-cpu (the deployment theirs of others uses it)" in last.out
+    assert registry.list_names() == {*theirs, "work_pools pretexeval-cpu", "deployments theirs"}
+    registry.delete(f"/deployments/{guest['id']}")
+    assert registry.undeploy().require().out == "removed    pool pretexeval-cpu\n"
+    assert registry.undeploy().require().out == f"{CONFIG} is not deployed\n"
+    assert registry.list_names() == theirs

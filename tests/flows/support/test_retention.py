@@ -10,10 +10,12 @@ from filelock import FileLock
 
 from commands.main import main
 from flows.support.periods import plan_period
-from flows.support.retention import list_old_editions, remove_old_editions
+from flows.support.retention import list_old_editions, list_scheduled, remove_old_editions
 from pretexeval.config.file import Config
+from pretexeval.storage.layout import withdrawal_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
+from pretexeval.storage.withdrawals import withdraw_edition
 from schemas.exchange import Completion, Prompt
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -91,6 +93,18 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
         (weeks[2], "a model is being evaluated on it"),
     ]
     assert list_editions(root) == sorted(weeks)
+
+
+def test_a_withdrawn_edition_stays_and_is_not_counted(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(4)]
+    root, planned = config.storage.root, plan_period(config, MONDAY)
+    for week in (weeks[0], weeks[3]):
+        withdraw_edition(root, week, "the base was wrong")
+    assert list(list_scheduled(planned)) == weeks[1:3]
+    assert list_old_editions(planned) == []
+    (root / withdrawal_record(weeks[3])).unlink()
+    assert [old.edition_id for old in list_old_editions(planned)] == [weeks[1]]
 
 
 def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:

@@ -7,7 +7,7 @@ import pytest
 
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import WAREHOUSE
+from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
 from pretexeval.storage.publication import hold_publication, remove_edition, sync_everything
 from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
@@ -68,19 +68,20 @@ def test_failed_publication_leaves_the_previous_one(stores: tuple[Store, Store])
     assert first.bucket.read(WAREHOUSE) == b"first"
 
 
-def test_later_grades_replace_earlier_ones_on_all_hosts(stores: tuple[Store, Store]) -> None:
+@pytest.mark.parametrize("path", [GRADES, withdrawal_record("edition")])
+def test_what_people_said_last_replaces_the_rest_on_all_hosts(stores: tuple[Store, Store], path: str) -> None:
     first, second = stores
     hour = 3600
-    os.utime(write(first, GRADES, b"early"), 2 * (time.time() - hour,))
+    os.utime(write(first, path, b"early"), 2 * (time.time() - hour,))
     write(first, "reviews/edition/key.json", b"stays on its host")
     sync_everything(first)
     sync_everything(second)
-    assert (second.root / GRADES).read_bytes() == b"early"
+    assert (second.root / path).read_bytes() == b"early"
     assert not (second.root / "reviews/edition/key.json").exists()
-    os.utime(write(second, GRADES, b"later"), 2 * (time.time() + hour,))
+    os.utime(write(second, path, b"later"), 2 * (time.time() + hour,))
     sync_everything(second)
     sync_everything(first)
-    assert [(store.root / GRADES).read_bytes() for store in stores] == [b"later", b"later"]
+    assert [(store.root / path).read_bytes() for store in stores] == [b"later", b"later"]
 
 
 def test_other_hosts_remove_their_copies_and_do_not_send_them_again(

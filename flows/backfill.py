@@ -1,0 +1,54 @@
+"""Make or complete the editions of past periods of a schedule. A command calls this; no deployment does."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from flows.build_test_set import build_test_set
+from flows.publish import note_configuration, publish
+from flows.regenerate import evaluate_models
+from flows.support.configurations import inherit_config_file
+from flows.support.periods import plan_period
+from flows.support.retention import list_scheduled
+from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
+
+
+def backfill(
+    config: Config, moments: Sequence[datetime], report_step: Callable[[str], None]
+) -> tuple[list[Path], dict[str, str]]:
+    """Evaluate every model on the editions of these periods, then publish; return the paths and the failures.
+
+    A period with a complete edition keeps it, although the base may have changed; any other gets one, as the
+    schedule would build it now. Anchors are not asked, because answers of today say nothing of the past.
+
+    Args:
+        moments: a time in each period.
+        report_step: receives a line about each edition.
+
+    Returns:
+        The paths of the warehouse and the index; period, or edition and model -> why it failed.
+
+    Raises:
+        InputError: the base cannot be used; or publishing failed, and the message also names the failures.
+    """
+    complete = list_scheduled(plan_period(config, moments[0]))
+    failures: dict[str, str] = {}
+    for planned in (plan_period(config, moment) for moment in moments):
+        label = str(planned.edition.label)
+        names = [edition_id for edition_id, of in complete.items() if of == label]
+        try:
+            names = names or [build_test_set(config=planned, **inherit_config_file())]
+        except InputError as error:
+            failures[label] = str(error)
+        for edition_id in names:
+            report_step(f"edition {edition_id}")
+            outcomes = evaluate_models(planned, edition_id)
+            failures |= {f"{edition_id}, {name}": why for name, why in outcomes.items() if why is not None}
+            note_configuration(planned, edition_id)
+    report_step("publishing")
+    try:
+        return publish(config=config, **inherit_config_file()), failures
+    except InputError as error:
+        lines = [f"{what}: {reason}" for what, reason in failures.items()]
+        raise InputError("\n".join([*lines, str(error)])) from error
