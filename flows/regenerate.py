@@ -1,6 +1,6 @@
 """regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -53,9 +53,10 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     with tag_runs():
         edition_id = build_test_set(config_file, config=config)
         not_anchored = ask_anchors(given, period)
+        outcomes = evaluate_models(config, edition_id)
         # Before the publication, so that tables and pages agree with the files.
         remove_editions(config)
-        results = evaluate_and_publish(config, edition_id)
+        results = publish_outcomes(config, edition_id, outcomes)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
     show_facets(config.storage.root, edition_id)
@@ -79,7 +80,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
 
 @task(name="remove-old-editions", **RETRIES)
 def remove_editions(config: Config) -> None:
-    """Remove the editions of the schedule that are older than `keep_editions` allows."""
+    """Remove the editions of periods that are older than `keep_editions` allows."""
     found, _ = remove_old_editions(config, open_store(config.storage))
     for old in found:
         get_run_logger().info(
@@ -104,21 +105,30 @@ class EditionResults:
         return {name: reason for name, reason in self.outcomes.items() if reason is not None}
 
 
-def evaluate_and_publish(
-    config: Config, edition_id: str, report_step: Callable[[str], None] = lambda _: None
-) -> EditionResults:
-    """Evaluate every configured model on an edition, then publish what succeeded.
+def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
+    """Evaluate every configured model in every setting, even if some fail.
 
     A deployed run starts the evaluations in the work pool. Any other run evaluates the models one by one.
 
+    Returns:
+        Model, with the setting of questions in brackets -> why its evaluation failed, or null.
+    """
+    asked = config.list_evaluations()
+    names = {"config": config, "edition_id": edition_id}
+    calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
+    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
+    return dict(zip(labels, _run_evaluations(calls), strict=True))
+
+
+def publish_outcomes(config: Config, edition_id: str, outcomes: dict[str, str | None]) -> EditionResults:
+    """Publish what succeeded of the evaluations on an edition.
+
     Args:
-        report_step: receives the name of each step.
+        outcomes: model -> the reason why it failed, or null.
 
     Raises:
         InputError: publishing failed; the message also names the models that failed.
     """
-    outcomes = evaluate_models(config, edition_id)
-    report_step("publishing")
     try:
         return EditionResults(
             outcomes, publish(edition_id=edition_id, config=config, **inherit_config_file())
@@ -129,19 +139,6 @@ def evaluate_and_publish(
     except InputError as error:
         failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
         raise InputError("\n".join([*failures, str(error)])) from error
-
-
-def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
-    """Evaluate every configured model in every setting, even if some fail.
-
-    Returns:
-        Model, with the setting of questions in brackets -> why its evaluation failed, or null.
-    """
-    asked = config.list_evaluations()
-    names = {"config": config, "edition_id": edition_id}
-    calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
-    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
-    return dict(zip(labels, _run_evaluations(calls), strict=True))
 
 
 def ask_anchors(config: Config, period: str) -> dict[str, str]:
