@@ -1,23 +1,28 @@
 """regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
+import httpx
 from prefect import flow, get_run_logger, runtime, task
+from prefect.client.orchestration import get_client
 
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
-from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
+from flows.support.artifacts import link_results, show_facets, show_leaderboard
 from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_evaluations
 from flows.support.keys import open_store
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import find_moment, name_period_run, tag_runs
+from flows.support.run_names import find_moment, name_period_run, name_waiting_runs, tag_runs
+from flows.support.summary import complete_with, show_summary
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, page_file
@@ -47,20 +52,22 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             raised only after publishing.
     """
     require_start_allowed()
+    name_next_runs(config_file)
     given = read_config(config_file)
     config = plan_period(given, find_moment())
     period = str(config.edition.label)
     with tag_runs():
-        edition_id = build_test_set(config_file, config=config)
+        built = build_test_set(config_file, config=config, return_state=True)
+        edition_id = built.result()
         not_anchored = ask_anchors(given, period)
         outcomes = evaluate_models(config, edition_id)
         # Before the publication, so that tables and pages agree with the files.
         remove_editions(config)
         results = publish_outcomes(config, edition_id, outcomes)
     link_results(config, edition_id)
-    show_leaderboard(config.storage.root, edition_id)
-    show_facets(config.storage.root, edition_id)
-    show_outcomes(edition_id, results.outcomes)
+    show_leaderboard(config, edition_id)
+    show_facets(config, edition_id)
+    summary = show_summary(config, edition_id, str(built.message), results.outcomes)
     for line in describe_drift(config.storage.root, edition_id):
         get_run_logger().info("%s", line)
     if results.failures:
@@ -75,7 +82,14 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         raise InputError(f"{len(not_anchored)} models were not asked the anchors in {period}; {reasons}")
     if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
         raise InputError(stale)
-    return edition_id
+    return complete_with(edition_id, summary)
+
+
+def name_next_runs(config_file: Path) -> None:
+    """Name the runs that the schedule has planned, if a deployment started this one."""
+    if runtime.deployment.id is not None:
+        with get_client(sync_client=True) as client, contextlib.suppress(httpx.HTTPError):
+            name_waiting_runs(client, UUID(str(runtime.deployment.id)), config_file)
 
 
 @task(name="remove-old-editions", **RETRIES)

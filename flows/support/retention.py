@@ -7,19 +7,16 @@ kept too, so that an edition goes only when its successor has been evaluated.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from flows.support.periods import draw_seed
+from flows.support.periods import list_scheduled
 from pretexeval.config.file import Config
-from pretexeval.config.schedule import Period, find_first_day
+from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
-    EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
-    MANIFEST,
     PUBLISH_LOCK,
     QUESTION_EVALUATIONS_FOLDER,
     RUN,
@@ -73,8 +70,8 @@ def list_old_editions(config: Config) -> list[OldEdition]:
     root, n_kept = config.storage.root, config.storage.keep_editions
     if n_kept is None:
         return []
-    first_days = _list_scheduled(config, root)
-    kept = {*sorted(set(first_days.values()))[-n_kept:], find_first_day(str(config.edition.label))}
+    first_days = {name: find_first_day(label) for name, label in _list_with_same_method(config).items()}
+    kept = {*list(dict.fromkeys(first_days.values()))[-n_kept:], find_first_day(str(config.edition.label))}
     newest = _find_newest_results(config, list(first_days))
     reasons = {
         edition_id: _find_reason(config, root, edition_id, newest.get(edition_id, []))
@@ -128,20 +125,15 @@ def remove_old_editions(
     return found, answers
 
 
-def _list_scheduled(config: Config, root: Path) -> dict[str, date]:
-    """Return the complete editions of the schedule, the oldest first -> the first days of their periods."""
+def _list_with_same_method(config: Config) -> dict[str, str]:
+    """Return the complete editions that the schedule of this configuration has built -> their labels."""
     wanted = _select_lasting(plan_edition(config).configuration)
-    found = {}
-    for path in (root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"):
-        manifest = find_manifest(root, path.parent.name)
-        if manifest is None:
-            continue
-        label, seed = str(manifest.get("label")), manifest.get("seed")
-        first_day = find_first_day(label)
-        seeds = {draw_seed(period, label, config.edition.series) for period in get_args(Period)}
-        if first_day and seed in seeds and _select_lasting(manifest.get("configuration") or {}) == wanted:
-            found[path.parent.name] = first_day
-    return dict(sorted(found.items(), key=lambda item: (item[1], item[0])))
+    root, labels = config.storage.root, dict[str, str]()
+    for edition_id, label in list_scheduled(config).items():
+        manifest = find_manifest(root, edition_id) or {}
+        if _select_lasting(manifest.get("configuration") or {}) == wanted:
+            labels[edition_id] = label
+    return labels
 
 
 def _find_newest_results(config: Config, edition_ids: Sequence[str]) -> dict[str, list[str]]:
