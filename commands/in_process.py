@@ -272,9 +272,11 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
         tell("everything is complete and published already")
         return RunReport(edition_id, paths, {})
     with _begin_flows(config.storage.root, config_file):
-        from flows.regenerate import evaluate_and_publish
+        from flows.regenerate import evaluate_models, publish_outcomes
 
-        results = evaluate_and_publish(config, edition_id, tell)
+        outcomes = evaluate_models(config, edition_id)
+        tell("publishing")
+        results = publish_outcomes(config, edition_id, outcomes)
     return RunReport(edition_id, results.paths, results.failures, results.left_out)
 
 

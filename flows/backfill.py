@@ -9,7 +9,7 @@ from flows.publish import note_configuration, publish
 from flows.regenerate import evaluate_models
 from flows.support.configurations import inherit_config_file
 from flows.support.periods import plan_period
-from flows.support.retention import list_scheduled
+from flows.support.retention import list_with_same_method
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 
@@ -32,7 +32,7 @@ def backfill(
     Raises:
         InputError: the base cannot be used; or publishing failed, and the message also names the failures.
     """
-    complete = list_scheduled(plan_period(config, moments[0]))
+    complete = list_with_same_method(plan_period(config, moments[0]))
     failures: dict[str, str] = {}
     for planned in (plan_period(config, moment) for moment in moments):
         label = str(planned.edition.label)

@@ -14,6 +14,7 @@ from flows.support.keys import open_store
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import RunStage, list_stage_files, run_stage
+from flows.support.summary import complete_with, describe_stages
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
 from schemas.question_stages import QUESTIONS
@@ -62,7 +63,7 @@ def build_test_set(
         get_run_logger().warning(warning)
     store.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)
-    return edition.edition_id
+    return complete_with(edition.edition_id, describe_stages(edition.edition_id, built))
 
 
 def build_sample_stages(edition: Edition, build: RunStage, store: Store) -> list[StageFiles]:

@@ -12,6 +12,7 @@ from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
+from flows.support.summary import complete_with, describe_answers
 from pretexeval.config.questions import Setting
 from pretexeval.storage.store import Store
 from tasks.evaluation import chains, request_files, scoring
@@ -19,7 +20,7 @@ from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evalua
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, keep_prompts
 from tasks.evaluation.request_files import RequestFiles
-from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
+from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete, read_run
 
 PartOfPrompts = SkipJsonSchema[Shard | None]
 """The parameter by which a run passes a part of the prompts to the runs that it starts; no form shows it."""
@@ -69,11 +70,12 @@ def evaluate_model(
         link_predictions(config, edition_id, evaluation.folder)
         store.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         with hold_evaluation(evaluation):
-            if not is_complete(evaluation):
+            is_reused = is_complete(evaluation)
+            if not is_reused:
                 complete_evaluation(evaluation, asks_failed=not is_asked)
         store.push_evaluation_files(evaluation.folder)
         require_evaluated(evaluation)
-    return evaluation.model_id
+    return complete_with(evaluation.model_id, describe_answers(read_run(evaluation), is_reused=is_reused))
 
 
 def evaluate_shard(evaluation: Evaluation, shard: Shard, store: Store) -> str:

@@ -15,7 +15,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
 from pretexeval.storage.publication import hold_publication
 from pretexeval.storage.records import find_manifest
-from report.page import write_pages
+from report.page import list_later_pages, write_pages
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
@@ -62,15 +62,16 @@ def publish(
             edition_ids = [row["edition_id"] for row in listed if not row["is_anchors"]]
         elif problem is not None and edition_id not in [row["edition_id"] for row in listed]:
             raise problem
-        pages = write_report_pages(root, edition_ids)
+        later_ids = list_later_pages(root, edition_id) if edition_id else []
+        pages = write_report_pages(root, [*edition_ids, *later_ids])
     link_results(config, edition_id)
     if edition_id is not None:
-        show_leaderboard(root, edition_id)
-        show_facets(root, edition_id)
+        show_leaderboard(config, edition_id)
+        show_facets(config, edition_id)
         emit_score_changes(root, edition_id)
     if problem is not None:
         raise problem
-    return [root / WAREHOUSE, *([root / page_file()] if edition_id is None else pages)]
+    return [root / WAREHOUSE, root / page_file() if edition_id is None else pages[0]]
 
 
 def _list_editions(root: Path) -> list[str]:

@@ -1,23 +1,28 @@
 """regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
+import httpx
 from prefect import flow, get_run_logger, runtime, task
+from prefect.client.orchestration import get_client
 
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
-from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
+from flows.support.artifacts import link_results, show_facets, show_leaderboard
 from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_evaluations
 from flows.support.keys import open_store
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import find_moment, name_period_run, tag_runs
+from flows.support.run_names import find_moment, name_period_run, name_waiting_runs, tag_runs
+from flows.support.summary import complete_with, show_summary
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, page_file
@@ -47,19 +52,22 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             raised only after publishing.
     """
     require_start_allowed()
+    name_next_runs(config_file)
     given = read_config(config_file)
     config = plan_period(given, find_moment())
     period = str(config.edition.label)
     with tag_runs():
-        edition_id = build_test_set(config_file, config=config)
+        built = build_test_set(config_file, config=config, return_state=True)
+        edition_id = built.result()
         not_anchored = ask_anchors(given, period)
+        outcomes = evaluate_models(config, edition_id)
         # Before the publication, so that tables and pages agree with the files.
         remove_editions(config)
-        results = evaluate_and_publish(config, edition_id)
+        results = publish_outcomes(config, edition_id, outcomes)
     link_results(config, edition_id)
-    show_leaderboard(config.storage.root, edition_id)
-    show_facets(config.storage.root, edition_id)
-    show_outcomes(edition_id, results.outcomes)
+    show_leaderboard(config, edition_id)
+    show_facets(config, edition_id)
+    summary = show_summary(config, edition_id, str(built.message), results.outcomes)
     for line in describe_drift(config.storage.root, edition_id):
         get_run_logger().info("%s", line)
     if results.failures:
@@ -74,12 +82,19 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         raise InputError(f"{len(not_anchored)} models were not asked the anchors in {period}; {reasons}")
     if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
         raise InputError(stale)
-    return edition_id
+    return complete_with(edition_id, summary)
+
+
+def name_next_runs(config_file: Path) -> None:
+    """Name the runs that the schedule has planned, if a deployment started this one."""
+    if runtime.deployment.id is not None:
+        with get_client(sync_client=True) as client, contextlib.suppress(httpx.HTTPError):
+            name_waiting_runs(client, UUID(str(runtime.deployment.id)), config_file)
 
 
 @task(name="remove-old-editions", **RETRIES)
 def remove_editions(config: Config) -> None:
-    """Remove the editions of the schedule that are older than `keep_editions` allows."""
+    """Remove the editions of periods that are older than `keep_editions` allows."""
     found, _ = remove_old_editions(config, open_store(config.storage))
     for old in found:
         get_run_logger().info(
@@ -104,21 +119,30 @@ class EditionResults:
         return {name: reason for name, reason in self.outcomes.items() if reason is not None}
 
 
-def evaluate_and_publish(
-    config: Config, edition_id: str, report_step: Callable[[str], None] = lambda _: None
-) -> EditionResults:
-    """Evaluate every configured model on an edition, then publish what succeeded.
+def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
+    """Evaluate every configured model in every setting, even if some fail.
 
     A deployed run starts the evaluations in the work pool. Any other run evaluates the models one by one.
 
+    Returns:
+        Model, with the setting of questions in brackets -> why its evaluation failed, or null.
+    """
+    asked = config.list_evaluations()
+    names = {"config": config, "edition_id": edition_id}
+    calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
+    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
+    return dict(zip(labels, _run_evaluations(calls), strict=True))
+
+
+def publish_outcomes(config: Config, edition_id: str, outcomes: dict[str, str | None]) -> EditionResults:
+    """Publish what succeeded of the evaluations on an edition.
+
     Args:
-        report_step: receives the name of each step.
+        outcomes: model -> the reason why it failed, or null.
 
     Raises:
         InputError: publishing failed; the message also names the models that failed.
     """
-    outcomes = evaluate_models(config, edition_id)
-    report_step("publishing")
     try:
         return EditionResults(
             outcomes, publish(edition_id=edition_id, config=config, **inherit_config_file())
@@ -129,19 +153,6 @@ def evaluate_and_publish(
     except InputError as error:
         failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
         raise InputError("\n".join([*failures, str(error)])) from error
-
-
-def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
-    """Evaluate every configured model in every setting, even if some fail.
-
-    Returns:
-        Model, with the setting of questions in brackets -> why its evaluation failed, or null.
-    """
-    asked = config.list_evaluations()
-    names = {"config": config, "edition_id": edition_id}
-    calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
-    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
-    return dict(zip(labels, _run_evaluations(calls), strict=True))
 
 
 def ask_anchors(config: Config, period: str) -> dict[str, str]:

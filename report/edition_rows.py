@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +49,21 @@ RUNS = "select edition_id, model_id, finished_at from runs where period is null"
 def read_editions(root: Path) -> tuple[list[Row], dict[str, int]]:
     """Return the editions except anchors, the newest first, with their leaders, and the places of all models.
 
-    An edition is dated by the end of its first evaluation, because it has no date itself: the same
-    configuration gives the same bytes on any day. Editions without an evaluation come last.
+    An edition of a schedule is dated by its period, however late it was made. Any other has no date itself,
+    because the same configuration gives the same bytes on any day, so it is dated by the end of its first
+    evaluation. Editions with neither come last.
     """
     with open_warehouse(root) as connection:
         places = read_colour_places(EditionReader(connection, ""))
         listed = "select edition_id from editions where not is_anchors order by edition_id"
         found = EditionReader(connection, "").read(listed)
         rows = [_read_summary(EditionReader(connection, row["edition_id"])) for row in found]
-    dated = [row for row in rows if row["first_evaluated_at"]]
-    undated = [row for row in rows if not row["first_evaluated_at"]]
-    newest = sorted(dated, key=lambda row: (row["first_evaluated_at"], row["edition_id"]), reverse=True)
-    return newest + undated, places
+    return sorted(rows, key=_date, reverse=True), places
+
+
+def _date(edition: Row) -> tuple[date, datetime, str]:
+    evaluated_at = edition["first_evaluated_at"] or datetime.min
+    return edition["period_start"] or evaluated_at.date(), evaluated_at, edition["edition_id"]
 
 
 def read_leaderboard(reader: EditionReader) -> list[Row]:

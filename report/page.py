@@ -24,6 +24,7 @@ from report.findings import describe_edition, is_certain, list_answers, list_not
 from report.formats import FILTERS, NOTHING
 from report.page_rows import N_EDITIONS_SHOWN, read_contents
 from warehouse.drift import EXPLANATIONS
+from warehouse.query import read_rows
 
 TEMPLATES = Path(__file__).parent
 PAGES = {"Results": "index.html", "Validity": "validity.html", "Data": "data.html"}
@@ -162,6 +163,17 @@ def write_pages(root: Path, edition_ids: Sequence[str]) -> list[Path]:
         if not is_kept:
             write_index(root)
     return [root / page_file(edition_id) for edition_id in edition_ids]
+
+
+def list_later_pages(root: Path, edition_id: str) -> list[str]:
+    """Return the editions of the same base and of later periods that have a page, which compares them."""
+    later = read_rows(
+        root,
+        "select later.edition_id from editions as later inner join editions as this using (kb) "
+        f"where this.edition_id = '{edition_id}' and later.period_start > this.period_start order by all",
+    )
+    names = [row["edition_id"] for row in later]
+    return [name for name in names if (root / page_file(name)).is_file()]
 
 
 def are_pages_current(root: Path, edition_ids: Sequence[str]) -> bool:

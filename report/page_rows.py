@@ -1,10 +1,8 @@
 """Read the contents of a page from the warehouse."""
 
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 
-from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from report.contents import (
     Contents,
@@ -303,13 +301,13 @@ def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
 def list_in_time(reader: EditionReader) -> list[str]:
     """Return this and the other editions of its base with a common model, in the order of edition_drift."""
     found = reader.read(
-        "select edition_id, label from editions where kb = (select kb from editions "
+        "select edition_id from editions where kb = (select kb from editions "
         "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "
         "(select edition_id from runs where setting is null and model_id in "
-        "(select model_id from runs where setting is null and edition_id = $edition_id)))"
+        "(select model_id from runs where setting is null and edition_id = $edition_id))) "
+        "order by period_start nulls last, edition_id"
     )
-    starts = {row["edition_id"]: find_first_day(str(row["label"])) or date.max for row in found}
-    return sorted(starts, key=lambda name: (starts[name], name))
+    return [row["edition_id"] for row in found]
 
 
 def swap_sides(row: Row) -> Row:

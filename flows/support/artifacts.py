@@ -2,8 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
@@ -89,75 +88,67 @@ LEADERBOARD_COLUMNS = (
     "evaluated",
     "remarks",
 )
+UNPUBLISHED = "Scores and samples. The page is written when the edition is published."
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
 def link_results(config: Config, edition_id: str | None) -> None:
     """Link the edition's page, its Parquet files and the warehouse; without an edition, those of all."""
-    link_edition(config, edition_id)
+    link_edition(config, edition_id, "Scores and samples.")
     what = "The warehouse: all editions, evaluations and scores in one DuckDB file."
-    _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE), what)
+    _link(config, edition_id, "warehouse", "Warehouse (DuckDB)", locate(config, WAREHOUSE), what)
 
 
-def link_edition(config: Config, edition_id: str | None) -> None:
-    """Link the edition's Parquet files, and its page, which exists once the edition is published.
-
-    Anchors have no page.
-    """
+def link_edition(config: Config, edition_id: str | None, of_page: str = UNPUBLISHED) -> None:
+    """Link the edition's Parquet files, and its page with its description. Anchors have no page."""
     if config.n_anchor_pairs is None:
-        link_page(config, edition_id)
+        _link_page(config, edition_id, of_page)
     folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
-    _link_folder(
-        config, folder, edition_id or "all editions", "The texts of the test set, one file per stage"
-    )
+    what = "The texts of the test set, one file per stage"
+    _link_folder(config, edition_id, folder, edition_id or "all editions", what)
 
 
 def link_predictions(config: Config, edition_id: str, folder: str) -> None:
-    """Link an evaluation's Parquet files, and the page that shows the results once they are published.
-
-    Anchors have no page.
-    """
+    """Link an evaluation's Parquet files, and the page that will show the results. Anchors have no page."""
     if not folder.startswith(ANCHOR_EVALUATIONS_FOLDER):
-        link_page(config, edition_id)
-    _link_folder(config, folder, folder, "The prompts and the scored answers of a model, one file per stage")
+        _link_page(config, edition_id, UNPUBLISHED)
+    what = "The prompts and the scored answers of a model, one file per stage"
+    _link_folder(config, edition_id, folder, folder, what)
 
 
-def _link_folder(config: Config, folder: str, of_what: str, what: str) -> None:
-    _link("parquet", f"Parquet files of {of_what}", _locate(config, f"{folder}/"), f"{what} and relation.")
+def _link_folder(config: Config, edition_id: str | None, folder: str, of_what: str, what: str) -> None:
+    text, address = f"Parquet files of {of_what}", locate(config, f"{folder}/")
+    _link(config, edition_id, "parquet", text, address, f"{what} and relation.")
 
 
-def link_page(config: Config, edition_id: str | None) -> None:
-    """Link the edition's page, or the index of all pages: its URL if pages are served, or else its file."""
-    page = page_file(edition_id)
-    base_url = find_base_url(config.storage.root)
-    served = page.removeprefix(f"{PAGES_FOLDER}/")
-    address = f"{base_url}/{served}" if base_url else _locate(config, page)
-    what = (
-        "Scores and samples. The page is written when the edition is published; before, the link is broken."
-    )
-    _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address, what)
+def _link_page(config: Config, edition_id: str | None, what: str) -> None:
+    text = f"Dashboard of {edition_id or 'all editions'}"
+    _link(config, edition_id, "dashboard", text, locate(config, page_file(edition_id)), what)
 
 
-def _locate(config: Config, path: str) -> str:
-    """Return the address of a path: in the shared storage, on the web server, or else under the root."""
+def locate(config: Config, path: str) -> str:
+    """Return the address of a path: on the web server, or else in the shared storage or under the root."""
     root, shared = config.storage.root, config.storage.shared
-    if base := shared or find_base_url(root):
-        return f"{base.rstrip('/')}/{path}"
-    return (root.absolute() / path).as_uri()
+    if base_url := find_base_url(root):
+        # It serves the pages at the top.
+        return f"{base_url}/{path.removeprefix(f'{PAGES_FOLDER}/')}"
+    return f"{shared.rstrip('/')}/{path}" if shared else (root.absolute() / path).as_uri()
 
 
-def _link(kind: str, text: str, address: str, description: str) -> None:
-    create_link_artifact(address, link_text=text, key=name_artifact(kind), description=description)
+def _link(config: Config, edition_id: str | None, kind: str, text: str, address: str, what: str) -> None:
+    key = name_artifact(kind, config, edition_id)
+    create_link_artifact(address, link_text=text, key=key, description=what)
 
 
-def show_leaderboard(root: Path, edition_id: str) -> None:
+def show_leaderboard(config: Config, edition_id: str) -> None:
     """Show the leaderboard of the edition, with the changes since the previous edition.
 
     Models that count as not evaluated follow without scores, with the reason, and with the setting if it is
     that of questions.
     """
     # Of a model that was asked several times, the first repeat.
+    root = config.storage.root
     rows = [row for row in read_leaderboard(root, edition_id) if row["repeat"] == 0]
     new_texts = read_new_text_rates(root, edition_id)
     scored = [
@@ -197,11 +188,13 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     repeats = note_repeats(root, edition_id)
     notes = [*repeats, *note_unfinished(rows), *([freshness] if freshness else []), *drift]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
-    create_table_artifact(scored + failed, key=name_artifact("leaderboard"), description=description)
+    key = name_artifact("leaderboard", config, edition_id)
+    create_table_artifact(scored + failed, key=key, description=description)
 
 
-def show_facets(root: Path, edition_id: str) -> None:
+def show_facets(config: Config, edition_id: str) -> None:
     """Show the facets of each model and setting as a table; nothing if no model has answered questions."""
+    root = config.storage.root
     scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
     table = [
         {"model": score.model, "setting": score.setting}
@@ -218,21 +211,12 @@ def show_facets(root: Path, edition_id: str) -> None:
         for score in scores
     ]
     if table:
-        create_table_artifact(table, key=name_artifact("facets"), description=f"Facets of {edition_id}.")
+        key = name_artifact("facets", config, edition_id)
+        create_table_artifact(table, key=key, description=f"Facets of {edition_id}.")
 
 
 def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 1)
-
-
-def show_outcomes(edition_id: str, outcomes: Mapping[str, str | None]) -> None:
-    """Show which models were evaluated and which failed.
-
-    Args:
-        outcomes: model -> the reason why it failed, or null.
-    """
-    table = [{"model": name, "outcome": reason or "evaluated"} for name, reason in outcomes.items()]
-    create_table_artifact(table, key=name_artifact("models"), description=f"Evaluations on {edition_id}.")
 
 
 class _ProgressArtifact:

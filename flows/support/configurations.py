@@ -7,16 +7,19 @@ so that a file that is edited meanwhile changes nothing.
 
 import re
 from contextvars import ContextVar
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from prefect import runtime
+from pydantic import ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from flows.support.periods import plan_period
+from flows.support.periods import is_newest_period, name_period, plan_period
 from pretexeval.config.file import Config, load_config
+from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.toml_files import parse_toml
 
 PlannedConfig = SkipJsonSchema[Config | None]
 """The parameter by which a run passes its configuration to the runs that it starts; no form shows it."""
@@ -50,9 +53,25 @@ def read_config(config_file: Path) -> Config:
     Raises:
         InputError: the file is not valid.
     """
+    return load_config(_find_file(config_file))
+
+
+def _find_file(config_file: Path) -> Path:
     named = CONFIGS / f"{config_file}.toml"
     is_name = not config_file.suffix and not config_file.exists() and named.exists()
-    return load_config(named if is_name else config_file)
+    return named if is_name else config_file
+
+
+def name_period_in(config_file: Path, moment: datetime) -> str:
+    """Return the period of a time by the table [schedule] of a file whose other tables may be wrong.
+
+    If this table cannot be read either, it is the day in UTC.
+    """
+    try:
+        table = parse_toml(_find_file(config_file)).get("schedule", {})
+        return name_period(ScheduleConfig.model_validate(table), moment)
+    except (InputError, ValidationError):
+        return moment.astimezone(UTC).date().isoformat()
 
 
 def inherit_config_file() -> dict[str, Any]:
@@ -64,11 +83,17 @@ def inherit_config_file() -> dict[str, Any]:
     return {} if given is None else {"config_file": str(given)}
 
 
-def name_artifact(kind: str) -> str:
+def name_artifact(kind: str, config: Config, edition_id: str | None) -> str | None:
     """Return the key of an artifact, such as `leaderboard-quickstart`, one history per configuration.
 
-    A run without a file, such as one that a script gave a `Config`, leaves the name out.
+    A run without a file, such as one that a script gave a `Config`, leaves the name out. An artifact of a
+    period that is not the newest has no key: Prefect shows the last artifact of a key as the present one.
+
+    Args:
+        edition_id: the edition that the artifact is about; None: all.
     """
+    if edition_id is not None and not is_newest_period(config, edition_id):
+        return None
     file = inherit_config_file().get("config_file")
     name = re.sub(r"[^a-z0-9]+", "-", Path(file).stem.lower()).strip("-") if file else ""
     return f"{kind}-{name}" if name else kind

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
@@ -140,6 +140,8 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         name: value.model_dump(mode="json", exclude_defaults=True) if hasattr(value, "model_dump") else value
         for name, value in parameters.items()
     }
+    # Prefect names a run by its flow only when it starts, so a run that waits for a worker is named here.
+    name_run = cast(Callable[[Parameters], str], subflow.flow_run_name)
     # A run may start the same flow for several editions, one after the other: each has its own parameters.
     names = (str(runtime.flow_run.id), str(runtime.flow_run.run_count), subflow.name, key)
     idempotency_key = "-".join([*names, hash_text(json.dumps(as_json, sort_keys=True, default=str))])
@@ -148,6 +150,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         run = run_deployment(
             f"{subflow.name}/{find_installation().name_subflow(pool)}",
             parameters=as_json,
+            flow_run_name=name_run(parameters),
             timeout=0,
             idempotency_key=idempotency_key,
         )

@@ -1,12 +1,19 @@
-"""Scheduled editions: the label, the seed and the number of an edition come from its period."""
+"""Scheduled editions: the label, the seed and the number of an edition come from its period.
+
+The order of editions is that of their periods, however late they were built.
+"""
 
 from datetime import date, datetime, time, timedelta
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 from pretexeval.config.file import Config
 from pretexeval.config.schedule import Period, ScheduleConfig, find_first_day, find_period, label_period
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_text
+from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST
+from pretexeval.storage.records import find_manifest
+from pretexeval.storage.withdrawals import find_withdrawal
 
 FIRST_MONDAY = date(1970, 1, 5)
 FIRST_DAY = date(1970, 1, 1)
@@ -72,3 +79,30 @@ def list_moments(schedule: ScheduleConfig, first: str, last: str) -> list[dateti
     # Noon exists on every day, also where clocks change.
     firsts = [day for day in every if find_first_day(label_period(day, kind)) == day]
     return [datetime.combine(day, time(12), zone) for day in firsts]
+
+
+def list_scheduled(config: Config) -> dict[str, str]:
+    """Return the complete editions of schedules with this base and seed -> their labels, the oldest first.
+
+    Withdrawn editions are not among them.
+    """
+    root, edition = config.storage.root, config.edition
+    given = edition.seed if edition.number is None else edition.series
+    labels = {}
+    for path in (root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"):
+        manifest = find_manifest(root, path.parent.name) or {}
+        label = str(manifest.get("label"))
+        seeds = {draw_seed(period, label, given) for period in get_args(Period)}
+        is_scheduled = find_first_day(label) is not None and manifest.get("seed") in seeds
+        is_own = is_scheduled and manifest.get("kb") == config.knowledge.name
+        if is_own and not find_withdrawal(root, path.parent.name):
+            labels[path.parent.name] = label
+    return dict(sorted(labels.items(), key=lambda item: (find_first_day(item[1]) or date.max, item[0])))
+
+
+def is_newest_period(config: Config, edition_id: str) -> bool:
+    """Return whether no later period of this kind has a complete edition; true for one without a period."""
+    labels = list_scheduled(config)
+    label = labels.get(edition_id, str(config.edition.label))
+    same_kind = [each for each in labels.values() if find_period(each) == find_period(label)]
+    return find_first_day(label) is None or label >= max(same_kind, default="")

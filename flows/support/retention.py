@@ -1,30 +1,40 @@
-"""Retention: which scheduled editions of a configuration are older than `keep_editions` allows."""
+"""Retention: which scheduled editions of a configuration are older than `keep_editions` allows.
+
+The newest periods are kept, however late their editions were built. The newest results of every model are
+kept too, so that an edition goes only when its successor has been evaluated.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from flows.support.periods import draw_seed
+from flows.support.periods import list_scheduled
 from pretexeval.config.file import Config
-from pretexeval.config.schedule import Period, find_first_day
+from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
-    EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
-    MANIFEST,
     PUBLISH_LOCK,
     QUESTION_EVALUATIONS_FOLDER,
+    RUN,
+    evaluation_folder,
+    failure_file,
     review_folder,
 )
 from pretexeval.storage.locks import hold_file_lock
-from pretexeval.storage.publication import finish_removals, is_evaluated_now, measure_freed, remove_edition
+from pretexeval.storage.publication import (
+    finish_removals,
+    is_evaluated_now,
+    measure_freed,
+    remove_edition,
+    sync_everything,
+)
 from pretexeval.storage.records import find_manifest
 from pretexeval.storage.responses import UnusedAnswers, list_unused_answers, remove_answers
 from pretexeval.storage.store import Store
-from pretexeval.storage.withdrawals import find_withdrawal
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.
@@ -42,7 +52,7 @@ CHANGING = (
 
 @dataclass(frozen=True)
 class OldEdition:
-    """A scheduled edition beyond the number that is kept."""
+    """A scheduled edition of a period beyond the number that is kept."""
 
     edition_id: str
     n_bytes: int
@@ -52,16 +62,22 @@ class OldEdition:
 
 
 def list_old_editions(config: Config) -> list[OldEdition]:
-    """Return the editions of the schedule beyond `keep_editions`, the oldest first.
+    """Return the editions of the schedule from periods beyond the newest `keep_editions`, the oldest first.
 
     Args:
-        config: the configuration of a scheduled edition (`plan_period`).
+        config: the configuration of a scheduled edition (`plan_period`), whose own period is never listed.
     """
     root, n_kept = config.storage.root, config.storage.keep_editions
     if n_kept is None:
         return []
-    of_schedule = list(list_scheduled(config))[:-n_kept]
-    reasons = {edition_id: _find_reason(config, root, edition_id) for edition_id in of_schedule}
+    first_days = {name: find_first_day(label) for name, label in list_with_same_method(config).items()}
+    kept = {*list(dict.fromkeys(first_days.values()))[-n_kept:], find_first_day(str(config.edition.label))}
+    newest = _find_newest_results(config, list(first_days))
+    reasons = {
+        edition_id: _find_reason(config, root, edition_id, newest.get(edition_id, []))
+        for edition_id, day in first_days.items()
+        if day not in kept
+    }
     removed = [edition_id for edition_id, reason in reasons.items() if reason is None]
     n_bytes = dict(zip(removed, measure_freed(root, removed), strict=True))
     return [OldEdition(each, n_bytes.get(each, 0), reason) for each, reason in reasons.items()]
@@ -97,6 +113,8 @@ def remove_old_editions(
         return [], []
     with store.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
         finish_removals(store)
+        # Other hosts may have evaluated models.
+        sync_everything(store)
         found = list_old_editions(config)
         # The requests of an edition name its answers, and go with it.
         answers = list_old_answers(config, found) if with_answers else []
@@ -107,27 +125,36 @@ def remove_old_editions(
     return found, answers
 
 
-def list_scheduled(config: Config) -> dict[str, str]:
-    """Return edition -> label of the complete editions that the schedule has built, the oldest first.
-
-    Withdrawn editions are not among them.
+def list_with_same_method(config: Config) -> dict[str, str]:
+    """Return the complete editions that the schedule of this configuration has built -> their labels.
 
     Args:
         config: the configuration of a scheduled edition (`plan_period`).
     """
-    root = config.storage.root
     wanted = _select_lasting(plan_edition(config).configuration)
-    found = []
-    for path in (root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"):
-        manifest = find_manifest(root, path.parent.name)
-        if manifest is None or find_withdrawal(root, path.parent.name):
-            continue
-        label, seed = str(manifest.get("label")), manifest.get("seed")
-        first_day = find_first_day(label)
-        seeds = {draw_seed(period, label, config.edition.series) for period in get_args(Period)}
-        if first_day and seed in seeds and _select_lasting(manifest.get("configuration") or {}) == wanted:
-            found.append((first_day, path.parent.name, label))
-    return {edition_id: label for _, edition_id, label in sorted(found)}
+    root, labels = config.storage.root, dict[str, str]()
+    for edition_id, label in list_scheduled(config).items():
+        manifest = find_manifest(root, edition_id) or {}
+        if _select_lasting(manifest.get("configuration") or {}) == wanted:
+            labels[edition_id] = label
+    return labels
+
+
+def _find_newest_results(config: Config, edition_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return edition -> the models of which it has the newest results.
+
+    Args:
+        edition_ids: the oldest first.
+    """
+    root, newest = config.storage.root, dict[str, list[str]]()
+    for name, setting in config.list_evaluations():
+        for edition_id in reversed(edition_ids):
+            folder = (root / evaluation_folder(edition_id, name, setting)).parent
+            names = {path.parent.name.rpartition("-")[0] for path in folder.glob(f"*/{RUN}")}
+            if name in names and not (root / failure_file(edition_id, name, setting)).exists():
+                newest.setdefault(edition_id, []).append(name)
+                break
+    return newest
 
 
 def _select_lasting(configuration: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,8 +167,14 @@ def _select_lasting(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(lasting)))
 
 
-def _find_reason(config: Config, root: Path, edition_id: str) -> str | None:
-    """Return why an old edition must not be removed, or null."""
+def _find_reason(config: Config, root: Path, edition_id: str, newest: Sequence[str]) -> str | None:
+    """Return why an old edition must not be removed, or null.
+
+    Args:
+        newest: the models of which it has the newest results.
+    """
+    if newest:
+        return f"no newer edition has results of {', '.join(dict.fromkeys(newest))}"
     names = {model.name for model in config.models}
     of_samples = (root / EVALUATIONS_FOLDER / edition_id).glob("*")
     of_questions = (root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*/*")

@@ -6,6 +6,7 @@ and has its checksum; otherwise it runs again. The cache belongs to one host and
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict
 
@@ -16,6 +17,7 @@ from pydantic import BaseModel, model_validator
 
 from flows.support.configurations import name_artifact
 from flows.support.retries import RETRIES
+from flows.support.summary import complete_with
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import TASKS_FOLDER
 from tasks.edition.edition import Edition
@@ -46,6 +48,9 @@ class Cached(TypedDict):
 CACHED: Cached = {"persist_result": True, "result_serializer": "json", "cache_result_in_memory": False}
 
 
+REUSED = "the files of the complete edition are reused"
+
+
 class CachedFile(BaseModel):
     """A file in the result of a task. Reading a result whose file was lost or changed raises an error."""
 
@@ -58,6 +63,10 @@ class CachedFile(BaseModel):
         if not self.file.is_intact(Path(self.root)):
             raise ValueError(f"{self.file.path} was lost or changed")
         return self
+
+
+CachedFiles = dict[str, CachedFile]
+"""Name of a piece -> file."""
 
 
 def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
@@ -77,11 +86,12 @@ def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     report = record_check(edition, stage, check(edition, stage))
     create_markdown_artifact(
         report.render_markdown(),
-        key=name_artifact(f"quality-{name}"),
+        key=name_artifact(f"quality-{name}", edition.config, edition.edition_id),
         description=f"Data quality of stage {name} of {edition.edition_id}.",
     )
     get_run_logger().info(
-        "%s: provided in %.1f s, validated in %.1f s", name, built_at - started, time.monotonic() - built_at
+        "%s: %s in %.1f s, validated in %.1f s",
+        *(name, "reused" if stage.is_reused else "built", built_at - started, time.monotonic() - built_at),
     )
     return stage
 
@@ -98,12 +108,13 @@ def provide_stage(
     Raises:
         InputError: rows cannot be built.
     """
-    storage, refs = edition.root.absolute() / TASKS_FOLDER, dict[str, FileRef]()
+    storage, refs, is_reused = edition.root.absolute() / TASKS_FOLDER, dict[str, FileRef](), True
+    build = build_files.with_options(name=name, result_storage=storage)
     for relations in group_relations(edition):
-        build = build_files.with_options(name=name, result_storage=storage)
-        cached = build(edition, name, relations, before, rows)
-        refs |= {piece: found.file for piece, found in cached.items()}
-    return place_files(edition, name, refs)
+        state = build(edition, name, relations, before, rows, return_state=True)
+        refs |= {piece: found.file for piece, found in state.result().items()}
+        is_reused &= state.name == "Cached" or state.message == REUSED
+    return replace(place_files(edition, name, refs), is_reused=is_reused)
 
 
 def list_stage_files(*stages: StageFiles) -> list[FileRef]:
@@ -126,11 +137,16 @@ def build_files(
     relations: tuple[str, ...],
     before: tuple[StageFiles, ...],
     rows: Mapping[str, pl.DataFrame] | None,
-) -> dict[str, CachedFile]:
-    """Build the files of one stage of some relations; return name of a piece -> file."""
+) -> CachedFiles:
+    """Build the files of one stage of some relations; return name of a piece -> file.
+
+    The state of the run says if the files of a complete edition are reused. Prefect itself says so of results
+    in its cache.
+    """
     stage = provide_files(edition, name, *before, relations=relations, rows=rows)
     root = str(edition.root.absolute())
-    return {piece: CachedFile(root=root, file=ref) for piece, ref in stage.files.items()}
+    files = {piece: CachedFile(root=root, file=ref) for piece, ref in stage.files.items()}
+    return complete_with(files, REUSED) if stage.is_reused else files
 
 
 @task(task_run_name="check-{stage.stage.name}", cache_key_fn=_key_check, **CACHED, **RETRIES)

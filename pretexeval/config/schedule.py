@@ -1,7 +1,8 @@
 """The table [schedule]: when a deployed configuration runs, and for how long one of its editions counts."""
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from itertools import takewhile
 from typing import Annotated, Literal, Self
 from zoneinfo import available_timezones
 
@@ -24,11 +25,10 @@ class AnchorsConfig(ConfigTable):
 Period = Literal["day", "week", "month"]
 
 UTC_NAMES = ("Etc/UTC", "UTC")
-# An expression of which so many runs lie in different periods has at most one run in each of them.
-N_RUNS = 40
 # Prefect reads these otherwise than cronsim, or not at all: random and hashed values, and some last days.
 UNSUPPORTED = re.compile(r"(?<![a-z])[rh](?![a-z])|lw|\dl", re.IGNORECASE)
-SOME_MONDAY = datetime(2024, 1, 1)
+# The runs of these days are checked: 87 whole weeks and 20 whole months, with Februaries of 29 and 28 days.
+FIRST_DAY, N_DAYS = date(2024, 1, 1), 87 * 7
 LABEL = re.compile(r"\d{4}-(?:W\d\d|\d\d|\d\d-\d\d)")
 LONGER: dict[Period, Period] = {"day": "week", "week": "month"}
 
@@ -78,26 +78,34 @@ class ScheduleConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _check_cron(self) -> Self:
-        days = _list_run_days(self.cron)
-        longer = LONGER.get(self.period)
-        if longer and len({label_period(day, longer) for day in days}) == len(days):
+        days, longer = _list_run_days(self.cron), LONGER.get(self.period)
+        reason = f"because successive editions have the numbers of successive {self.period}s"
+        if longer and days and len({label_period(day, longer) for day in days}) == len(days):
             raise ValueError(
-                f'cron {self.cron!r} runs at most once in a {longer}: give period = "{longer}", because '
-                f"successive editions have the numbers of successive {self.period}s"
+                f'cron {self.cron!r} runs at most once in a {longer}: give period = "{longer}", {reason}'
+            )
+        # Single days may be left out, such as weekends.
+        unit: Period = "week" if self.period == "day" else self.period
+        every_day = [FIRST_DAY + timedelta(n) for n in range(N_DAYS)]
+        wanted, found = ({label_period(day, unit) for day in of} for of in (every_day, days))
+        if left_out := sorted(wanted - found):
+            raise ValueError(
+                f"cron {self.cron!r} runs in {len(found)} of {len(wanted)} {unit}s, for example not in "
+                f"{left_out[0]}: give a cron that runs in every {unit}, {reason}"
             )
         return self
 
 
 def _list_run_days(cron: str) -> list[date]:
-    """Return the days of the first runs."""
+    """Return the days of the checked ones on which the schedule runs."""
     problem = "give five fields: minute, hour, day of the month, month, day of the week"
     if len(cron.split()) != 5 or UNSUPPORTED.search(cron):
         raise ValueError(f"cron {cron!r} is not valid; {problem}")
+    start, end = (datetime.combine(FIRST_DAY + timedelta(n), time()) for n in (0, N_DAYS))
     try:
-        runs = CronSim(cron, SOME_MONDAY)
-        days = [run.date() for run, _ in zip(runs, range(N_RUNS), strict=False)]
+        CronSim(cron, start)
+        # At midnight of every such day, because a schedule may run every minute.
+        runs = CronSim(f"0 0 {' '.join(cron.split()[2:])}", start - timedelta(minutes=1))
+        return [run.date() for run in takewhile(lambda run: run < end, runs)]
     except CronSimError as error:
         raise ValueError(f"cron {cron!r} is not valid ({error}); {problem}") from None
-    if not days:
-        raise ValueError(f"cron {cron!r} never runs; {problem}")
-    return days

@@ -274,8 +274,8 @@ class StorageConfig(ConfigTable):
     """Object storage that several hosts share: `"s3://bucket/prefix"`, `"gs://bucket/prefix"` or
     `"az://container/prefix"`."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
-    """How many scheduled editions of this configuration are kept (docs/operations.md). The default is
-    all."""
+    """Of how many periods the scheduled editions of this configuration are kept (docs/operations.md). The
+    default is all."""
 
 
 class ReportConfig(ConfigTable):

@@ -1,5 +1,6 @@
 """Memory and cores of this process: the allocator, the garbage collector, and work in threads."""
 
+import atexit
 import gc
 import os
 import sys
@@ -26,7 +27,7 @@ def pause_collector() -> Iterator[None]:
 
     Large libraries create a million objects when they are imported, which live until the process ends. The
     collector would scan them again and again: it takes a quarter of the time of an import. After
-    `gc.unfreeze` it sees all of them.
+    `gc.unfreeze`, and when the process ends, it sees all of them.
     """
     was_enabled, n_modules = gc.isenabled(), len(sys.modules)
     gc.disable()
@@ -35,6 +36,8 @@ def pause_collector() -> Iterator[None]:
     finally:
         if len(sys.modules) > n_modules:
             gc.freeze()
+            # DuckDB would print 60 lines about objects that are left when the process ends.
+            atexit.register(gc.unfreeze)
         if was_enabled:
             gc.enable()
 

@@ -6,7 +6,7 @@ manifest lists.
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -44,6 +44,8 @@ class StageFiles:
     stage: Stage
     files: dict[str, FileRef]
     """Name of a piece -> file. A piece is a relation, or a part of a long one."""
+    is_reused: bool = field(default=False, compare=False)
+    """Whether all files were there before."""
 
     def read(self, root: Path, piece: str) -> pl.DataFrame:
         """Return the rows of one piece."""
@@ -120,7 +122,8 @@ def provide_files(
     pieces = _list_pieces(edition, edition.base.relations if relations is None else relations)
     refs = dict(zip(pieces, map_in_threads(build, pieces), strict=True))
     edition.forget_facts()
-    return place_files(edition, name, refs)
+    is_reused = all(ref is listed.get(ref.path) for ref in refs.values())
+    return replace(place_files(edition, name, refs), is_reused=is_reused)
 
 
 def place_files(edition: Edition, name: str, refs: Mapping[str, FileRef]) -> StageFiles:

@@ -1,5 +1,6 @@
 """`pretexeval deploy` to pools of containers, on a real server: what it passes to their workers."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +16,8 @@ from tests.support.command import Outcome, run_command
 
 pytestmark = pytest.mark.slow
 
+# Of a run that waits for its time.
+NAME = re.compile(r"regenerate-quickstart-\d{4}-W\d\d")
 CONFIG = "configs/quickstart.toml"
 DAILY = '[schedule]\ncron = "30 4 * * *"\ntimezone = "Europe/Berlin"\nperiod = "day"\n'
 LARGE_MODEL = """
@@ -139,6 +142,10 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
     registry.deploy(*workers).require()
     deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
     (schedule,) = deployment["schedules"]
+    of_deployment = {"deployments": {"id": {"any_": [deployment["id"]]}}}
+    waiting = registry.client.post("/flow_runs/filter", json=of_deployment).json()
+    assert waiting
+    assert [run["name"] for run in waiting if not NAME.fullmatch(run["name"])] == []
     path = f"/deployments/{deployment['id']}/schedules/{schedule['id']}"
     registry.client.patch(path, json={"active": False}).raise_for_status()
     automations = registry.client.post("/automations/filter", json={}).json()

@@ -46,7 +46,7 @@ def test_key_of_an_artifact_carries_the_name_of_the_configuration(
     monkeypatch: pytest.MonkeyPatch, file: Path | str | None, key: str
 ) -> None:
     monkeypatch.setattr(runtime.flow_run, "parameters", {"config_file": file}, raising=False)
-    assert name_artifact("leaderboard") == key
+    assert name_artifact("leaderboard", Config(), None) == key
 
 
 def test_runs_that_a_run_starts_inherit_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,11 @@ def test_refused_request_is_not_retried() -> None:
         dispatch.retry_while_unavailable(answer_after(refuse(404)))
 
 
-@flow
+def name_run(_: object = None) -> str:
+    return "evaluate"
+
+
+@flow(flow_run_name=name_run)
 def evaluate() -> None: ...
 
 

@@ -25,7 +25,11 @@ CALLS = [
 SHARDS = [Shard(number=1, of=2), Shard(number=2, of=2)]
 
 
-@flow
+def name_run(_: object = None) -> str:
+    return "evaluate"
+
+
+@flow(flow_run_name=name_run)
 def evaluate() -> str:
     return ""
 

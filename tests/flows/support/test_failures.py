@@ -39,7 +39,7 @@ def test_leaderboard_artifact_lists_models_without_a_score(
     build_warehouse(data.root)
     shown: list[dict[str, Any]] = []
     monkeypatch.setattr(artifacts, "create_table_artifact", lambda table, **_: shown.extend(table))
-    artifacts.show_leaderboard(data.root, EDITION)
+    artifacts.show_leaderboard(config, EDITION)
     expert, down, unasked = shown
     assert expert["evaluated"] == "yes"
     assert (expert["model"], expert["failed %"], expert["no answer %"]) == ("Expert", 3.1, 0.0)

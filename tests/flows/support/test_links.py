@@ -27,7 +27,7 @@ def links(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def configure(root: Path) -> Config:
-    return Config.model_validate({"storage": {"root": root}})
+    return Config.model_validate({"storage": {"root": root, "shared": "s3://bucket/team"}})
 
 
 def test_links_lead_to_the_web_server_that_serves_the_root(
@@ -44,3 +44,7 @@ def test_links_lead_to_the_web_server_that_serves_the_root(
     }
     artifacts.link_predictions(configure(tmp_path), EDITION, f"predictions/{EDITION}/m-1")
     assert links["parquet"] == f"{SERVER}/predictions/{EDITION}/m-1/"
+    # The web server of another folder does not have them.
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path.parent))
+    artifacts.link_results(configure(tmp_path), EDITION)
+    assert links["dashboard"] == f"s3://bucket/team/report/{EDITION}/index.html"

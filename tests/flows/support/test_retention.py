@@ -1,28 +1,37 @@
 """Old scheduled editions are removed, and nothing else."""
 
 import re
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
 from filelock import FileLock
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commands.main import main
+from flows.support import retention
+from flows.support.configurations import name_artifact
 from flows.support.periods import plan_period
-from flows.support.retention import list_old_editions, list_scheduled, remove_old_editions
+from flows.support.retention import list_old_editions, list_with_same_method, remove_old_editions
 from pretexeval.config.file import Config
+from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.storage.layout import withdrawal_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import withdraw_edition
 from schemas.exchange import Completion, Prompt
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.small_bases import write_files
 
-MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
+# In the past, because the command keeps the period of today.
+MONDAY = datetime(2020, 11, 16, 3, tzinfo=UTC)
 MODEL = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
 
 
@@ -47,6 +56,10 @@ def build(config: Config, week: int | None = None) -> str:
         (edition.root / path).mkdir(parents=True)
         (edition.root / path / "file").write_bytes(bytes(1000))
     return edition.edition_id
+
+
+def finish_evaluation(root: Path, edition_id: str) -> None:
+    (root / f"predictions/{edition_id}/far-1234/run.json").write_text("{}")
 
 
 def list_editions(root: Path) -> list[str]:
@@ -81,7 +94,7 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_pa
 def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> None:
     config = configure(tmp_path)
     weeks = [build(config, week) for week in range(5)]
-    root, planned = config.storage.root, plan_period(config, MONDAY)
+    root, planned = config.storage.root, plan_period(config, MONDAY + timedelta(weeks=4))
     (root / f"question_predictions/{weeks[0]}/answer_only/near-1234").mkdir(parents=True)
     (root / f"reviews/{weeks[1]}").mkdir(parents=True)
     (root / "locks").mkdir()
@@ -101,10 +114,92 @@ def test_a_withdrawn_edition_stays_and_is_not_counted(tmp_path: Path) -> None:
     root, planned = config.storage.root, plan_period(config, MONDAY)
     for week in (weeks[0], weeks[3]):
         withdraw_edition(root, week, "the base was wrong")
-    assert list(list_scheduled(planned)) == weeks[1:3]
+    assert list(list_with_same_method(planned)) == weeks[1:3]
     assert list_old_editions(planned) == []
     (root / withdrawal_record(weeks[3])).unlink()
     assert [old.edition_id for old in list_old_editions(planned)] == [weeks[1]]
+
+
+WEEKS = range(5)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, list[Edition]]:
+    """A configuration, and the editions of WEEKS, without results."""
+    config = configure(tmp_path_factory.mktemp("built"))
+    for week in WEEKS:
+        build(config, week)
+    return config, [plan_edition(plan_period(config, MONDAY + timedelta(weeks=week))) for week in WEEKS]
+
+
+@settings(max_examples=30)
+@given(
+    runs=st.lists(st.tuples(st.sampled_from(WEEKS), st.booleans()), min_size=1, max_size=6),
+    n_kept=st.integers(1, 3),
+)
+def test_runs_in_any_order_keep_their_own_the_newest_periods_and_the_newest_results(
+    built: tuple[Config, list[Edition]], runs: list[tuple[int, bool]], n_kept: int
+) -> None:
+    """Each run is of some week, such as a backfill; the model fails in some of them."""
+    given_config, editions = built
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        root = Path(folder) / "data"
+        storage = given_config.storage.model_copy(update={"root": root, "keep_editions": n_kept})
+        config = given_config.model_copy(update={"storage": storage})
+        made, scored = set[int](), set[int]()
+        for week, has_results in runs:
+            edition = editions[week]
+            for kind in ("editions", "predictions"):
+                path = f"{kind}/{edition.edition_id}"
+                shutil.copytree(given_config.storage.root / path, root / path, dirs_exist_ok=True)
+            made.add(week)
+            if has_results:
+                finish_evaluation(root, edition.edition_id)
+                scored.add(week)
+            # Planning takes longer than everything else.
+            patch.setattr(retention, "plan_edition", lambda _, planned=edition: planned)
+            remove_old_editions(plan_period(config, MONDAY + timedelta(weeks=week)), Store(storage))
+            kept = {week, *sorted(made)[-n_kept:], *sorted(scored)[-1:]}
+            made, scored = made & kept, scored & kept
+            assert list_editions(root) == sorted(editions[each].edition_id for each in made)
+
+
+def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(3)]
+    # The base has changed within the last week.
+    write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=15))
+    weeks.append(build(config, 2))
+    root = config.storage.root
+    for week in (*weeks[:2], weeks[3]):
+        finish_evaluation(root, week)
+    (root / f"failures/{weeks[3]}").mkdir(parents=True)
+    (root / f"failures/{weeks[3]}/far.json").write_text("{}")
+    storage = config.storage.model_copy(update={"keep_editions": 1})
+    planned = plan_period(config.model_copy(update={"storage": storage}), MONDAY + timedelta(weeks=2))
+    assert [(old.edition_id, old.kept_because) for old in list_old_editions(planned)] == [
+        (weeks[0], None),
+        (weeks[1], "no newer edition has results of far"),
+    ]
+
+
+def test_only_the_newest_period_has_artifacts_with_a_key(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in (0, 2)]
+    # A period of another kind, and another schedule on the same base.
+    daily = config.model_copy(update={"schedule": ScheduleConfig(cron="0 3 * * *", period="day")})
+    for other in (daily, configure(tmp_path, seed=2)):
+        build(other, 5)
+
+    def find_keys(week: int, edition_id: str | None) -> str | None:
+        return name_artifact("parquet", plan_period(config, MONDAY + timedelta(weeks=week)), edition_id)
+
+    assert [find_keys(0, weeks[0]), find_keys(2, weeks[1])] == [None, "parquet"]
+    # These are being built, and the third has no period.
+    assert [find_keys(1, "own-2020-W48-new"), find_keys(3, "own-2020-W50-new")] == [None, "parquet"]
+    assert name_artifact("parquet", config, "own-seed1-new") == "parquet"
+    # Published by hand, by a run without a moment.
+    assert [name_artifact("parquet", config, week) for week in weeks] == [None, "parquet"]
 
 
 def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
@@ -160,7 +255,7 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
 def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = configure(tmp_path)
     weeks = [build(config, week) for week in range(3)]
-    root, planned = config.storage.root, plan_period(config, MONDAY)
+    root, planned = config.storage.root, plan_period(config, MONDAY + timedelta(weeks=2))
     with monkeypatch.context() as patch:
         moved: list[object] = []
 

@@ -29,8 +29,10 @@ def test_run_that_a_person_started_is_named_after_its_file(
     set_parameters(monkeypatch, config_file=str(file), moment=moment)
     assert name_edition_run("build")() == "build-starter-2026-11-17"
     # The flow itself says what is wrong.
+    file.write_text(f"{DAILY}\n[models]\nwrong = 1", encoding="utf-8")
+    assert name_edition_run("build")() == "build-daily-2026-11-17"
     set_parameters(monkeypatch, config_file=str(tmp_path / "lost.toml"))
-    assert name_edition_run("build")() == "build"
+    assert name_edition_run("build")() == "build-lost"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,10 @@ def test_run_that_a_person_started_is_named_after_its_file(
         ("", "2027-01-04T00:00:00", None, "2027-W01"),
         ("", "2027-01-04T00:00:00", datetime(2026, 11, 16, tzinfo=UTC), "2026-W47"),
         (DAILY, "2026-11-16T20:00:00", None, "2026-11-17"),
+        # Another table is wrong, then the schedule, then the syntax.
+        ("[models]\nwrong = 1", "2026-11-16T03:00:00", None, "2026-W47"),
+        ('[schedule]\nperiod = "year"', "2026-11-16T03:00:00", None, "2026-11-16"),
+        ("[schedule", "2026-11-16T03:00:00", None, "2026-11-16"),
     ],
 )
 def test_name_of_regenerate_contains_the_period_of_its_moment_or_schedule(

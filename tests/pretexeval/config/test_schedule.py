@@ -29,6 +29,11 @@ def write_schedule(folder: Path, text: str) -> Path:
         ),
         ('period = "day"', 'runs at most once in a week: give period = "week"'),
         ('cron = "0 3 1 * *"', 'runs at most once in a month: give period = "month"'),
+        ('cron = "0 3 1 1 *"\nperiod = "month"', "runs in 2 of 20 months, for example not in 2024-02"),
+        ('cron = "0 3 30 * *"\nperiod = "month"', "runs in 18 of 20 months, for example not in 2024-02"),
+        ('cron = "0 3 1,15 * *"', "weeks, for example not in 2024-W02: give a cron that runs in every week"),
+        ('cron = "0 3 * * 1#1,4#1"', "weeks, for example not in 2024-W02"),
+        ('cron = "0 3 1-5 * *"\nperiod = "day"', "weeks, for example not in 2024-W02"),
         ('period = "year"', "schedule.period = 'year': should be 'day', 'week' or 'month'"),
     ],
 )
@@ -45,8 +50,10 @@ def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(
     [
         'cron = "0 3 * * MON-FRI"\nperiod = "day"',
         'cron = "0 3 * * *"',
-        'cron = "30 4 1 1,7 *"\nperiod = "month"\ntimezone = "America/New_York"',
-        'cron = "0 3 1,15 * *"',
+        'cron = "30 4 28 * *"\nperiod = "month"\ntimezone = "America/New_York"',
+        'cron = "0 3 1,15 * *"\nperiod = "month"',
+        'cron = "* * * * *"',
+        'cron = "0 3 */7 * *"',
         'cron = "0 3 * * THU"\ntimezone = "UTC"',
     ],
 )

@@ -1,6 +1,7 @@
 """Work in threads (order, bound, errors, context), and the garbage collector during imports."""
 
 import gc
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -60,6 +61,13 @@ def test_the_first_error_is_raised_and_no_further_item_is_begun() -> None:
 def test_work_has_the_context_of_its_caller() -> None:
     NAME.set("a run")
     assert list(map_in_threads(lambda _: NAME.get(), range(3))) == ["a run"] * 3
+
+
+def test_a_process_that_hid_objects_of_duckdb_ends_without_a_word() -> None:
+    program = "import duckdb; from pretexeval.primitives import process\n"
+    program += "with process.pause_collector(): import colorsys"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_objects_are_hidden_from_the_collector_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:

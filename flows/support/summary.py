@@ -1,0 +1,120 @@
+"""What a run did: in its log, as an artifact, and in the message of its state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from prefect import get_run_logger, runtime
+from prefect.artifacts import create_table_artifact
+from prefect.states import Completed
+
+from flows.support.artifacts import locate
+from flows.support.configurations import name_artifact
+from flows.support.run_names import find_start
+from flows.support.score_changes import read_leaderboard
+from pretexeval.config.file import Config
+from pretexeval.storage.layout import page_file
+from report.facet_scores import read_facet_scores, select_first_policy
+from report.formats import format_interval, format_percent
+from tasks.edition.stage_files import StageFiles
+from tasks.evaluation.evaluation import find_model
+from warehouse.query import read_rows
+
+Result = TypeVar("Result")
+Row = dict[str, Any]
+
+
+def complete_with(result: Result, message: str) -> Result:
+    """Return what a flow or a task returns so that its state has this message; callers get the result."""
+    # Prefect takes the result out of the state, which its types do not say.
+    return cast(Result, Completed(message=message, data=result))
+
+
+def describe_stages(edition_id: str, stages: Sequence[StageFiles]) -> str:
+    """Return which stages of an edition were built and which were reused."""
+    reused = [stage.stage.name for stage in stages if stage.is_reused]
+    built = [stage.stage.name for stage in stages if not stage.is_reused]
+    parts = [f"{what} {', '.join(names)}" for what, names in (("built", built), ("reused", reused)) if names]
+    return f"{edition_id}: {'; '.join(parts)}"
+
+
+def describe_answers(record: Mapping[str, Any], *, is_reused: bool, n_workers: int = 1) -> str:
+    """Return how many prompts of an evaluation were asked, reused and failed.
+
+    Args:
+        record: the record of the evaluation, or its row of the table `runs`.
+        is_reused: whether the evaluation was complete before the run.
+        n_workers: how many runs have asked the prompts, each a shard.
+    """
+    n_items = int(record.get("n_samples", record.get("n_items", 0)))
+    n_asked = 0 if is_reused else int(record["n_asked"])
+    asked = f"{n_asked:,} prompts asked, {n_items - n_asked:,} answers reused"
+    if n_workers > 1 and not is_reused:
+        asked = f"{n_items:,} answers, asked by {n_workers} workers or reused"
+    return f"{asked}, {int(record['n_errors']):,} failed"
+
+
+def show_summary(config: Config, edition_id: str, stages: str, outcomes: Mapping[str, str | None]) -> str:
+    """Log what `regenerate` did, show it as the table of its models, and return the last line.
+
+    Args:
+        stages: what `describe_stages` returned.
+        outcomes: model, with the setting of questions in brackets -> the reason why it failed, or null.
+    """
+    evaluations = config.list_evaluations()
+    table = [
+        {
+            "model": label,
+            **({"outcome": reason} if reason else _describe_model(config, edition_id, *evaluated)),
+        }
+        for (label, reason), evaluated in zip(outcomes.items(), evaluations, strict=True)
+    ]
+    n_failed = sum(reason is not None for reason in outcomes.values())
+    end = (
+        f"{len(table) - n_failed} of {len(table)} evaluations are complete; "
+        f"page: {locate(config, page_file(edition_id))}"
+    )
+    start = f"period {config.edition.label}, {stages}"
+    scored = [
+        f"{row['model']}: {'; '.join(filter(None, (row['outcome'], row.get('score'))))}" for row in table
+    ]
+    for line in (start, *scored, end):
+        get_run_logger().info("%s", line)
+    key = name_artifact("models", config, edition_id)
+    create_table_artifact(table, key=key, description=f"{start}. {end}")
+    return f"{edition_id}: {end}"
+
+
+def _describe_model(config: Config, edition_id: str, name: str, setting: str | None) -> Row:
+    """Return the outcome of a finished evaluation and its scores with their 95 % intervals."""
+    root = config.storage.root
+    runs = read_rows(
+        root, f"from runs where edition_id = '{edition_id}' and period is null order by finished_at"
+    )
+    # An id is the name of the model and a hash.
+    found = [row for row in runs if row["setting"] == setting and row["model_id"].rpartition("-")[0] == name]
+    if not found:
+        return {"outcome": "left out of the warehouse"}
+    run = found[-1]
+    # The record has whole seconds.
+    is_reused = run["finished_at"] < find_start().replace(microsecond=0, tzinfo=None)
+    n_workers = find_model(config, name).workers if runtime.deployment.id else 1
+    outcome = describe_answers(run, is_reused=is_reused, n_workers=n_workers)
+    if setting is None:
+        scores = [
+            _describe_score(f"{row['method']} accuracy", row, "average_accuracy")
+            for row in read_leaderboard(root, edition_id)
+            if row["model_id"] == run["model_id"] and row["repeat"] == 0
+        ]
+    else:
+        scores = [
+            _describe_score("average of the facets", each.averaged, "accuracy")
+            for each in select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+            if (each.model_id, each.setting) == (run["model_id"], setting)
+        ]
+    return {"outcome": outcome, "score": "; ".join(scores)}
+
+
+def _describe_score(what: str, row: Row, name: str) -> str:
+    mean, low, high = (row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    interval = f" (95 % interval {format_interval(low, high)})" if low is not None else ""
+    return f"{what} {format_percent(mean)}{interval}"
