@@ -1,4 +1,4 @@
-"""The automations of an installation: mark runs without a worker as crashed, and retry `regenerate`.
+"""The automations of an installation: mark runs without a worker as crashed, and retry or fail `regenerate`.
 
 They act on the runs of this installation only, because other teams may use the same server: a healthy run of
 theirs sends a heartbeat every 180 s, which is Prefect's default.
@@ -57,30 +57,57 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
     """Return the automation that retries crashed runs of these deployments.
 
     The retry is the same run, so it makes the edition of the same period, however late it is. The flow itself
-    limits the number of retries.
+    limits the number of retries. The state has the name by which Prefect finds runs that no worker takes.
     """
     return AutomationCore(
         name=f"{installation.name}: begin a crashed regenerate again",
         description="Retries the flow, which reuses complete results and starts missing evaluations again.",
-        trigger=EventTrigger(
-            expect={"prefect.flow-run.Crashed"},
-            match=ANY_RUN,
-            match_related=_specify(
-                "deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)
-            ),
-            for_each={"prefect.resource.id"},
-            posture=Posture.Reactive,
-            threshold=1,
-            within=timedelta(0),
-        ),
+        trigger=_build_crash_trigger(deployment_ids, "!0"),
         actions=[
             ChangeFlowRunState(
                 state=StateType.SCHEDULED,
-                name="AwaitingRetry",
+                name="Scheduled",
                 message="its worker was lost: it is retried",
                 force=False,
             )
         ],
+    )
+
+
+def build_fail_unstarted(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> AutomationCore:
+    """Return the automation that fails runs of these deployments whose flow cannot be loaded.
+
+    Their process ends before the flow runs, so the flow cannot limit the number of retries.
+    """
+    return AutomationCore(
+        name=f"{installation.name}: fail a regenerate that cannot start",
+        description="Marks a run as failed that crashed before the flow began.",
+        trigger=_build_crash_trigger(deployment_ids, "0"),
+        actions=[
+            ChangeFlowRunState(
+                state=StateType.FAILED,
+                name="Failed",
+                message="its process ended before the flow began; see the log of the run or of its worker",
+                force=False,
+            )
+        ],
+    )
+
+
+def _build_crash_trigger(deployment_ids: Sequence[UUID], run_count: str) -> EventTrigger:
+    """Return the trigger for crashed runs of these deployments.
+
+    Args:
+        run_count: how often the flow has begun; with a leading `!`, any other number.
+    """
+    return EventTrigger(
+        expect={"prefect.flow-run.Crashed"},
+        match=ResourceSpecification({**ANY_RUN.root, "prefect.run-count": [run_count]}),
+        match_related=_specify("deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)),
+        for_each={"prefect.resource.id"},
+        posture=Posture.Reactive,
+        threshold=1,
+        within=timedelta(0),
     )
 
 
@@ -89,18 +116,20 @@ def _specify(role: str, ids: list[str]) -> ResourceSpecification:
 
 
 def provide_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:
-    """Create or update both automations; one that was switched off stays off.
+    """Create or update the automations; one that was switched off stays off.
 
-    Call this after the deployments are registered: the second one names the `regenerate` of every
+    Call this after the deployments are registered: two automations name the `regenerate` of every
     configuration of the installation.
     """
     scheduled = client.read_deployments(
         flow_filter=FlowFilter(name=FlowFilterName(any_=[SCHEDULED_FLOW])),
         deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[installation.tag])),
     )
+    deployment_ids = [each.id for each in scheduled]
     automations = (
         build_crash_lost(installation),
-        build_begin_again(installation, [each.id for each in scheduled]),
+        build_begin_again(installation, deployment_ids),
+        build_fail_unstarted(installation, deployment_ids),
     )
     return [_provide(client, automation) for automation in automations]
 
