@@ -269,13 +269,15 @@ def find_link(artifact: Row) -> str:
     return found[1]
 
 
-def test_a_failing_model_fails_the_run_and_is_asked_alone_by_the_next(daily: DailyRuns) -> None:
+def test_a_failing_model_fails_the_run_and_is_asked_alone_by_the_next(daily: DailyRuns, root: Path) -> None:
     assert daily.failed["state_type"] == "FAILED"
     assert f"1 of 2 models failed on {daily.listed['edition_id']}" in daily.failed["state"]["message"]
     assert daily.listed["model"] == "refused"
     assert REFUSAL in daily.listed["reason"]
     assert daily.repaired["state_type"] == "COMPLETED"
     assert daily.n_asked_again == {"refused": 16 * N_PAIRS}
+    # Where Prefect stores errors by default.
+    assert not (root / "prefect" / "storage").exists()
 
 
 def test_every_link_of_every_run_leads_to_what_it_names(
