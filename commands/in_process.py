@@ -17,7 +17,14 @@ from pretexeval.engines.model_files import find_problem, require_some_usable
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
-from pretexeval.storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
+from pretexeval.storage.layout import (
+    PREFECT_FOLDER,
+    TASKS_FOLDER,
+    WAREHOUSE,
+    freshness_record,
+    model_file,
+    page_file,
+)
 from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
@@ -96,6 +103,8 @@ def prepare_prefect(root: Path) -> None:
     # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
     # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
     os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"
+    # Prefect stores the error of every task and flow that fails. `publish` removes old ones.
+    os.environ["PREFECT_LOCAL_STORAGE_PATH"] = str(root.absolute() / TASKS_FOLDER)
     has_server = "PREFECT_API_URL" in os.environ
     if not has_server:
         # Errors reach the user as one message; their tracebacks are for the server's log.

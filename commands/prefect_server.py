@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
-from commands.deploy.local.services import SERVER_FILE, end_with_parent, stop
+from commands.deploy.local.services import KEEP_RUNS, SERVER_FILE, end_with_parent, stop
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch_local
 from pretexeval.storage.user_cache import copy_cached, keep_cached
@@ -27,8 +27,23 @@ from pretexeval.storage.user_cache import copy_cached, keep_cached
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
 STOP_S = 5.0
-# Prefect's marks of a server for one process: it serves no UI and runs no service that looks for late runs.
-MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+# The server of one command serves no UI, and looks for nothing that only deployments need. Prefect's mark of
+# such a server (PREFECT__SERVER_EPHEMERAL) would also switch off the service that removes old runs.
+UNUSED_SERVICES = (
+    "CANCELLATION_CLEANUP",
+    "CLEANUP_RECONCILER",
+    "FOREMAN",
+    "LATE_RUNS",
+    "PAUSE_EXPIRATIONS",
+    "REPOSSESSOR",
+    "SCHEDULER",
+)
+SETTINGS = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT__SERVER_FINAL": "1",
+    **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in UNUSED_SERVICES},
+    **KEEP_RUNS,
+}
 HISTORY = "prefect.db"
 LOG = "server.log"
 COPY = f"prefect-{version('prefect')}.db"
@@ -143,7 +158,7 @@ def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
     with (home / LOG).open("ab") as log:
         server = subprocess.Popen(
             end_with_parent(command),
-            env=os.environ | MARKS,
+            env=os.environ | SETTINGS,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

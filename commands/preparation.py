@@ -242,7 +242,7 @@ def undeploy(options: argparse.Namespace) -> int:
     require_named_server()
     from commands.deploy.removal import undeploy
 
-    changes = undeploy(options.config, config.schedule, find_installation(options.installation))
+    changes = undeploy(options.config, config, find_installation(options.installation))
     for change in changes:
         write_output(change.render())
     if not changes:

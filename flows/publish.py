@@ -10,6 +10,7 @@ from flows.support.keys import open_store
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
+from flows.support.stage_task import remove_old_results
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
@@ -64,6 +65,7 @@ def publish(
             raise problem
         later_ids = list_later_pages(root, edition_id) if edition_id else []
         pages = write_report_pages(root, [*edition_ids, *later_ids])
+        remove_old_results(root)
     link_results(config, edition_id)
     if edition_id is not None:
         show_leaderboard(config, edition_id)

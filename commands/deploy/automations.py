@@ -1,4 +1,4 @@
-"""The automations of an installation: mark runs without a worker as crashed, and retry `regenerate`.
+"""The automations of an installation: mark runs without a worker as crashed, and retry or fail `regenerate`.
 
 They act on the runs of this installation only, because other teams may use the same server: a healthy run of
 theirs sends a heartbeat every 180 s, which is Prefect's default.
@@ -51,26 +51,16 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
     """Return the automation that retries crashed runs of these deployments.
 
     The retry is the same run, so it makes the edition of the same period, however late it is. The flow itself
-    limits the number of retries.
+    limits the number of retries. The state has the name by which Prefect finds runs that no worker takes.
     """
     return AutomationCore(
         name=f"{installation.name}: begin a crashed regenerate again",
         description="Retries the flow, which reuses complete results and starts missing evaluations again.",
-        trigger=EventTrigger(
-            expect={"prefect.flow-run.Crashed"},
-            match=ANY_RUN,
-            match_related=_specify(
-                "deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)
-            ),
-            for_each={"prefect.resource.id"},
-            posture=Posture.Reactive,
-            threshold=1,
-            within=timedelta(0),
-        ),
+        trigger=_build_crash_trigger(deployment_ids, "!0"),
         actions=[
             ChangeFlowRunState(
                 state=StateType.SCHEDULED,
-                name="AwaitingRetry",
+                name="Scheduled",
                 message="its worker was lost: it is retried",
                 force=False,
             )
@@ -78,26 +68,71 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
     )
 
 
+def build_fail_unstarted(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> AutomationCore:
+    """Return the automation that fails runs of these deployments whose flow cannot be loaded.
+
+    Their process ends before the flow runs, so the flow cannot limit the number of retries.
+    """
+    return AutomationCore(
+        name=f"{installation.name}: fail a regenerate that cannot start",
+        description="Marks a run as failed that crashed before the flow began.",
+        trigger=_build_crash_trigger(deployment_ids, "0"),
+        actions=[
+            ChangeFlowRunState(
+                state=StateType.FAILED,
+                name="Failed",
+                message="its process ended before the flow began; see the log of the run or of its worker",
+                force=False,
+            )
+        ],
+    )
+
+
+def _build_crash_trigger(deployment_ids: Sequence[UUID], run_count: str) -> EventTrigger:
+    """Return the trigger for crashed runs of these deployments.
+
+    Args:
+        run_count: how often the flow has begun; with a leading `!`, any other number.
+    """
+    return EventTrigger(
+        expect={"prefect.flow-run.Crashed"},
+        match=ResourceSpecification({**ANY_RUN.root, "prefect.run-count": [run_count]}),
+        match_related=_specify("deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)),
+        for_each={"prefect.resource.id"},
+        posture=Posture.Reactive,
+        threshold=1,
+        within=timedelta(0),
+    )
+
+
+def _build_all(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> list[AutomationCore]:
+    return [
+        build_crash_lost(installation),
+        build_begin_again(installation, deployment_ids),
+        build_fail_unstarted(installation, deployment_ids),
+    ]
+
+
 def _specify(role: str, ids: list[str]) -> ResourceSpecification:
     return ResourceSpecification({"prefect.resource.role": [role], "prefect.resource.id": ids})
 
 
 def provide_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:
-    """Create or update both automations; one that was switched off stays off.
+    """Create or update the automations; one that was switched off stays off.
 
-    Call this after the deployments are registered: the second one names the `regenerate` of every
+    Call this after the deployments are registered: two automations name the `regenerate` of every
     configuration of the installation.
     """
     own = list_own(client, installation)
     scheduled = [own[name].id for name in own if name.startswith(f"{SCHEDULED_FLOW}/")]
-    automations = (build_crash_lost(installation), build_begin_again(installation, scheduled))
+    automations = _build_all(installation, scheduled)
     return [_provide(client, automation) for automation in automations]
 
 
 def remove_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:
-    """Remove both automations, as far as they exist."""
-    automations = (build_crash_lost(installation), build_begin_again(installation, ()))
-    known = [each for built in automations for each in client.read_automations_by_name(built.name)]
+    """Remove the automations, as far as they exist."""
+    built = _build_all(installation, ())
+    known = [found for each in built for found in client.read_automations_by_name(each.name)]
     for automation in known:
         client.delete_automation(automation.id)
     return [Change("removed", f'automation "{automation.name}"') for automation in known]

@@ -27,6 +27,7 @@ from pretexeval.config.installation_names import (
     InstallationNames,
 )
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import TASKS_FOLDER
 
 PROJECT = Path(__file__).parents[2]
 POOLS = PROJECT / "commands" / "deploy" / "pools.toml"
@@ -85,7 +86,9 @@ def deploy(
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
-    registration = Registration(installation, config_file, plan.home, config.schedule, others)
+    registration = Registration(
+        installation, config_file, plan.home, config.storage.root, config.schedule, others
+    )
     with open_server() as client:
         before = read_deployments(client, registration.names)
         # Refuse before anything is changed.
@@ -138,6 +141,7 @@ def open_server() -> Iterator[SyncPrefectClient]:
 def _deploy_flows(registration: Registration) -> None:
     variables = {
         "PRETEXEVAL_HOME": str(registration.home),
+        "PRETEXEVAL_RESULTS": str(registration.home / registration.root / TASKS_FOLDER),
         "PRETEXEVAL_CONFIG": str(registration.config_file),
         "PRETEXEVAL_SCHEDULE": registration.installation.name_schedule(registration.config_file),
         "PRETEXEVAL_CRON": registration.schedule.cron,

@@ -54,6 +54,8 @@ class Registration:
     installation: InstallationNames
     config_file: Path
     home: Path
+    root: Path
+    """The data folder, relative to `home` unless it is absolute."""
     schedule: ScheduleConfig
     pools: tuple[str, ...] = ()
     """The work pools of its models and of its workers, besides the default one."""

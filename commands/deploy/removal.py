@@ -29,14 +29,14 @@ from commands.deploy.owned import (
     require_own,
 )
 from commands.deploy.pools import plan_pools
+from pretexeval.config.file import Config
 from pretexeval.config.installation_names import CPU_POOL, DEFAULT_POOL, InstallationNames
-from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.primitives.errors import InputError
 
 ACTIVE = (StateType.PENDING, StateType.RUNNING, StateType.CANCELLING)
 
 
-def undeploy(config_file: Path, schedule: ScheduleConfig, installation: InstallationNames) -> list[Change]:
+def undeploy(config_file: Path, config: Config, installation: InstallationNames) -> list[Change]:
     """Remove the deployment of `regenerate` with its schedule; return what was done, nothing a second time.
 
     When no other configuration of the installation is deployed, its automations, the deployments of the other
@@ -53,7 +53,8 @@ def undeploy(config_file: Path, schedule: ScheduleConfig, installation: Installa
         removed = read_deployments(client, [name]) | (own if is_last else {})
         for each, deployment in removed.items():
             home = _find_home(client, deployment)
-            require_own(each, deployment, Registration(installation, config_file, home, schedule))
+            registration = Registration(installation, config_file, home, config.storage.root, config.schedule)
+            require_own(each, deployment, registration)
         _require_idle(client, list(removed.values()))
         for deployment in removed.values():
             client.delete_deployment(deployment.id)

@@ -45,6 +45,7 @@ class Cached(TypedDict):
     cache_result_in_memory: bool
 
 
+RESULTS_KEPT_S = 90 * 24 * 3600.0
 CACHED: Cached = {"persist_result": True, "result_serializer": "json", "cache_result_in_memory": False}
 
 
@@ -115,6 +116,17 @@ def provide_stage(
         refs |= {piece: found.file for piece, found in state.result().items()}
         is_reused &= state.name == "Cached" or state.message == REUSED
     return replace(place_files(edition, name, refs), is_reused=is_reused)
+
+
+def remove_old_results(root: Path) -> None:
+    """Remove what Prefect stored before the oldest run that its server keeps: results of stages, and errors.
+
+    If a result of a stage is needed again, the task finds the files of the stage and stores it again.
+    """
+    oldest = time.time() - RESULTS_KEPT_S
+    for path in (root / TASKS_FOLDER).glob("*"):
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
 
 
 def list_stage_files(*stages: StageFiles) -> list[FileRef]:

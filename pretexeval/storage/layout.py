@@ -21,7 +21,10 @@ LOCKS_FOLDER = "locks"
 REMOVED_FOLDER = "removed"
 CHECKS_FOLDER = "checks"
 TASKS_FOLDER = "cache/tasks"
-"""Prefect's cache: one file per result of a task, named after its key. It may be deleted at any time."""
+"""Prefect's cache: one file per result of a task, named after its key, and one per error of a failed run.
+
+It may be deleted at any time.
+"""
 
 MANIFEST = "manifest.json"
 """Record of an edition."""

@@ -14,6 +14,7 @@ def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.setenv("PREFECT_LOCAL_STORAGE_PATH", "set back after the test")
     monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     # Prefect's default, with which the server would take a healthy run for lost after 90 s.
     monkeypatch.setenv("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "180")

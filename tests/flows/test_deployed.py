@@ -23,7 +23,7 @@ from pretexeval.config.schedule import label_period
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.endpoint import Body, EndpointReply, build_error, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.fault_models import wait_until
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
@@ -147,7 +147,20 @@ def server(running: Installation) -> Server:
 
 
 @pytest.fixture(scope="module")
-def regenerated(server: Server) -> Row:
+def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """Return a web hook that gets the notifications of all runs."""
+    with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
+        block = run_python(running, MAKE_BLOCK, receiver.base_url).strip()
+        written = (REPOSITORY / "commands" / "deploy" / "automations.yaml").read_text()
+        file = tmp_path_factory.mktemp("notifications") / "automations.yaml"
+        file.write_text(written.replace("BLOCK\n", f"{block}\n"))
+        create = ["automation", "create", "--from-file", str(file)]
+        subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def regenerated(server: Server, hook: Endpoint) -> Row:
     return server.run("regenerate", 600)
 
 
@@ -256,13 +269,15 @@ def find_link(artifact: Row) -> str:
     return found[1]
 
 
-def test_a_failing_model_fails_the_run_and_is_asked_alone_by_the_next(daily: DailyRuns) -> None:
+def test_a_failing_model_fails_the_run_and_is_asked_alone_by_the_next(daily: DailyRuns, root: Path) -> None:
     assert daily.failed["state_type"] == "FAILED"
     assert f"1 of 2 models failed on {daily.listed['edition_id']}" in daily.failed["state"]["message"]
     assert daily.listed["model"] == "refused"
     assert REFUSAL in daily.listed["reason"]
     assert daily.repaired["state_type"] == "COMPLETED"
     assert daily.n_asked_again == {"refused": 16 * N_PAIRS}
+    # Where Prefect stores errors by default.
+    assert not (root / "prefect" / "storage").exists()
 
 
 def test_every_link_of_every_run_leads_to_what_it_names(
@@ -285,36 +300,29 @@ def test_every_link_of_every_run_leads_to_what_it_names(
     assert "written when the edition is published" in missing.text
 
 
-def test_failures_and_score_changes_are_notified(
-    running: Installation, server: Server, root: Path, tmp_path: Path
+def test_failures_recoveries_and_score_changes_are_notified(
+    daily: DailyRuns, hook: Endpoint, running: Installation, server: Server, root: Path, tmp_path: Path
 ) -> None:
-    with serve_endpoint(lambda _, __: EndpointReply(body={})) as hook:
-        block = run_python(running, MAKE_BLOCK, hook.base_url).strip()
-        written = (
-            (REPOSITORY / "commands" / "deploy" / "automations.yaml")
-            .read_text()
-            .replace("BLOCK\n", f"{block}\n")
+    config = {"storage": {"root": str(root)}}
+    assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
+    for _ in range(2):
+        run_python(
+            running, EMIT_SCORE_CHANGES, str(write_falling_score(tmp_path)), "starter-2026-W48-00000001"
         )
-        (tmp_path / "automations.yaml").write_text(written)
-        create = ["automation", "create", "--from-file", str(tmp_path / "automations.yaml")]
-        subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)
-        config = {"storage": {"root": str(root)}}
-        assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
-        for _ in range(2):
-            run_python(
-                running, EMIT_SCORE_CHANGES, str(write_falling_score(tmp_path)), "starter-2026-W48-00000001"
-            )
 
-        def find_notes(word: str) -> list[dict[str, str]]:
-            return [note for *_, note in hook.requests if word in note["subject"]]
+    def find_notes(word: str) -> list[dict[str, str]]:
+        return [note for *_, note in hook.requests if word in note["subject"]]
 
-        wait_until(lambda: find_notes("publish-nowhere") and find_notes("Student"), "both notes", 90)
-        (failure, *_), (move, *_) = find_notes("publish-nowhere"), find_notes("Student")
-        assert "'nowhere' is not complete" in failure["body"]
-        assert move["subject"] == "Student moved by -100.0 points"
-        assert "100.0 % before, 0.0 % now" in move["body"]
-        time.sleep(3)
-        assert len(find_notes("Student")) == 1
+    wait_until(lambda: find_notes("Student"), "the note of the score", 90)
+    time.sleep(3)
+    (move,) = find_notes("Student")
+    assert move["subject"] == "Student moved by -100.0 points"
+    assert "100.0 % before, 0.0 % now" in move["body"]
+    # None is about a run that another one started, that was killed and retried, or that a person started.
+    failure, recovery = [note for *_, note in hook.requests if note is not move]
+    assert failure["subject"] == f"{daily.failed['name']}: Failed"
+    assert f"refused: {daily.listed['reason']}" in failure["body"]
+    assert recovery["subject"] == f"{daily.repaired['name']}: well again"
 
 
 def test_cron_starts_a_run_that_asks_anchors_and_its_edition(

@@ -42,11 +42,18 @@ CLIENT_DEFAULTS = {
     # was starting a run at that moment ended.
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
 }
+# By default Prefect's server keeps runs for ever. With this setting it removes them, their logs and their
+# artifacts after 90 days.
+KEEP_RUNS = {"PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs"}
 DEFAULTS = CLIENT_DEFAULTS | {
     **ALLOCATOR_VARIABLES,
     # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    **KEEP_RUNS,
+    # A run that no worker takes within a quarter of an hour is late, and is notified. By default it is late
+    # after 15 s, in which a worker is not even restarted.
+    "PREFECT_SERVER_SERVICES_LATE_RUNS_AFTER_SECONDS": "900",
     # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
     "PREFECT_LOGGING_EXTRA_LOGGERS": "pretexeval.engines,tasks",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -97,6 +104,8 @@ killasgroup=true
 stopwaitsecs=10
 redirect_stderr=true
 stdout_logfile={log}
+stdout_logfile_maxbytes=10MB
+stdout_logfile_backups=4
 """
 
 

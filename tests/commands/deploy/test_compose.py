@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from commands.deploy.local.services import DEFAULTS
+
 REPOSITORY = Path(__file__).parents[3]
 FILE = REPOSITORY / "docker-compose.yml"
 PROFILES = ("cpu", "gpu", "second-gpu", "serve")
@@ -91,6 +93,13 @@ def test_a_service_restarts_has_a_health_check_and_waits_for_what_it_needs(name:
         wanted = "service_completed_successfully" if other in ONE_SHOT else "service_healthy"
         assert how == {"condition": wanted}
         assert "profiles" not in SERVICES[other]
+
+
+def test_the_server_has_the_settings_of_an_installation_without_containers() -> None:
+    wanted = {key: value for key, value in DEFAULTS.items() if key.startswith("PREFECT_SERVER_")}
+    # The image sets this one.
+    assert wanted.pop("PREFECT_SERVER_ANALYTICS_ENABLED") == "false"
+    assert wanted.items() <= SERVICES["server"]["environment"].items()
 
 
 def test_data_is_in_named_volumes() -> None:

@@ -110,6 +110,7 @@ def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> No
     assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
     assert cpu["volumes"] == gpu["volumes"] == ["pretexeval_data:/app/data", "pretexeval_cache:/cache"]
     assert gpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    assert gpu["env"]["PREFECT_LOCAL_STORAGE_PATH"] == "/app/data/cache/tasks"
     assert gpu["env"]["PRETEXEVAL_TIME_LIMIT_H"] == "72"
     (request,) = gpu["container_create_kwargs"]["device_requests"]
     assert request == {"driver": "nvidia", "count": -1, "capabilities": [["gpu"]]}

@@ -13,7 +13,9 @@ from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.primitives.errors import InputError
 
 HOME = Path("/srv/lab")
-REGISTRATION = Registration(InstallationNames("lab"), Path("configs/mine.toml"), HOME, ScheduleConfig())
+REGISTRATION = Registration(
+    InstallationNames("lab"), Path("configs/mine.toml"), HOME, Path("data"), ScheduleConfig()
+)
 NAME = "regenerate/lab.mine"
 
 

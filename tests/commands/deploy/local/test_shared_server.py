@@ -173,7 +173,7 @@ def test_automations_touch_only_runs_of_their_installation(
     theirs = [foreign.start_run("regenerate", "regenerate"), foreign.start_run("train", tags=("theirs",))]
     for run in ours:
         # Marked as crashed, and then started again.
-        foreign.wait_for(run, "AwaitingRetry")
+        foreign.wait_for(run, "Scheduled")
     foreign.wait_for(by_hand, "Crashed")
     assert [foreign.read_state(run) for run in theirs] == ["Running", "Running"]
     foreign.set_state(theirs[0], "CRASHED")
