@@ -273,7 +273,7 @@ class OpenaiEngine(IncrementalEngine):
             raise self._explain_refusal(answer)
 
     async def _is_answering(self, style: str, sampling: Sampling) -> bool:
-        # The second attempt is for a connection that the endpoint has just closed.
+        # One lost connection does not end the run.
         probe = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], sampling, max_attempts=2)
         return probe.fault == "none"
 
