@@ -15,8 +15,8 @@ from tests.support.fault_models import answer_slowly, build_model_table, count_r
 pytestmark = pytest.mark.slow
 
 KNOWLEDGE = {"relations": ["affected_sites"]}
-# Those that are open when the run notices it, and those of the time until then.
-MAX_LATE = 60
+# A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
+MAX_LATE = 400
 
 
 def cancel_evaluations(api: str, state: str, model: str) -> None:
