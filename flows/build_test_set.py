@@ -8,6 +8,7 @@ from prefect import flow, get_run_logger
 
 from flows.rephrase_samples import rephrase_samples
 from flows.support.artifacts import link_edition, track_calls
+from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.dispatch import require_subflow
 from flows.support.keys import open_store
@@ -32,6 +33,7 @@ from tasks.edition.wrong_texts import warn_of_wrong_texts
     flow_run_name=name_edition_run("build"),
     timeout_seconds=read_time_limit(),
 )
+@end_when_cancelled
 def build_test_set(
     config_file: Path | None = None, moment: datetime | None = None, config: PlannedConfig = None
 ) -> str:

@@ -8,6 +8,7 @@ from prefect import flow, task
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.support.artifacts import link_predictions, show_run_progress
+from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
@@ -31,6 +32,7 @@ PartOfPrompts = SkipJsonSchema[Shard | None]
     flow_run_name=name_evaluation_run,
     timeout_seconds=read_time_limit(),
 )
+@end_when_cancelled
 def evaluate_model(
     edition_id: str,
     model_name: str,

@@ -15,6 +15,7 @@ from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard
+from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_evaluations
 from flows.support.keys import open_store
@@ -37,6 +38,7 @@ MAX_STARTS = 4
 
 
 @flow(name="regenerate", flow_run_name=name_period_run, timeout_seconds=read_time_limit())
+@end_when_cancelled
 def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     """Build, evaluate and publish the edition of the period, and return its name. Existing files are reused.
 

@@ -7,6 +7,7 @@ import polars as pl
 from prefect import flow, task
 
 from flows.support.artifacts import show_run_progress
+from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
@@ -28,6 +29,7 @@ from tasks.edition.statements import join_entities
     flow_run_name=name_edition_run("rephrase"),
     timeout_seconds=read_time_limit(),
 )
+@end_when_cancelled
 def rephrase_samples(
     config_file: Path | None = None, moment: datetime | None = None, config: PlannedConfig = None
 ) -> None:

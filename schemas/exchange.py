@@ -106,6 +106,11 @@ class Completion:
     served: str | None = None
     """What answered, in a few words."""
 
+    def measure_texts(self) -> int:
+        """Return the bytes of the response and of the reasoning."""
+        texts = (self.response or "", self.reasoning or "")
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
 
 def find_entailment(labels: Sequence[str]) -> int | None:
     """Return the position of the label that says entailment; null unless there is exactly one."""

@@ -16,6 +16,7 @@ from prefect.artifacts import (
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from flows.support.cancellation import require_not_cancelled
 from flows.support.configurations import name_artifact
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from pretexeval.config.file import Config
@@ -254,9 +255,12 @@ def track_calls(
 
 @contextlib.contextmanager
 def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show progress on the console and in the UI; yield a function that takes the number of new items."""
+    """Show progress on the console and in the UI; yield a function that takes the number of new items.
+
+    The function raises RunCancelledError if the run was cancelled, also before the first item.
+    """
     artifact = _ProgressArtifact(title, total)
-    n_done, next_update = 0, time.monotonic() + SECONDS_BETWEEN_UPDATES
+    n_done, next_update = 0, 0.0
     with show_progress(title, total) as advance:
 
         def advance_both(n: int) -> None:
@@ -264,6 +268,7 @@ def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]
             advance(n)
             n_done += n
             if time.monotonic() >= next_update:
+                require_not_cancelled()
                 artifact.update(n_done)
                 next_update = time.monotonic() + SECONDS_BETWEEN_UPDATES
 

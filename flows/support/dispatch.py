@@ -19,6 +19,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
+from flows.support.cancellation import require_not_cancelled
 from flows.support.configurations import inherit_config_file
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
@@ -58,6 +59,7 @@ def run_subflows(
     pool_of = dict(enumerate(pools or [DEFAULT_POOL] * len(calls)))
     reasons: dict[int, str | None] = {}
     while waiting or runs:
+        require_not_cancelled()
         # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
         for number in _choose_next(waiting, [pool_of[each] for each in scheduled], pool_of):
             waiting.remove(number)
@@ -111,6 +113,7 @@ def require_subflow(subflow: Flow[..., Any], parameters: Parameters, pool: str =
 
 def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | None:
     """Call the flow; return why it failed, or null."""
+    require_not_cancelled()
     try:
         subflow(**parameters)
     except BaseException as error:

@@ -70,6 +70,20 @@ class ProbedEngine(Engine, Protocol):
         """Return whether the model answers a throwaway prompt of this style."""
 
 
+@runtime_checkable
+class BoundedEngine(Engine, Protocol):
+    """An engine that stops sending before its answers need more space than there is.
+
+    Its answers can be larger than `max_tokens` allows. Prompts that were not sent get no completion.
+    """
+
+    max_bytes: int
+    """What the answers of a call may need, those of open requests at their largest."""
+
+    def measure_largest(self, sampling: Sampling) -> int:
+        """Return the bytes that the largest answer takes."""
+
+
 def render_prompt(
     tokenizer: PreTrainedTokenizerBase, prompt: Prompt, template_kwargs: Mapping[str, Any] | None = None
 ) -> str:

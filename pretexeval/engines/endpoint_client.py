@@ -1,7 +1,8 @@
 """One HTTP request to an endpoint. Nothing that comes back is trusted: neither its time, size nor form.
 
 A reply has a deadline for the whole of it and a limit for its size, also after decompression. Redirects are
-not followed, because the key and the prompts would go to another address.
+not followed, because the key and the prompts would go to another address. Each request has a connection of
+its own: on a connection that is kept, a second reply would be read as the answer to the next prompt.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pretexeval.config.engines import EngineConfig
@@ -129,15 +130,42 @@ class RawResponse:
 
 
 class NoConnectionError(Exception):
-    """The endpoint cannot be reached, or the connection ended before the reply began."""
+    """The endpoint cannot be reached, or the connection ended before the first byte of a reply."""
 
 
 class NoReplyInTimeError(Exception):
-    """No part of a reply came within the time limit."""
+    """No byte of a reply came within the time limit."""
 
 
 class BrokenReplyError(Exception):
-    """A reply began and is not usable: too slow, too large or cut off. The prompt may have been paid for."""
+    """A reply began and is not usable: too slow, too large, cut off or invalid. The prompt may be paid."""
+
+
+@dataclass
+class Exchange:
+    """How far a request and its reply have come on their connection."""
+
+    is_sent: bool = False
+    has_begun: bool = False
+    """Whether a byte of the reply has arrived."""
+
+    async def watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note an event of the connection (the extension `trace` of httpcore)."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            # What was exchanged with a proxy belongs to the connection, and not to the request.
+            self.is_sent = self.has_begun = False
+            self._watch_reads(info["return_value"])
+        self.is_sent |= event == "http11.send_request_body.complete"
+
+    def _watch_reads(self, stream: Any) -> None:  # noqa: ANN401 - AsyncNetworkStream of httpcore
+        read = stream.read
+
+        async def read_and_note(*arguments: Any, **options: Any) -> bytes:  # noqa: ANN401
+            content: bytes = await read(*arguments, **options)
+            self.has_begun |= bool(content)
+            return content
+
+        stream.read = read_and_note
 
 
 class EndpointClient:
@@ -151,60 +179,60 @@ class EndpointClient:
         self._timeout_s = timeout_s
         # The deadline of the whole request is measured here, not by the client, which measures single steps.
         self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key or 'none'}", "Accept-Encoding": "identity"},
+            headers={
+                "Authorization": f"Bearer {key or 'none'}",
+                "Accept-Encoding": "identity",
+                "Connection": "close",
+            },
             timeout=None,
-            limits=httpx.Limits(max_connections=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             follow_redirects=False,
             # A proxy of the environment cannot reach this machine's loopback.
             trust_env=not _is_loopback(base_url),
         )
 
     async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
-        """Send the body as JSON, and return the reply.
+        """Send the body as JSON, and return the reply. One that reports an error need not be complete.
 
         Raises:
             NoConnectionError, NoReplyInTimeError, BrokenReplyError: see there.
         """
         import httpx
 
-        content, status, is_sent = _render_json(body), 0, False
-
-        async def watch(event: str, _: object) -> None:
-            nonlocal is_sent
-            is_sent |= event == "http11.send_request_body.complete"
-
+        exchange, head = Exchange(), None
         try:
             async with asyncio.timeout(self._timeout_s):
                 request = self._client.stream(
                     "POST",
                     f"{self._base_url}{path}",
-                    content=content,
+                    content=_render_json(body),
                     headers={"Content-Type": "application/json"},
-                    extensions={"trace": watch},
+                    extensions={"trace": exchange.watch},
                 )
                 async with request as response:
-                    status = response.status_code
+                    head = RawResponse(response.status_code, response.headers, b"")
                     return await _read_reply(response, max_bytes)
-        except TimeoutError:
-            if _is_reply_to_prompt(status):
-                raise BrokenReplyError(f"no complete answer within {self._timeout_s:g} s") from None
-            if is_sent:
-                raise NoReplyInTimeError(f"no answer within {self._timeout_s:g} s") from None
+        except (BrokenReplyError, TimeoutError, httpx.HTTPError, httpx.StreamError, OSError) as error:
+            if head is not None and not head.is_success:
+                return head
+            if isinstance(error, BrokenReplyError):
+                raise
+            is_late, limit = isinstance(error, TimeoutError), f"within {self._timeout_s:g} s"
+            if exchange.has_begun:
+                what = "the answer was cut off" if head else "the answer is not valid HTTP"
+                raise BrokenReplyError(
+                    f"no complete answer {limit}" if is_late else f"{what}: {_describe(error)}"
+                ) from error
+            if is_late and exchange.is_sent:
+                raise NoReplyInTimeError(f"no answer {limit}") from error
             # A host that is switched off does not refuse a connection, so connecting to it ends in a timeout.
-            raise NoConnectionError(f"no connection within {self._timeout_s:g} s") from None
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            if _is_reply_to_prompt(status):
-                raise BrokenReplyError(f"the answer was cut off: {_describe(error)}") from error
-            raise NoConnectionError(f"connection failed: {_describe(error)}") from error
+            raise NoConnectionError(
+                f"no connection {limit}" if is_late else f"connection failed: {_describe(error)}"
+            ) from error
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-
-def _is_reply_to_prompt(status: int) -> bool:
-    """Return whether the endpoint has begun to send an answer, so that the prompt is paid for."""
-    return 200 <= status < 300
 
 
 async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:

@@ -233,13 +233,15 @@ async def ask_endpoint(endpoint: Endpoint, prompt: Prompt, sampling: Sampling, m
         if pause_s is None or endpoint.is_stopping:
             return attempt.answer
         await asyncio.sleep(pause_s)
+        if endpoint.is_stopping:
+            return attempt.answer
 
 
 async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> Attempt:
     config = endpoint.config
     path, body = _build_request(config.model, prompt, sampling)
     try:
-        reply = await endpoint.client.post(path, body, _limit_size(sampling))
+        reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
         words = sampling.answer_words
@@ -264,7 +266,8 @@ def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str,
     return "/completions", {"prompt": prompt.text, "model": model, **body}
 
 
-def _limit_size(sampling: Sampling) -> int:
+def limit_size(sampling: Sampling) -> int:
+    """Return the bytes that an answer may have; a larger one is not read to its end."""
     return ANSWER_BYTES + sampling.max_tokens * (LOGPROBS_BYTES if sampling.logprobs else TOKEN_BYTES)
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import logging
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
-from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint
+from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 
@@ -89,6 +91,7 @@ async def ask_through_outages(
     keep: Keep,
     n_at_once: int,
     wait: Callable[[Answer], Awaitable[None]],
+    may_ask: Callable[[], bool] = lambda: True,
 ) -> None:
     """Give the answer to every number that is not answered to `keep`, as soon as it is there.
 
@@ -98,10 +101,11 @@ async def ask_through_outages(
         ask: returns the answer to the prompt with this number.
         answered: the numbers that `keep` has got.
         wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.
+        may_ask: is called before each request. If it returns False while none is open, the rest is not asked.
     """
     n_outages: Counter[int] = Counter()
-    while waiting := [number for number in numbers if number not in answered]:
-        unreached = await ask_concurrently(ask, waiting, keep, n_at_once)
+    while (waiting := [number for number in numbers if number not in answered]) and may_ask():
+        unreached = await ask_concurrently(ask, waiting, keep, n_at_once, may_ask)
         if unreached:
             await wait(unreached[min(unreached)])
         n_outages.update(unreached.keys())
@@ -111,7 +115,7 @@ async def ask_through_outages(
 
 
 async def ask_concurrently(
-    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int
+    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int, may_ask: Callable[[], bool]
 ) -> dict[int, Answer]:
     """Give answers to `keep`, and return those with the fault "unreachable" instead.
 
@@ -127,7 +131,7 @@ async def ask_concurrently(
 
     async def ask_next() -> None:
         for number in waiting:
-            if unreached or errors:
+            if unreached or errors or not may_ask():
                 return
             try:
                 answer = await ask(number)
@@ -145,6 +149,31 @@ async def ask_concurrently(
     if errors:
         raise errors[0]
     return unreached
+
+
+@dataclass
+class AnswerSpace:
+    """The space for the answers of a call: those that have come, and those of open requests."""
+
+    max_bytes: int
+    largest: int
+    """The bytes of the largest answer."""
+    n_bytes: int = 0
+    """Those of the answers that have come."""
+    _n_open: int = 0
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Count an open request during the block."""
+        self._n_open += 1
+        try:
+            yield
+        finally:
+            self._n_open -= 1
+
+    def has_room(self) -> bool:
+        """Return whether one more answer fits, however large those of the open requests become."""
+        return self.n_bytes + (self._n_open + 1) * self.largest <= self.max_bytes
 
 
 # The server of a large model takes some minutes to restart.
@@ -172,6 +201,7 @@ class OpenaiEngine(IncrementalEngine):
         client = EndpointClient(config.base_url or "", key, config.timeout_s)
         self._endpoint = Endpoint(config, client, key)
         self._thread = LoopThread()
+        self.max_bytes = sys.maxsize
         # One prompt at a time finds out whether a refusal concerns all prompts.
         self._is_judging = asyncio.Lock()
 
@@ -214,6 +244,10 @@ class OpenaiEngine(IncrementalEngine):
         self._require_an_answer(list(failed.values()))
         received.update({number: answer.completion for number, answer in failed.items()})
 
+    def measure_largest(self, sampling: Sampling) -> int:
+        """Return the bytes that the largest answer takes."""
+        return limit_size(sampling)
+
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the endpoint answers a throwaway prompt of this style."""
         return self._thread.run(self._is_answering(style, sampling))
@@ -234,11 +268,16 @@ class OpenaiEngine(IncrementalEngine):
         keep: Callable[[int, Answer], None],
     ) -> None:
         """Give an answer to every prompt to `keep`, which adds the number of the prompt to `done`."""
+        space = AnswerSpace(self.max_bytes, self.measure_largest(sampling))
 
         async def ask(number: int) -> Answer:
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
-            answer = await ask_endpoint(self._endpoint, prompts[number], sampling, self._config.max_attempts)
+            with space.hold():
+                answer = await ask_endpoint(
+                    self._endpoint, prompts[number], sampling, self._config.max_attempts
+                )
+            space.n_bytes += answer.completion.measure_texts()
             if answer.fault == "refused":
                 await self._judge_refusal(answer, prompts[number].style, sampling)
             return answer
@@ -259,6 +298,7 @@ class OpenaiEngine(IncrementalEngine):
             keep=keep,
             n_at_once=self._config.concurrency,
             wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
+            may_ask=space.has_room,
         )
 
     async def _judge_refusal(self, answer: Answer, style: str, sampling: Sampling) -> None:
@@ -273,7 +313,7 @@ class OpenaiEngine(IncrementalEngine):
             raise self._explain_refusal(answer)
 
     async def _is_answering(self, style: str, sampling: Sampling) -> bool:
-        # The second attempt is for a connection that the endpoint has just closed.
+        # One lost connection does not end the run.
         probe = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], sampling, max_attempts=2)
         return probe.fault == "none"
 

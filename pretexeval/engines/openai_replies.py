@@ -15,6 +15,8 @@ ABORTED = ("abort", "error")
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 # Real names of models and reasons are shorter. Every different one is listed in the record of a run.
 MAX_NAME = 200
+# No count and no position is longer.
+MAX_DIGITS = 100
 
 Logprobs = tuple[float | None, float | None]
 
@@ -30,11 +32,15 @@ class AbortedAnswerError(Exception):
 def read_json(content: bytes) -> object:
     """Return the value of a JSON text.
 
+    What makes a single value illegal costs no answer: bytes that are no text are replaced, control characters
+    are read as they are, and a number of any length is a float.
+
     Raises:
         UnreadableAnswerError: it is not JSON, or is nested too deeply.
     """
+    text = content.decode(json.detect_encoding(content), "replace")
     try:
-        return json.loads(content)
+        return json.loads(text, strict=False, parse_int=_read_integer)
     except RecursionError:
         raise UnreadableAnswerError("the answer is nested too deeply") from None
     except ValueError as error:
@@ -85,17 +91,23 @@ def read_completion(
     )
 
 
+def _read_integer(digits: str) -> int | float:
+    """Return the number; Python reads no integer of more than some thousand digits."""
+    return int(digits) if len(digits) < MAX_DIGITS else float(digits)
+
+
 def _get(value: object, name: str) -> object:
     return value.get(name) if isinstance(value, dict) else None
 
 
 def _find_choice(answer: object) -> dict[str, Any] | None:
-    """Return the first choice, with its text or its message; None if there is none."""
+    """Return the choice with the lowest index, with its text or its message; None if there is none."""
     choices = _get(answer, "choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
+    found = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    if not found:
         return None
-    return {"text": None, "message": None} | choice
+    first = min(found, key=lambda choice: read_count(choice.get("index")) or 0)
+    return {"text": None, "message": None} | first
 
 
 def _read_message(message: object) -> tuple[object, str | None]:

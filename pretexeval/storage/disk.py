@@ -1,14 +1,13 @@
 """Free space on the disk of the data folder: measured before a run, reserved before answers are written."""
 
 import contextlib
-import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import FULL_DISK, InputError
 
 # Prefect's server does not start without space for its history, and a run would wait for it in vain.
 MIN_FREE_BYTES = 50_000_000
@@ -38,21 +37,38 @@ def measure_free_space(root: Path) -> int:
 
 
 @contextlib.contextmanager
-def reserve_space(folder: Path, n_bytes: int) -> Iterator[None]:
+def reserve_space(folder: Path, n_bytes: int, n_least: int | None = None) -> Iterator[int]:
     """Reserve disk space until the block ends, so that data written right after the block fits.
+
+    Yield the number of bytes.
+
+    Args:
+        n_bytes: the bytes wanted.
+        n_least: the bytes that are enough if the disk has fewer; None: as many as wanted.
 
     Raises:
         InputError: the disk has less free space.
     """
+    least = n_bytes if n_least is None else min(n_least, n_bytes)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, n_bytes)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise InputError(
-                f"{folder}: there is no room for {n_bytes / 1e6:.1f} MB of answers, so no more prompts are "
-                "sent; make room and run again (the answers so far are kept)"
-            ) from None
-        yield
+        while not _allocate(file.fileno(), n_bytes):
+            if n_bytes == least:
+                raise InputError(
+                    f"{folder}: there is no room for {least / 1e6:.1f} MB of answers, so no more prompts are "
+                    "sent; make room and run again (the answers so far are kept)"
+                )
+            n_bytes = max(n_bytes // 2, least)
+        yield n_bytes
+
+
+def _allocate(file: int, n_bytes: int) -> bool:
+    """Give an empty file this size; return whether the disk has the space."""
+    try:
+        os.posix_fallocate(file, 0, n_bytes)
+        return True
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        os.ftruncate(file, 0)
+        return False

@@ -5,11 +5,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, IncrementalEngine, ProbedEngine
+from pretexeval.engines.base import BoundedEngine, Engine, IncrementalEngine, ProbedEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
@@ -31,7 +31,8 @@ FIRST_CHUNK = 1024
 # The first prompts show whether the model answers at all, before many are sent or paid for.
 TRIAL_CHUNK = 32
 MAX_CHUNK = 16_384
-# Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
+# Upper bounds for reserving disk space: bytes of a file without rows, of a row without texts, and of a token.
+FILE_BYTES = 16_384
 ROW_BYTES = 512
 TOKEN_BYTES = 16
 
@@ -67,7 +68,7 @@ def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
 def estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:
     """Return an upper bound for the bytes that the chunk's prompts and answers take on disk."""
     n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
-    return n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
+    return FILE_BYTES + n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
 
 
 # A killed process loses the answers of this time at most. A long session writes less often, so that its
@@ -119,13 +120,41 @@ class ReceivedAnswers:
         self._stored_at = time.monotonic()
         if not arrived:
             return False
+        self._store(list(self.chunk), arrived)
+        return True
+
+    def store_what_fits(self) -> None:
+        """Store as many as the disk takes of the answers that are not stored.
+
+        Raises:
+            OSError: some do not fit, or cannot be written.
+        """
+        waiting, full = [dict(sorted(self.received.copy().items()))], None
         keys = list(self.chunk)
+        while waiting:
+            part = waiting.pop()
+            try:
+                if part:
+                    self._store(keys, part)
+            except OSError as error:
+                if error.errno not in FULL_DISK:
+                    raise
+                full, items, middle = error, list(part.items()), len(part) // 2
+                if middle:
+                    waiting += [dict(items[middle:]), dict(items[:middle])]
+        if full is not None:
+            raise full
+
+    def _store(self, keys: Sequence[str], arrived: dict[int, Completion]) -> None:
         chosen = [keys[position] for position in arrived]
         self.write(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
         for position, completion in arrived.items():
             self.outcomes[position] = Completion(None, completion.status, completion.error)
             del self.received[position]
-        return True
+
+    def list_unsent(self) -> PromptsByKey:
+        """Return the prompts without an outcome."""
+        return {key: self.chunk[key] for n, key in enumerate(self.chunk) if n not in self.outcomes}
 
     def list_outcomes(self) -> list[Completion]:
         """Return what became of the prompts, in their order: status and error, without the texts."""
@@ -255,10 +284,17 @@ class ModelSession:
     def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
         """Ask one chunk of prompts and store every answer, also if this raises or is interrupted.
 
+        On a nearly full disk, the chunk is asked in parts.
+
         Raises:
             InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refuses every
                 prompt, or another host has taken over the lease. The answers so far are stored.
         """
+        while chunk:
+            chunk = self._ask_some(chunk, sampling, on_progress)
+
+    def _ask_some(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> PromptsByKey:
+        """Ask the prompts of a chunk whose answers fit on the disk; return the others."""
         engine = self._open_engine()
         self._require_lease()
         started = time.monotonic()
@@ -275,14 +311,29 @@ class ModelSession:
         try:
             with (
                 self._explain_errors("its engine crashed"),
-                reserve_space(self.store.folder, estimate_bytes(chunk, sampling)),
+                self._reserve_space(engine, chunk, sampling),
             ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
         finally:
-            answers.store_all()
+            answers.store_what_fits()
         self._chunk_size.adjust(time.monotonic() - started)
         style = next(iter(chunk.values())).style
         self._check_failures(answers.list_outcomes(), style, sampling)
+        return answers.list_unsent()
+
+    @contextlib.contextmanager
+    def _reserve_space(self, engine: Engine, chunk: PromptsByKey, sampling: Sampling) -> Iterator[None]:
+        """Reserve what the rows and the answers need, those of open requests at their largest."""
+        if not isinstance(engine, BoundedEngine):
+            with reserve_space(self.store.folder, estimate_bytes(chunk, sampling)):
+                yield
+            return
+        n_rows = estimate_bytes(chunk, replace(sampling, max_tokens=0))
+        largest = engine.measure_largest(sampling)
+        wanted = estimate_bytes(chunk, sampling) + min(self.config.concurrency, len(chunk)) * largest
+        with reserve_space(self.store.folder, wanted, n_rows + largest) as n_bytes:
+            engine.max_bytes = n_bytes - n_rows
+            yield
 
     def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
         """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""

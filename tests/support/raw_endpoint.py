@@ -1,5 +1,6 @@
 """An endpoint that sends any bytes at any speed, and remembers what it was asked and what it sent."""
 
+import contextlib
 import json
 import socketserver
 import threading
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from schemas.exchange import Prompt
@@ -15,7 +17,7 @@ from schemas.exchange import Prompt
 
 @dataclass(frozen=True)
 class RawReply:
-    """Bytes to send, and the seconds after each piece of them; the connection is then closed."""
+    """Bytes to send, and the seconds after each piece of them."""
 
     content: bytes
     delay_s: float = 0.0
@@ -24,6 +26,11 @@ class RawReply:
     pause_s: float = 0.0
     hold_s: float = 0.0
     """How long the connection stays open after the last byte."""
+    unasked: bytes = b""
+    """What the endpoint sends after `unasked_s`, although nobody asked for it."""
+    unasked_s: float = 0.0
+    keeps: bool = False
+    """Whether the connection then serves further requests, unless the client closes it."""
 
 
 @dataclass
@@ -39,20 +46,20 @@ class RawEndpoint:
         return f"http://127.0.0.1:{self.port}/v1"
 
 
-def render_reply(status: int | str, headers: dict[str, str], body: bytes) -> bytes:
+def render_reply(status: int | str, headers: dict[str, str], body: bytes, connection: str = "close") -> bytes:
     """Return an HTTP reply; Content-Length is added unless the headers say something else of the length."""
     if not {"Content-Length", "Transfer-Encoding"} & set(headers):
         headers = headers | {"Content-Length": str(len(body))}
-    headers = headers | {"Connection": "close"}
+    headers = headers | {"Connection": connection}
     lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode("latin-1") + body
 
 
-def render_answer(text: str = " True", **more: object) -> bytes:
+def render_answer(text: str = " True", connection: str = "close", **more: object) -> bytes:
     """Return a good reply to a completion or chat request."""
     choice = {"text": text, "message": {"content": text}, "finish_reason": "stop"}
     body = json.dumps({"choices": [choice], **more}).encode()
-    return render_reply(200, {"Content-Type": "application/json"}, body)
+    return render_reply(200, {"Content-Type": "application/json"}, body, connection)
 
 
 @contextmanager
@@ -62,25 +69,32 @@ def serve_bytes(reply: Callable[[str, int], RawReply]) -> Iterator[RawEndpoint]:
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            head = iter(self.rfile.readline, b"\r\n")
+            # The client may end the connection at any time.
+            with contextlib.suppress(OSError, ValueError):
+                while self.serve_request():
+                    pass
+
+        def serve_request(self) -> bool:
+            """Answer the next request of this connection; return whether it may serve another one."""
+            head = takewhile(lambda line: line.strip(), iter(self.rfile.readline, None))
             lengths = [int(line[15:]) for line in head if line.lower().startswith(b"content-length:")]
             if not lengths:
-                return
+                return False
             prompt = _read_prompt(json.loads(self.rfile.read(lengths[0])))
             with lock:
                 n_before = endpoint.asked[prompt]
                 endpoint.asked[prompt] += 1
             chosen = reply(prompt, n_before)
             time.sleep(chosen.delay_s)
-            try:
-                for start in range(0, len(chosen.content), chosen.piece):
-                    self.connection.sendall(chosen.content[start : start + chosen.piece])
-                    time.sleep(chosen.pause_s)
-                time.sleep(chosen.hold_s)
-            except OSError:
-                return
+            for start in range(0, len(chosen.content), chosen.piece):
+                self.connection.sendall(chosen.content[start : start + chosen.piece])
+                time.sleep(chosen.pause_s)
+            time.sleep(chosen.unasked_s)
+            self.connection.sendall(chosen.unasked)
+            time.sleep(chosen.hold_s)
             with lock:
                 endpoint.answered[prompt] += 1
+            return chosen.keeps
 
     class Server(socketserver.ThreadingTCPServer):
         allow_reuse_address = True

@@ -1,17 +1,33 @@
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.layout import LOCKS_FOLDER
 from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
+from tests.support.command import REPOSITORY
 from tests.support.object_storage import ObjectStorage
 
 MODEL = "m-12345678"
 # Long enough for a lock that is free, and short enough to wait for one that is not.
 BLOCKED_S = 0.7
 FREE_S = 60.0
+# A process that holds the lock of a model until it is killed.
+HOLD = """
+import sys, time
+from pathlib import Path
+from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.locks import hold_model
+from pretexeval.storage.store import Store
+with hold_model(Store(StorageConfig(root=Path(sys.argv[1]))), sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -78,3 +94,48 @@ def test_shards_wait_for_a_session_with_all_prompts(store: Store) -> None:
     whole.end()
     assert shard.is_held.wait(FREE_S)
     shard.end()
+
+
+@pytest.mark.parametrize("removes_folder", [False, True])
+@pytest.mark.parametrize(
+    "shards",
+    [
+        (None, None),
+        ("shard-1-of-2", "shard-1-of-2"),
+        ("shard-1-of-2", None),
+        ("shard-1-of-2", "shard-2-of-3"),
+        (None, "shard-2-of-2"),
+    ],
+)
+def test_deleting_lock_files_lets_no_second_process_in(
+    tmp_path: Path, shards: tuple[str | None, str | None], removes_folder: bool
+) -> None:
+    store = Store(StorageConfig(root=tmp_path))
+    first = Session(store, shards[0])
+    assert first.is_held.wait(FREE_S)
+    if removes_folder:
+        shutil.rmtree(tmp_path / LOCKS_FOLDER)
+    else:
+        for file in (tmp_path / LOCKS_FOLDER).iterdir():
+            file.unlink()
+    second = Session(store, shards[1])
+    assert not second.is_held.wait(BLOCKED_S)
+    first.end()
+    assert second.is_held.wait(FREE_S)
+    second.end()
+
+
+def test_a_killed_holder_whose_lock_file_was_deleted_blocks_nobody(tmp_path: Path) -> None:
+    store = Store(StorageConfig(root=tmp_path))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path), MODEL], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        shutil.rmtree(tmp_path / LOCKS_FOLDER)
+        waiting = Session(store, None)
+        assert not waiting.is_held.wait(BLOCKED_S)
+        holder.kill()
+    assert waiting.is_held.wait(FREE_S)
+    waiting.end()

@@ -164,6 +164,29 @@ def test_every_field_of_an_answer_fits_its_column_or_is_null(content: bytes) -> 
         assert row["logprob_true"] is None or row["logprob_true"] <= 1e-3
 
 
+# JSON as some endpoints write it: a number of any length, control characters, and bytes that are no text.
+NEEDLESS = st.sampled_from(
+    [b"9" * 6000, b"-" + b"9" * 6000, b"1e999", b"NaN", b'"\n\x01\t"', b'"\xff\xfe"', b'"\xed\xa0\x80"']
+)
+
+
+@given(
+    needless=st.lists(NEEDLESS, min_size=1, max_size=3),
+    indices=st.permutations([0, 1, 2]),
+    style=st.sampled_from(["completion", "chat"]),
+)
+def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs(
+    needless: list[bytes], indices: list[int], style: str
+) -> None:
+    """The answer is the choice of index 0, wherever it stands."""
+    choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
+    fields = [b'"x%d": %s' % (n, value) for n, value in enumerate(needless)]
+    usage = b'"usage": {"prompt_tokens": 3, %s}' % fields[0]
+    content = b"{%s}" % b", ".join([*fields, usage, b'"choices": %s' % json.dumps(choices).encode()])
+    completion = openai_replies.read_completion(content, style, str)
+    assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
+
+
 @st.composite
 def draw_replies(draw: st.DrawFn) -> RawReply:
     """Return a reply of any status, headers and body, cut anywhere, at any speed."""
@@ -256,11 +279,15 @@ SLOW = {
         RawReply(render_answer("True " * 5000), piece=100, pause_s=0.3),
         "no complete answer within 2 s",
     ),
-    "half of the headers, then silence": (RawReply(GOOD.content[:40], hold_s=60), "no answer within 2 s"),
+    "half of the headers, then silence": (
+        RawReply(GOOD.content[:40], hold_s=60),
+        "no complete answer within 2 s",
+    ),
+    "silence": (RawReply(b"", delay_s=20), "no answer within 2 s"),
     "body, then silence": (RawReply(GOOD.content[:-5], hold_s=60), "no complete answer within 2 s"),
     "informational replies for ever": (
         RawReply(b"HTTP/1.1 102 X\r\n\r\n" * 1500, piece=18, pause_s=0.04),
-        "no answer within 2 s",
+        "no complete answer within 2 s",
     ),
 }
 UNUSABLE = {

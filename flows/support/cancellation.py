@@ -1,0 +1,54 @@
+"""Runs that were cancelled on Prefect's server: they end by themselves, with their answers stored.
+
+A worker ends the process of a run that is cancelled in the UI. Nothing ends a run of a command, a run whose
+state was set by the API, or, for some time, the runs that a cancelled run has started.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import httpx
+from prefect import runtime
+from prefect.client.orchestration import get_client
+from prefect.exceptions import CancelledRun, ObjectNotFound
+from prefect.states import Cancelled
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class RunCancelledError(BaseException):
+    """This run was cancelled. Like an interrupt, it is no failure of a model."""
+
+
+def require_not_cancelled() -> None:
+    """Check that neither this run nor one of those that led to it was cancelled.
+
+    Raises:
+        RunCancelledError: one of them was.
+    """
+    run_id = runtime.flow_run.id
+    # A server that is unavailable is no reason to stop.
+    with contextlib.suppress(httpx.HTTPError, ObjectNotFound), get_client(sync_client=True) as client:
+        while run_id is not None:
+            run = client.read_flow_run(run_id)
+            if run.state is not None and (run.state.is_cancelling() or run.state.is_cancelled()):
+                raise RunCancelledError
+            parent = run.parent_task_run_id
+            run_id = client.read_task_run(parent).flow_run_id if parent else None
+
+
+def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled."""
+
+    @functools.wraps(flow)
+    def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return flow(*arguments, **options)
+        except (RunCancelledError, CancelledRun):
+            message = "cancelled; what was done so far is kept: run it again to continue"
+            return cast("Result", Cancelled(message=message))
+
+    return run

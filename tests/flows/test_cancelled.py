@@ -1,0 +1,62 @@
+"""Runs that are cancelled on a real Prefect server stop asking, and keep every answer."""
+
+from collections import Counter
+from pathlib import Path
+
+import httpx
+import polars as pl
+import pytest
+
+from flows.support import artifacts
+from tests.support.command import run_command, write_config
+from tests.support.endpoint import Body, EndpointReply, serve_endpoint
+from tests.support.fault_models import answer_slowly, build_model_table, count_requests
+
+pytestmark = pytest.mark.slow
+
+KNOWLEDGE = {"relations": ["affected_sites"]}
+# A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
+MAX_LATE = 400
+
+
+def cancel_evaluations(api: str, state: str, model: str) -> None:
+    """Set the state of the running evaluations of the model."""
+    named = {"flows": {"name": {"any_": ["evaluate-model"]}}}
+    running = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
+    for run in httpx.post(f"{api}/flow_runs/filter", json=named | running).raise_for_status().json():
+        if run["parameters"]["model_name"] == model:
+            body = {"state": {"type": state}}
+            httpx.post(f"{api}/flow_runs/{run['id']}/set_state", json=body).raise_for_status()
+
+
+@pytest.mark.parametrize(("state", "moment"), [("CANCELLING", 1), ("CANCELLED", 40), ("CANCELLING", 300)])
+def test_a_cancelled_command_stops_asking_and_the_next_asks_the_rest(
+    tmp_path: Path,
+    prefect_server: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    state: str,
+    moment: int,
+) -> None:
+    monkeypatch.setattr(artifacts, "SECONDS_BETWEEN_UPDATES", 0.2)
+    name, is_cancelled = f"cancelled-{moment}", False
+
+    def reply(body: Body, number: int) -> EndpointReply:
+        nonlocal is_cancelled
+        if number >= moment and not is_cancelled:
+            is_cancelled = True
+            cancel_evaluations(prefect_server["PREFECT_API_URL"], state, name)
+        return answer_slowly(body, number)
+
+    with serve_endpoint(reply) as endpoint:
+        models = [build_model_table(name, endpoint)]
+        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=KNOWLEDGE, models=models)
+        first = run_command("evaluate", config, folder=tmp_path, environment=prefect_server)
+        assert "cancelled" in first.err
+        asked = count_requests(endpoint, name)
+        assert len(asked) <= moment + MAX_LATE
+        stored = pl.read_parquet(list(tmp_path.glob("data/responses/*/part-*.parquet")))
+        assert Counter(stored["prompt"]) == asked
+        run_command("evaluate", config, folder=tmp_path, environment=prefect_server).require()
+        counts = count_requests(endpoint, name)
+        assert len(counts) > len(asked)
+        assert set(counts.values()) == {1}
