@@ -6,14 +6,15 @@ state was set by the API, or, for some time, the runs that a cancelled run has s
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import ParamSpec, TypeVar, cast
+from uuid import UUID
 
 import httpx
 from prefect import runtime
 from prefect.client.orchestration import get_client
 from prefect.exceptions import CancelledRun, ObjectNotFound
-from prefect.states import Cancelled
+from prefect.states import Cancelled, Cancelling
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -38,6 +39,26 @@ def require_not_cancelled() -> None:
                 raise RunCancelledError
             parent = run.parent_task_run_id
             run_id = client.read_task_run(parent).flow_run_id if parent else None
+
+
+@contextlib.contextmanager
+def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
+    """Cancel those that are among the runs by then if this run is cancelled during the block.
+
+    The server does it too, half a minute later; workers would start some of them until then.
+    """
+    try:
+        yield
+    except BaseException:
+        try:
+            require_not_cancelled()
+        except RunCancelledError:
+            with contextlib.suppress(httpx.HTTPError), get_client(sync_client=True) as client:
+                for run_id in runs.values():
+                    client.set_flow_run_state(
+                        run_id, Cancelling(message="the run that started it was cancelled")
+                    )
+        raise
 
 
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

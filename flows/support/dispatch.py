@@ -19,7 +19,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
-from flows.support.cancellation import require_not_cancelled
+from flows.support.cancellation import cancel_with_this_run, require_not_cancelled
 from flows.support.configurations import inherit_config_file
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
@@ -58,34 +58,35 @@ def run_subflows(
     waiting, runs, scheduled = list(range(len(calls))), dict[int, UUID](), set[int]()
     pool_of = dict(enumerate(pools or [DEFAULT_POOL] * len(calls)))
     reasons: dict[int, str | None] = {}
-    while waiting or runs:
-        require_not_cancelled()
-        # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
-        for number in _choose_next(waiting, [pool_of[each] for each in scheduled], pool_of):
-            waiting.remove(number)
-            key = f"{number}-{n_crashes[number]}"
-            try:
-                runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
-            except InputError as error:
-                reasons[number] = str(error)
-                continue
-            scheduled.add(number)
-        time.sleep(POLL_S)
-        for number, run_id in list(runs.items()):
-            state = _read_state(run_id)
-            if state is None or state.type == StateType.SCHEDULED:
-                continue
-            scheduled.discard(number)
-            if not state.is_final():
-                continue
-            del runs[number]
-            if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
-                n_crashes[number] += 1
-                get_run_logger().warning("%s lost its worker and is started again", subflow.name)
-                waiting.insert(0, number)
-                continue
-            is_done = state.type == StateType.COMPLETED
-            reasons[number] = None if is_done else state.message or state.name or "it failed"
+    with cancel_with_this_run(runs):
+        while waiting or runs:
+            require_not_cancelled()
+            # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
+            for number in _choose_next(waiting, [pool_of[each] for each in scheduled], pool_of):
+                waiting.remove(number)
+                key = f"{number}-{n_crashes[number]}"
+                try:
+                    runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
+                except InputError as error:
+                    reasons[number] = str(error)
+                    continue
+                scheduled.add(number)
+            time.sleep(POLL_S)
+            for number, run_id in list(runs.items()):
+                state = _read_state(run_id)
+                if state is None or state.type == StateType.SCHEDULED:
+                    continue
+                scheduled.discard(number)
+                if not state.is_final():
+                    continue
+                del runs[number]
+                if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
+                    n_crashes[number] += 1
+                    get_run_logger().warning("%s lost its worker and is started again", subflow.name)
+                    waiting.insert(0, number)
+                    continue
+                is_done = state.type == StateType.COMPLETED
+                reasons[number] = None if is_done else state.message or state.name or "it failed"
     return [reasons[number] for number in range(len(calls))]
 
 

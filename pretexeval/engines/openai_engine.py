@@ -18,7 +18,7 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import INTERRUPTED, InputError
 from schemas.exchange import Completion, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
@@ -27,8 +27,10 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 TICK_S = 0.5
-# How long open requests may still take after an interrupt: many answers are on their way and are paid for.
-GRACE_S = 1.0
+# How long open requests may still take when a call ends early, because their answers are paid for: less after
+# a signal to a command, which ends within 5 s; a worker kills a cancelled run after 30 s.
+GRACE_S = 20.0
+GRACE_AFTER_SIGNAL_S = 1.0
 CLOSE_S = 1.0
 
 
@@ -51,15 +53,19 @@ class LoopThread:
 
         Args:
             on_tick: is called in the calling thread, twice a second and at the end.
-            on_interrupt: is called if this is interrupted, GRACE_S before the coroutine is cancelled.
+            on_interrupt: is called if this is interrupted, before the coroutine gets its time to end.
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             while not concurrent.futures.wait([future], TICK_S).done:
                 on_tick()
-        except BaseException:
+        except BaseException as error:
             on_interrupt()
-            concurrent.futures.wait([future], GRACE_S)
+            started, is_signal = time.monotonic(), isinstance(error, KeyboardInterrupt)
+            while not concurrent.futures.wait([future], TICK_S).done:
+                has_signal = is_signal or INTERRUPTED.is_set()
+                if time.monotonic() > started + (GRACE_AFTER_SIGNAL_S if has_signal else GRACE_S):
+                    break
             future.cancel()
             raise
         on_tick()
