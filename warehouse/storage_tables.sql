@@ -2,9 +2,11 @@
 
 create schema storage;
 
--- What the warehouse was published from. schema_fingerprint: of the code that wrote it (publishing.py). changed_at_ns:
--- the time of change that the publisher gave to the file, in nanoseconds.
-create table storage.publication (schema_fingerprint varchar not null, changed_at_ns bigint not null);
+-- What the warehouse was published from. schema_fingerprint: of the code that wrote it (published.py). changed_at_ns:
+-- the time of change that the publisher gave to the file, in nanoseconds. objects: its tables, views and macros.
+create table storage.publication (
+    schema_fingerprint varchar not null, changed_at_ns bigint not null, objects varchar[] not null
+);
 
 -- The evaluations, or the editions (model_id is null), of which the tables of sums and scores are computed next; empty
 -- in a published warehouse.
