@@ -174,15 +174,15 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
-        InputError: if the knowledge base, the pool or a folder of the root cannot be used, or the edition was
-            withdrawn. This is checked before Prefect starts and before anything is written.
+        InputError: if the knowledge base, the pool or the root cannot be used, or the edition was withdrawn.
+            This is checked before Prefect starts and before anything is written.
     """
     from tasks.edition.planning import fetch_edition, plan_edition
-    from warehouse.published import require_folders
+    from warehouse.published import require_usable_root
 
     # Problems of the base and the pool are reported before the storage is opened.
     plan_edition(config)
-    require_folders(config.storage.root)
+    require_usable_root(config.storage.root)
     store = open_store(config.storage)
     edition = fetch_edition(config, store)
     require_published(edition.root, edition.edition_id)

@@ -25,13 +25,11 @@ from pretexeval.storage.layout import (
 from schemas import meanings
 from warehouse import catalogue
 from warehouse.increments import read_loaded_parts
+from warehouse.query import STORAGE_VERSION, connect, require_usable_name
 
 logger = logging.getLogger(__name__)
 
 
-# DuckDB 1.4 opens the warehouse. From version 1.4.2 on it finds the subqueries of our table macros, so that
-# every view works; `make test-interop` reads all of them.
-STORAGE_VERSION = "v1.4.0"
 # DuckDB uses the space of deleted rows again. If more than this share of the file is unused, everything is
 # loaded into an empty file.
 MAX_FREE_SHARE, MIN_FREE_BYTES = 1 / 3, 100_000_000
@@ -65,7 +63,7 @@ def open_published(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
     """
     try:
         changed_at_ns = path.stat().st_mtime_ns
-        connection = duckdb.connect(str(path), read_only=True)
+        connection = connect(path)
     except (OSError, duckdb.Error):
         yield None
         return
@@ -94,7 +92,7 @@ def keep_writers_out(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
         InputError: a session has it open for writing.
     """
     try:
-        connection = duckdb.connect(str(path), read_only=True)
+        connection = connect(path)
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         if isinstance(error, duckdb.ConnectionException) or "Could not set lock on file" in reason:
@@ -135,10 +133,15 @@ def replace_published(aside: Path, path: Path, old: duckdb.DuckDBPyConnection | 
     os.replace(aside, path)
 
 
-def require_folders(root: Path) -> None:
-    """Check the folders as `check_folders` does, if there is a warehouse that can be read."""
+def require_usable_root(root: Path) -> None:
+    """Check before a run that its publication can succeed.
+
+    Raises:
+        InputError: DuckDB cannot write a file there, or a folder is not as full as `check_folders` requires.
+    """
+    require_usable_name(root)
     try:
-        with duckdb.connect(str((root / WAREHOUSE).resolve()), read_only=True) as old:
+        with connect((root / WAREHOUSE).resolve()) as old:
             check_folders(old, root)
     except duckdb.Error:
         return

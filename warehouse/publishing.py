@@ -27,7 +27,6 @@ from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
 from warehouse.parts import name_parts
 from warehouse.published import (
-    STORAGE_VERSION,
     check_folders,
     describe_code,
     is_extensible,
@@ -36,7 +35,7 @@ from warehouse.published import (
     replace_published,
     sign,
 )
-from warehouse.query import limit_memory
+from warehouse.query import connect, limit_memory
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +58,7 @@ def forget_empty_warehouse() -> None:
 
 def _create(path: Path) -> None:
     try:
-        with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as made:
+        with connect(path, is_writable=True) as made:
             create_tables(made)
             create_views(made)
             made.execute("checkpoint")
@@ -184,7 +183,7 @@ def _load(aside: Path, root: Path) -> list[str]:
     """Bring a database up to date, merge its log into it, and flush it to disk; return what was left out."""
     # Steps of a microsecond, because not every file system keeps nanoseconds.
     changed_at_ns = time.time_ns() // 1000 * 1000
-    with duckdb.connect(str(aside), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
+    with connect(aside, is_writable=True) as connection:
         limit_memory(connection)
         problems = load_warehouse(connection, root)
         sign(connection, changed_at_ns)

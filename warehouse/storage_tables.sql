@@ -2,6 +2,9 @@
 
 create schema storage;
 
+-- The rows of Parquet files, of which no column comes from a folder `name=value` above them.
+create macro storage.read_files(files) as table from read_parquet(files, hive_partitioning = false);
+
 -- What the warehouse was published from. schema_fingerprint: of the code that wrote it (published.py). changed_at_ns:
 -- the time of change that the publisher gave to the file, in nanoseconds. objects: its tables, views and macros.
 create table storage.publication (

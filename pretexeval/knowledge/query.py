@@ -15,6 +15,7 @@ import polars as pl
 from pretexeval.knowledge.rows import Source, build_source_rows, read_text, require_columns
 from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import escape_pattern
 
 SETTINGS = {
     # Tables of the query are never variables of this program.
@@ -63,7 +64,7 @@ def select_columns(
     ):
         _confine(connection, path)
         select = _read_select(query, connection)
-        parameters: dict[str, object] = {"path": str(path.resolve())}
+        parameters: dict[str, object] = {"path": escape_pattern(path.resolve())}
         try:
             found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
@@ -84,9 +85,10 @@ def select_columns(
 
 def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let the connection read this file, or the files in this folder, and nothing else."""
-    kind = "allowed_directories" if path.is_dir() else "allowed_paths"
-    name = str(path.resolve()) + ("/" if path.is_dir() else "")
-    connection.execute(f"set {kind} = [{_quote(name)}]")
+    kind, end = ("allowed_directories", "/") if path.is_dir() else ("allowed_paths", "")
+    # DuckDB checks the pattern that it is given, and then each file that it finds.
+    names = {str(path.resolve()), escape_pattern(path.resolve())}
+    connection.execute(f"set {kind} = [{', '.join(_quote(name + end) for name in names)}]")
     for setting, value in SETTINGS.items():
         connection.execute(f"set {setting} = {value}")
 

@@ -25,6 +25,7 @@ from pretexeval.knowledge.rows import (
     require_columns,
 )
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
 
 
 def read_delimited(
@@ -216,10 +217,10 @@ def read_parquet_columns(path: Path, required: Sequence[str], optional: Sequence
         InputError: the file is not Parquet, or a required column is missing.
     """
     try:
-        found = list(pl.read_parquet_schema(path))
+        found = list_parquet_columns(path)
         require_columns(path, found, required)
         wanted = [name for name in (*required, *optional) if name in found]
-        return pl.read_parquet(path, columns=wanted)
+        return read_parquet(path, wanted)
     except (OSError, pl.exceptions.PolarsError) as error:
         cause = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet: {cause}") from error

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from pretexeval.primitives.secrets import hide_secrets
 Model = TypeVar("Model", bound=BaseModel)
 Table = dict[str, Any]
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_OTHER_EXPANSION = re.compile(r"\$[{(]")
 # Words of pydantic's messages -> words of TOML.
 _TOML_WORDS = {
     "Input should": "should",
@@ -44,23 +45,51 @@ def parse_toml(path: Path) -> Table:
         ) from error
 
 
-def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Replace `$NAME` and `${NAME}` in the keys' values, in place; return one message per unset variable."""
+def replace_variables(table: Table, keys: Iterable[Sequence[str]]) -> list[str]:
+    """Replace `$NAME` and `${NAME}`, and then `~` at the start, in the keys' values, in place.
+
+    Return one message per variable that is not set, and per value that a shell would read otherwise.
+    """
     problems: list[str] = []
-    for section, key in keys:
-        value = table.get(section)
-        for index, part in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(part, dict) and isinstance(part.get(key), str):
-                place = f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
-                problems += _find_unset(place, part[key])
-                replaced = _VARIABLE.sub(_read_variable, part[key])
-                if not replaced.isprintable() and _is_broken(replaced):
-                    problems.append(
-                        f"{place} = {part[key]!r}: the value of the variable is not text in UTF-8"
-                    )
-                    continue
-                part[key] = replaced
+    for place, part, key in (found for each in keys for found in _find_texts(table, each)):
+        value = part[key]
+        shown = f"{place} = {hide_secrets(repr(value))}"
+        problems += _find_unset(place, value)
+        if _OTHER_EXPANSION.search(_VARIABLE.sub("", value)):
+            problems.append(f"{shown}: only $NAME, ${{NAME}} and ~ at the start are replaced")
+        replaced = _VARIABLE.sub(_read_variable, value)
+        if not replaced.isprintable() and _is_broken(replaced):
+            problems.append(f"{shown}: the value of the variable is not text in UTF-8")
+            continue
+        try:
+            part[key] = expand_home(replaced)
+        except ValueError as error:
+            problems.append(f"{shown}: {error}")
     return problems
+
+
+def _find_texts(table: Table, keys: Sequence[str], place: str = "") -> Iterator[tuple[str, Table, str]]:
+    """Yield the place of every text under these keys, the table that holds it, and its key in that table."""
+    key, *inner = keys
+    place, value = f"{place}.{key}".removeprefix("."), table.get(key)
+    if not inner and isinstance(value, str):
+        yield place, table, key
+    for index, part in enumerate(value if inner and isinstance(value, list) else [value]):
+        if inner and isinstance(part, dict):
+            yield from _find_texts(part, inner, f"{place}[{index}]" if isinstance(value, list) else place)
+
+
+def expand_home(text: str) -> str:
+    """Return a path that a person wrote, with the folder of a user in place of `~` or `~name` at its start.
+
+    Raises:
+        ValueError: there is no such user.
+    """
+    expanded = os.path.expanduser(text)
+    if expanded.startswith("~"):
+        name = text.partition("/")[0]
+        raise ValueError(f"no user has the home folder {name}; write ./{name} for a file of this name")
+    return expanded
 
 
 def _is_broken(text: str) -> bool:

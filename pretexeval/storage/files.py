@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from pretexeval.primitives.hashing import checksum_file
+from pretexeval.primitives.literal_paths import read_parquet
 from schemas.columns import Stage
 
 
@@ -103,7 +104,7 @@ def read_stage_file(path: Path, stage: Stage) -> pl.DataFrame:
     Raises:
         polars.exceptions.ColumnNotFoundError: the file lacks one of them.
     """
-    return pl.read_parquet(path, columns=stage.names)
+    return read_parquet(path, stage.names)
 
 
 def link_file(root: Path, ref: FileRef, path: str) -> FileRef:

@@ -13,7 +13,7 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from tests.support.data_folder import DataFolder
 from tests.warehouse.conftest import EDITION
-from warehouse.published import open_published, require_folders
+from warehouse.published import open_published, require_usable_root
 from warehouse.publishing import build_warehouse, is_warehouse_current
 from warehouse.query import run_query
 
@@ -154,7 +154,7 @@ def test_a_disk_that_is_not_mounted_is_no_folder_that_was_emptied(
     with pytest.raises(InputError, match=rf"{data.root / name} is missing or empty.*holds 1 parts") as caught:
         build_warehouse(data.root)
     with pytest.raises(InputError, match=re.escape(str(caught.value))):
-        require_folders(data.root)
+        require_usable_root(data.root)
     assert path.stat().st_ino == before
     path.unlink()
     build_warehouse(data.root)
