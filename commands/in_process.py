@@ -91,7 +91,6 @@ def prepare_prefect(root: Path) -> None:
     # Each of the two folders may belong to another user.
     for folder in (root, home):
         _require_room(folder)
-    home.mkdir(parents=True, exist_ok=True)
     defaults = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -112,6 +111,13 @@ def prepare_prefect(root: Path) -> None:
         defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    try:
+        Path(os.environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"PREFECT_HOME is {os.environ['PREFECT_HOME']}, which cannot be a folder ({error.strerror}); "
+            "set it to a folder, or unset it"
+        ) from None
     if has_server:
         require_named_server()
     else:

@@ -26,6 +26,7 @@ from pretexeval.knowledge.rows import (
 )
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
+from pretexeval.primitives.untrusted_text import replace_surrogates
 
 
 def read_delimited(
@@ -123,7 +124,8 @@ def read_tables(path: Path) -> Source:
     tables = [p for p in files if p.suffix.lower() in READERS]
     if not tables:
         raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
-    skipped = (LeftOut(p.name, "file", f"not one of {', '.join(READERS)}") for p in files if p not in tables)
+    others = (str(replace_surrogates(p.name)) for p in files if p not in tables)
+    skipped = (LeftOut(name, "file", f"not one of {', '.join(READERS)}") for name in others)
     return Source(pl.concat(build_source_rows(p, read_table(p)) for p in tables), tuple(skipped))
 
 

@@ -17,6 +17,7 @@ from pretexeval.primitives.secrets import hide_secrets
 
 Model = TypeVar("Model", bound=BaseModel)
 Table = dict[str, Any]
+MAX_DEPTH = 100
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _OTHER_EXPANSION = re.compile(r"\$[{(]")
 # Words of pydantic's messages -> words of TOML.
@@ -35,7 +36,8 @@ def parse_toml(path: Path) -> Table:
         InputError: the file cannot be read, or it is not TOML.
     """
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        _limit_depth(table)
     # ValueError: also a number with more than 4,300 digits. RecursionError: too many nested brackets.
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
@@ -43,6 +45,17 @@ def parse_toml(path: Path) -> Table:
         raise InputError(
             f"{path} cannot be read: {error.strerror} (relative paths start at {Path.cwd()})"
         ) from error
+    return table
+
+
+def _limit_depth(table: Table) -> None:
+    """Raise ValueError if tables and lists are nested too deep for recursive functions."""
+    level: list[Any] = [table]
+    for _ in range(MAX_DEPTH):
+        inner = (value for each in level for value in (each.values() if isinstance(each, dict) else each))
+        level = [value for value in inner if isinstance(value, dict | list)]
+    if level:
+        raise ValueError(f"it nests more than {MAX_DEPTH} tables or lists")
 
 
 def replace_variables(table: Table, keys: Iterable[Sequence[str]]) -> list[str]:

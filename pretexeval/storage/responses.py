@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
-from pretexeval.primitives.untrusted_text import read_count, read_float
+from pretexeval.primitives.untrusted_text import read_count, read_float, replace_surrogates
 from pretexeval.storage.files import build_stage_table, write_bytes
 from pretexeval.storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER, responses_folder
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
@@ -202,11 +202,6 @@ def _fit(name: str, value: object) -> object:
     if name.startswith("logprob_"):
         return read_float(value)
     return replace_surrogates(value) if isinstance(value, str) else None
-
-
-def replace_surrogates(text: str | None) -> str | None:
-    """Replace lone surrogates by U+FFFD: JSON answers can contain them, but UTF-8 files cannot."""
-    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @dataclass(frozen=True)

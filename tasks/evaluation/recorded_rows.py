@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import read_parquet
-from pretexeval.storage.responses import replace_surrogates
+from pretexeval.primitives.untrusted_text import replace_surrogates
 
 ID_COLUMNS = ("question_id", "sample_id")
 SUFFIXES = (".eval", ".json")

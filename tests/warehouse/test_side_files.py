@@ -168,3 +168,16 @@ def test_the_last_evaluation_goes_with_its_edition(data: DataFolder) -> None:
         os.rename(data.root / folder / EDITION, data.root.parent / folder)
     build_warehouse(data.root)
     assert run_query(data.root, "select edition_id from editions")[1] == [("a-" + EDITION,)]
+
+
+@pytest.mark.parametrize("folder", ["responses/expert", f"editions/{EDITION}/samples"])
+def test_the_name_of_a_file_may_be_any_bytes(data: DataFolder, folder: str) -> None:
+    for path in (data.root / folder / os.fsdecode(b"part-\xff.parquet"), data.root / os.fsdecode(b"\xfe")):
+        path.touch()
+    build_warehouse(data.root)
+    build_warehouse(data.root)
+    assert run_query(data.root, COUNT)[1] == [(64, 64)]
+    (data.root / "responses" / os.fsdecode(b"\xff")).mkdir()
+    (data.root / "responses" / os.fsdecode(b"\xff") / "model.json").touch()
+    with pytest.raises(InputError, match="is not UTF-8; rename or remove what it names"):
+        build_warehouse(data.root)
