@@ -40,12 +40,14 @@ def add_command(
 
 def add_config(parser: argparse.ArgumentParser, meaning: str = "a TOML file") -> None:
     """Add the positional argument `config`."""
-    parser.add_argument("config", type=Path, help=meaning)
+    parser.add_argument("config", type=read_path, help=meaning)
 
 
 def add_root(parser: argparse.ArgumentParser) -> None:
     """Add the option `--root`."""
-    parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+    parser.add_argument(
+        "--root", type=read_path, default=Path("data"), help="the data folder (default: data)"
+    )
 
 
 def add_format(parser: argparse.ArgumentParser, *forms: str) -> None:
@@ -56,6 +58,16 @@ def add_format(parser: argparse.ArgumentParser, *forms: str) -> None:
         default=forms[0],
         help=f"docs/commands.md explains it (default: {forms[0]})",
     )
+
+
+def read_path(text: str) -> Path:
+    """Return a path that an option gives. A shell does not replace `~` in `--root=~/data`."""
+    from pretexeval.primitives.toml_files import expand_home
+
+    try:
+        return Path(expand_home(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def read_count(text: str) -> int:

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Collection
 from dataclasses import asdict
-from pathlib import Path
 
 from commands.arguments import (
     Subcommands,
@@ -11,6 +10,7 @@ from commands.arguments import (
     add_config,
     add_format,
     read_count,
+    read_path,
     report_error,
     write_json,
     write_output,
@@ -40,7 +40,9 @@ def add_commands(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--pairs", type=read_count, default=2, metavar="N", help="facts of each relation (default: 2)"
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write them as a page in place of printing")
+    parser.add_argument(
+        "--html", type=read_path, metavar="FILE", help="write them as a page in place of printing"
+    )
     summary = "Estimate what a run would take: prompts, tokens, time and cost."
     limited = f"{example} --model reference-small --limit 5"
     parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
@@ -51,7 +53,7 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "doctor", doctor, summary, ["", *examples, f"{example} --no-prompt"])
     parser.add_argument(
         "config",
-        type=Path,
+        type=read_path,
         nargs="?",
         help="a TOML file; without it, only this machine and Prefect's server are checked",
     )

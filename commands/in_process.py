@@ -91,7 +91,6 @@ def prepare_prefect(root: Path) -> None:
     # Each of the two folders may belong to another user.
     for folder in (root, home):
         _require_room(folder)
-    home.mkdir(parents=True, exist_ok=True)
     defaults = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -112,6 +111,13 @@ def prepare_prefect(root: Path) -> None:
         defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    try:
+        Path(os.environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"PREFECT_HOME is {os.environ['PREFECT_HOME']}, which cannot be a folder ({error.strerror}); "
+            "set it to a folder, or unset it"
+        ) from None
     if has_server:
         require_named_server()
     else:
@@ -174,13 +180,15 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
-        InputError: if the knowledge base or the pool cannot be used, or the edition was withdrawn. This is
-            checked before Prefect starts and before anything is written.
+        InputError: if the knowledge base, the pool or the root cannot be used, or the edition was withdrawn.
+            This is checked before Prefect starts and before anything is written.
     """
     from tasks.edition.planning import fetch_edition, plan_edition
+    from warehouse.published import require_usable_root
 
     # Problems of the base and the pool are reported before the storage is opened.
     plan_edition(config)
+    require_usable_root(config.storage.root)
     store = open_store(config.storage)
     edition = fetch_edition(config, store)
     require_published(edition.root, edition.edition_id)

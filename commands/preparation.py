@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.arguments import Subcommands, add_command, add_config, read_share, write_output
+from commands.arguments import Subcommands, add_command, add_config, read_path, read_share, write_output
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import require_named_server
 from pretexeval.config.file import load_config
@@ -32,7 +32,7 @@ def add_commands(subcommands: Subcommands) -> None:
     summary = "Write a configuration, a small knowledge base and its prototypes, to replace them by yours."
     parser = add_command(subcommands, "init", create_scaffold, summary, ["", "mine"])
     parser.add_argument(
-        "folder", type=Path, nargs="?", default=Path(), help="the folder (default: the one you are in)"
+        "folder", type=read_path, nargs="?", default=Path(), help="the folder (default: the one you are in)"
     )
     _add_draft(subcommands)
     _add_gate(subcommands)
@@ -72,7 +72,7 @@ def _add_draft(subcommands: Subcommands) -> None:
     )
     parser = add_command(subcommands, "draft", draft, summary, [example])
     parser.add_argument("relation", help="the name of the relation, as in the knowledge base")
-    parser.add_argument("file", type=Path, help="the TOML pool to write, or to add the relation to")
+    parser.add_argument("file", type=read_path, help="the TOML pool to write, or to add the relation to")
     for name, meaning in SENTENCES.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(
@@ -100,13 +100,13 @@ def _add_gate(subcommands: Subcommands) -> None:
     judge = "labelled.parquet --judge config.toml"
     examples = ["labelled.parquet", judge, f"{judge} --calibrate", f"{judge} --max-rejected 0.02"]
     parser = add_command(subcommands, "gate", measure, summary, examples)
-    parser.add_argument("file", type=Path, help="a Parquet file as docs/gate.md describes it")
+    parser.add_argument("file", type=read_path, help="a Parquet file as docs/gate.md describes it")
     parser.add_argument(
-        "--judge", type=Path, metavar="CONFIG", help="measure the judge of this configuration too"
+        "--judge", type=read_path, metavar="CONFIG", help="measure the judge of this configuration too"
     )
     parser.add_argument(
         "--calibrate",
-        type=Path,
+        type=read_path,
         nargs="?",
         const=IN_CONFIG,
         metavar="OUT",
@@ -180,7 +180,7 @@ def _add_deploy(subcommands: Subcommands) -> None:
     parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
         "--pools",
-        type=Path,
+        type=read_path,
         help="settings of runs in containers (default: commands/deploy/pools.toml of the project)",
     )
     parser.add_argument(

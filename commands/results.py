@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commands.arguments import Subcommands, add_command, add_root, read_share, write_output
+from commands.arguments import Subcommands, add_command, add_root, read_path, read_share, write_output
 from pretexeval.primitives.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def _add_sql(subcommands: Subcommands) -> None:
         help="default: the one that the ending of --output stands for, or else table",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the result to this file, which must not exist yet"
+        "--output",
+        type=read_path,
+        metavar="FILE",
+        help="write the result to this file, which must not exist yet",
     )
     parser.add_argument(
         "--wide", action="store_true", help="show all columns of a table, also those that do not fit"
@@ -218,7 +221,10 @@ def _add_compare(subcommands: Subcommands) -> None:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the result to this file, over the one of before"
+        "--output",
+        type=read_path,
+        metavar="FILE",
+        help="write the result to this file, over the one of before",
     )
 
 

@@ -35,7 +35,7 @@ def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
     # replaced. An attached file is not shared, so a later publication in this process reads its own file.
     connection = duckdb.connect()
     try:
-        escaped = str(path).replace("'", "''")
+        escaped = str(path.absolute()).replace("'", "''")
         connection.execute(f"attach '{escaped}' as warehouse (read_only)")
         connection.execute("use warehouse")
     except duckdb.Error as error:

@@ -3,7 +3,15 @@
 import argparse
 from pathlib import Path
 
-from commands.arguments import Subcommands, add_command, add_root, read_count, report_error, write_output
+from commands.arguments import (
+    Subcommands,
+    add_command,
+    add_root,
+    read_count,
+    read_path,
+    report_error,
+    write_output,
+)
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
@@ -32,7 +40,7 @@ def _add_export(subcommands: Subcommands) -> None:
     parser.add_argument("edition", help=EDITION)
     parser.add_argument(
         "folder",
-        type=Path,
+        type=read_path,
         help="the folder to write, which does not exist yet",
     )
     parser.add_argument("--to", required=True, choices=TARGETS, help="what reads the folder")
@@ -80,7 +88,9 @@ def _add_import(subcommands: Subcommands) -> None:
     examples = [f"answers.parquet {edition}", f"own.jsonl --setting chain_of_thought {edition}"]
     parser = add_command(subcommands, "import-responses", import_answers, summary, examples)
     parser.add_argument(
-        "file", type=Path, help="a table (docs/models.md) or a log of inspect_ai or lm-eval, or of a batch"
+        "file",
+        type=read_path,
+        help="a table (docs/models.md) or a log of inspect_ai or lm-eval, or of a batch",
     )
     parser.add_argument("--edition", required=True, help=EDITION)
     parser.add_argument("--model", required=True, help="the name of the model in all results")
@@ -212,7 +222,7 @@ def _add_review(subcommands: Subcommands) -> None:
     summary = "Check a filled-in sheet, and load its grades or write its verdicts against labels."
     verdicts = "data/reviews/starter-seed1-1a2b3c4d/negatives.csv"
     parser = add_command(actions, "import", import_sheet, summary, [imported, verdicts])
-    parser.add_argument("sheet", type=Path, help="the CSV file, as a spreadsheet saved it")
+    parser.add_argument("sheet", type=read_path, help="the CSV file, as a spreadsheet saved it")
     parser.add_argument("--grader", help="the name of the grader; not for verdicts")
     add_root(parser)
 

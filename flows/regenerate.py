@@ -30,6 +30,7 @@ from pretexeval.storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.drift import describe_drift, describe_stale_texts
+from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
 
 # How often the server may start a run whose worker is lost (commands/deploy/automations.py). Without a limit,
@@ -56,6 +57,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     require_start_allowed()
     name_next_runs(config_file)
     given = read_config(config_file)
+    require_usable_root(given.storage.root)
     config = plan_period(given, find_moment())
     period = str(config.edition.label)
     with tag_runs():

@@ -25,7 +25,9 @@ def describe_naturalness(pool: Pool, relations: Iterable[str]) -> dict[str, floa
     none if no relation was measured.
     """
     checksums = pl.Series([pool.checksum_relation(relation) for relation in relations], dtype=pl.String)
-    found = pl.read_csv(FILE, separator="\t").filter(pl.col("checksum").is_in(checksums.implode()))
+    found = pl.read_csv(FILE.read_bytes(), separator="\t").filter(
+        pl.col("checksum").is_in(checksums.implode())
+    )
     if found.is_empty():
         return {}
     n = pl.col("n_wordings").sum()

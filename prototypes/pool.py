@@ -14,6 +14,7 @@ import polars as pl
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.literal_paths import read_parquet
 from prototypes.templates import RelationPrototypes, build_prototypes, check_slots, check_wordings
 from prototypes.toml_pool import read_toml_pool, render_problems
 from schemas.transformations import NAMES
@@ -80,7 +81,7 @@ def _read_templates(path: Path) -> pl.DataFrame:
     """Return the columns relation, transformation and template of the authors' CSV or Parquet file."""
     is_csv = path.suffix.lower() == ".csv"
     try:
-        frame = pl.read_csv(path, infer_schema=False) if is_csv else pl.read_parquet(path)
+        frame = pl.read_csv(path.read_bytes(), infer_schema=False) if is_csv else read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     return _select_csv(path, frame) if is_csv else _select_table(path, frame)

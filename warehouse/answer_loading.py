@@ -56,13 +56,13 @@ read as (
                 end,
                 $closing, ''), $opening, '')), '')
         ) as reasoning
-    from read_parquet($readings) as readings
+    from storage.read_files($readings) as readings
     left join answers
         on
             readings.prompt_key = answers.prompt_key
             and readings.repeat = answers.repeat
             and readings.error is null
-    left join read_parquet($requests) as requests
+    left join storage.read_files($requests) as requests
         on readings.item_id = requests.item_id and readings.repeat = requests.repeat
 )
 """
@@ -88,7 +88,7 @@ select
         as logprob_true,
     case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_false end
         as logprob_false
-from read_parquet($predictions) as predictions
+from storage.read_files($predictions) as predictions
 inner join read using (item_id, repeat)
 order by predictions.scoring_policy, predictions.repeat, predictions.relation, predictions.item_id
 """
@@ -121,7 +121,7 @@ select
     n_answers,
     n_agreeing,
     error
-from read_parquet($predictions)
+from storage.read_files($predictions)
 order by scoring_policy, relation, item_id
 """
 INSERT_RUN = """
@@ -133,7 +133,7 @@ select
     min(prompt_style) as prompt_style,
     min(sampling) as sampling,
     {values}
-from read_parquet($requests)
+from storage.read_files($requests)
 """
 RUNS = {"run": "predictions", "question_run": "question_answers", "anchor_run": "anchor_predictions"}
 """Kind of part -> the table with one row per answer of such an evaluation."""

@@ -3,7 +3,6 @@
 All are stored outside the edition, because an edition never changes. Any of them may be missing.
 """
 
-import glob
 from pathlib import Path
 
 import duckdb
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import escape_pattern
 from pretexeval.storage.layout import diversity_file, guesses_file, review_folder
 from pretexeval.storage.records import is_file_recorded
 from schemas.columns import Stage
@@ -49,7 +49,7 @@ def _load_file(
     insert_parquet(
         connection,
         f"insert into {table} (edition_id, {columns}) "
-        f"select $edition_id, {columns} from read_parquet($files) order by {order}",
+        f"select $edition_id, {columns} from storage.read_files($files) order by {order}",
         {"files": (stage, [path])},
         edition_id=edition_id,
     )
@@ -67,7 +67,7 @@ def load_grades(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: s
     insert_parquet(
         connection,
         f"insert into human_grades ({columns}) "
-        f"select {columns} from read_parquet($files) order by triplet_id, method, grader",
+        f"select {columns} from storage.read_files($files) order by triplet_id, method, grader",
         {"files": (HUMAN_GRADES, [path])},
         remedy=IMPORT,
     )
@@ -86,8 +86,8 @@ def _check_pages(path: Path) -> None:
 def _check_edition(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: str) -> None:
     """Raise InputError if the file contains grades of another edition than its folder."""
     others = connection.execute(
-        "select distinct edition_id from read_parquet($path) where edition_id <> $edition_id",
-        {"path": [glob.escape(str(path))], "edition_id": edition_id},
+        "select distinct edition_id from storage.read_files($path) where edition_id <> $edition_id",
+        {"path": [escape_pattern(path)], "edition_id": edition_id},
     ).fetchall()
     if others:
         raise InputError(f"{path}: contains grades of {others[0][0]}, but belongs to {edition_id}; {IMPORT}")

@@ -44,8 +44,8 @@ insert into variants
 select
     $edition_id, variant_id, variants.triplet_id, variants.pair_id, variants.relation, variants.split,
     variants.transformation, variants.label, predicate, prototype_id, statement
-from read_parquet($variants) as variants
-left join read_parquet($statements) as statements using (variant_id)
+from storage.read_files($variants) as variants
+left join storage.read_files($statements) as statements using (variant_id)
 order by variants.relation, variants.pair_id, variants.triplet_id, variants.variant_id
 """
 
@@ -210,7 +210,7 @@ def _load_stage(
     n_rows = insert_parquet(
         connection,
         f"insert into {stage.name} (edition_id, {', '.join(stage.names)}) "
-        f"select $edition_id, {', '.join(stage.names)} from read_parquet($files) "
+        f"select $edition_id, {', '.join(stage.names)} from storage.read_files($files) "
         f"order by {EDITION_ORDER[stage.name]}",
         {"files": (stage, paths)},
         edition_id=folder.name,

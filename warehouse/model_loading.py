@@ -28,7 +28,7 @@ from (
     -- Files of answers may lack these columns.
     from (select null::varchar as reasoning, null::varchar as served where false)
     union all by name
-    from read_parquet($files, filename = true, union_by_name = true)
+    from read_parquet($files, hive_partitioning = false, filename = true, union_by_name = true)
 )
 """
 NEW_PROMPTS = "from received anti join known_prompts using (prompt_hash) limit 1"
@@ -37,7 +37,7 @@ SPLIT_PROMPTS = """
 select
     string_split(prompt, if(contains(prompt, e'\\n\\n'), e'\\n\\n', '\\n\\n'))[-1] as rest,
     left(prompt, length(prompt) - length(rest)) as prefix
-from read_parquet($files, union_by_name = true)
+from read_parquet($files, hive_partitioning = false, union_by_name = true)
 where hash(prompt) not in (select prompt_hash from known_prompts)
 """
 ADD_PREFIXES = f"""

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.untrusted_text import replace_surrogates
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     CHECKS_FOLDER,
@@ -58,8 +60,16 @@ class Part:
 
 
 def name_parts(root: Path) -> dict[str, Part]:
-    """Return path under the root -> part, for all parts, in the order in which they must be loaded."""
-    return {part.path.relative_to(root).as_posix(): part for part in _list_parts(root)}
+    """Return path under the root -> part, for all parts, in the order in which they must be loaded.
+
+    Raises:
+        InputError: the name of a folder or a record is not UTF-8, so it cannot be in a table.
+    """
+    parts = {part.path.relative_to(root).as_posix(): part for part in _list_parts(root)}
+    for name in parts:
+        if replace_surrogates(name) != name:
+            raise InputError(f"{root}: the name {name!a} is not UTF-8; rename or remove what it names")
+    return parts
 
 
 def _list_parts(root: Path) -> list[Part]:
@@ -163,7 +173,12 @@ def _stamp_files(file: Path, record: Path) -> str:
 def _stamp_all(paths: Iterable[Path]) -> str:
     """Return a hash of the names of the files, with their sizes and times of change."""
     stats = [(path, path.stat()) for path in sorted(paths)]
-    return _hash([[path.parent.name, path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats])
+    return _hash(
+        [
+            [path.parent.name, replace_surrogates(path.name), stat.st_size, stat.st_mtime_ns]
+            for path, stat in stats
+        ]
+    )
 
 
 def _read(record: Path) -> str | None:

@@ -11,9 +11,7 @@ everything is loaded into an empty file, which gives the same tables.
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import copyfile, rmtree
 
@@ -21,81 +19,25 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.layout import PUBLISH_LOCK, WAREHOUSE
 from pretexeval.storage.user_cache import copy_cached, find_cached, keep_cached
-from schemas import meanings
-from warehouse import catalogue
 from warehouse.answer_loading import warn_of_lost_replies
 from warehouse.catalogue import create_tables, create_views
 from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
 from warehouse.parts import name_parts
-from warehouse.query import limit_memory
+from warehouse.published import (
+    check_folders,
+    describe_code,
+    is_extensible,
+    keep_writers_out,
+    open_published,
+    replace_published,
+    sign,
+)
+from warehouse.query import connect, limit_memory
 
 logger = logging.getLogger(__name__)
-
-
-# DuckDB 1.4 opens the warehouse. From version 1.4.2 on it finds the subqueries of our table macros, so that
-# every view works; `make test-interop` reads all of them.
-STORAGE_VERSION = "v1.4.0"
-# DuckDB uses the space of deleted rows again. If more than this share of the file is unused, everything is
-# loaded into an empty file.
-MAX_FREE_SHARE, MIN_FREE_BYTES = 1 / 3, 100_000_000
-CODE_SUFFIXES = (".py", ".sql", ".toml")
-
-
-def sign(connection: duckdb.DuckDBPyConnection, changed_at_ns: int) -> None:
-    """Note in the database which code wrote it, and the time of change that its file will have."""
-    connection.execute("delete from storage.publication")
-    connection.execute("insert into storage.publication values (?, ?)", [describe_code(), changed_at_ns])
-
-
-@contextmanager
-def open_published(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
-    """Open the published file to read it; yield null if this code did not write it or somebody changed it.
-
-    Whoever changes the file changes its time of change, which the file itself holds (`sign`).
-    """
-    try:
-        changed_at_ns = path.stat().st_mtime_ns
-        connection = duckdb.connect(str(path), read_only=True)
-    except (OSError, duckdb.Error):
-        yield None
-        return
-    with connection:
-        yield connection if _read_signature(connection) == (describe_code(), changed_at_ns) else None
-
-
-def _read_signature(connection: duckdb.DuckDBPyConnection) -> tuple[str, int] | None:
-    try:
-        return connection.execute("from storage.publication").fetchone()
-    except duckdb.Error:
-        return None
-
-
-def is_extensible(path: Path) -> bool:
-    """Return whether a copy of the published file can be brought up to date, and has little unused space."""
-    with open_published(path) as connection:
-        if connection is None:
-            return False
-        sizes = "select free_blocks * block_size, total_blocks * block_size from pragma_database_size()"
-        n_free, n_bytes = connection.execute(sizes).fetchone() or (0, 0)
-        return bool(n_free < max(MIN_FREE_BYTES, MAX_FREE_SHARE * n_bytes))
-
-
-def describe_code() -> str:
-    """Return a fingerprint of everything that decides which tables the same files give."""
-    names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATES, catalogue.VIEWS]
-    return hash_json([_hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
-
-
-@cache
-def _hash_code() -> str:
-    """Return a hash of the code and the texts by which tables are made and filled."""
-    folders = (Path(__file__).parent, Path(meanings.__file__).parent)
-    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES]
-    return hash_json([[path.name, path.read_text(encoding="utf-8")] for path in sorted(files)], digits=32)
 
 
 def copy_empty_warehouse(path: Path) -> bool:
@@ -116,7 +58,7 @@ def forget_empty_warehouse() -> None:
 
 def _create(path: Path) -> None:
     try:
-        with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as made:
+        with connect(path, is_writable=True) as made:
             create_tables(made)
             create_views(made)
             made.execute("checkpoint")
@@ -177,14 +119,15 @@ def is_warehouse_current(root: Path) -> bool:
 
 def _publish(root: Path) -> Path:
     """Replace the warehouse, unless it already agrees with the root; raise PartsLeftOut after that."""
-    _remove_leftovers(root)
-    path = root / WAREHOUSE
+    # The file may be on another disk, to which a symbolic link leads.
+    path = (root / WAREHOUSE).resolve()
+    _remove_leftovers(path)
     problems = _find_problems(path, root)
     if problems is None:
         problems = _replace(path, root)
     if problems:
         raise PartsLeftOut(problems)
-    return path
+    return root / WAREHOUSE
 
 
 def _find_problems(path: Path, root: Path) -> list[str] | None:
@@ -204,13 +147,16 @@ def _find_problems(path: Path, root: Path) -> list[str] | None:
 def _replace(path: Path, root: Path) -> list[str]:
     """Build a temporary file and rename it; remove the file if the build fails. Return what was left out."""
     aside = path.with_name(f"{path.name}.next-{os.getpid()}")
-    try:
-        problems = _build(aside, path, root)
-        os.replace(aside, path)
-    except BaseException:
-        _remove_leftovers(root)
-        raise
-    _sync(root)
+    with keep_writers_out(path) as old:
+        if old is not None:
+            check_folders(old, root)
+        try:
+            problems = _build(aside, path, root)
+            replace_published(aside, path, old)
+        except BaseException:
+            _remove_leftovers(path)
+            raise
+    _sync(path.parent)
     return problems
 
 
@@ -222,14 +168,14 @@ def _build(aside: Path, path: Path, root: Path) -> list[str]:
             return _load(aside, root)
         except duckdb.Error as error:
             logger.warning("%s: cannot be extended (%s), so it is built from nothing", path, error)
-            _remove_leftovers(root)
+            _remove_leftovers(path)
     if copy_empty_warehouse(aside):
         try:
             return _load(aside, root)
         except duckdb.Error as error:
             logger.warning("the copy of an empty warehouse cannot be used (%s); a new one is made", error)
             forget_empty_warehouse()
-            _remove_leftovers(root)
+            _remove_leftovers(path)
     return _load(aside, root)
 
 
@@ -237,7 +183,7 @@ def _load(aside: Path, root: Path) -> list[str]:
     """Bring a database up to date, merge its log into it, and flush it to disk; return what was left out."""
     # Steps of a microsecond, because not every file system keeps nanoseconds.
     changed_at_ns = time.time_ns() // 1000 * 1000
-    with duckdb.connect(str(aside), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
+    with connect(aside, is_writable=True) as connection:
         limit_memory(connection)
         problems = load_warehouse(connection, root)
         sign(connection, changed_at_ns)
@@ -247,13 +193,14 @@ def _load(aside: Path, root: Path) -> list[str]:
     return problems
 
 
-def _remove_leftovers(root: Path) -> None:
+def _remove_leftovers(path: Path) -> None:
     """Remove the files of killed builds. No build is using them, because the caller holds the lock."""
-    for path in root.glob(f"{WAREHOUSE}.next-*"):
-        if path.is_dir():
-            rmtree(path)
-        else:
-            path.unlink()
+    for each in path.parent.iterdir():
+        if each.name.startswith(f"{path.name}.next-"):
+            if each.is_dir():
+                rmtree(each)
+            else:
+                each.unlink()
 
 
 def _sync(path: Path) -> None:

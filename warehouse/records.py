@@ -1,6 +1,5 @@
 """Read JSON records and Parquet files from disk, with errors that name the file."""
 
-import glob
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ import duckdb
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
+from pretexeval.primitives.literal_paths import escape_pattern
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.records import explain_missing, find_record, read_files
 from schemas.columns import Stage
@@ -111,7 +111,7 @@ def insert_parquet(
     remedy: str = REBUILD,
     **values: object,
 ) -> int:
-    """Run an `insert … from read_parquet($name)`, and return the number of inserted rows.
+    """Run an `insert … from storage.read_files($name)`, and return the number of inserted rows.
 
     `files` gives the stage and its files for each $name.
 
@@ -120,8 +120,7 @@ def insert_parquet(
     """
     parameters: dict[str, object] = dict(values)
     for name, (_, paths) in files.items():
-        # DuckDB reads [, * and ? in a path as a pattern.
-        parameters[name] = [glob.escape(str(path)) for path in paths]
+        parameters[name] = [escape_pattern(path) for path in paths]
     try:
         row = connection.execute(statement, parameters).fetchone()
     except duckdb.Error:
@@ -140,8 +139,8 @@ def _find_broken(
     for path in paths:
         try:
             connection.execute(
-                f"select bit_xor(hash({values})) from read_parquet($path)",
-                {"path": [glob.escape(str(path))]},
+                f"select bit_xor(hash({values})) from storage.read_files($path)",
+                {"path": [escape_pattern(path)]},
             ).fetchall()
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.layout import evaluation_folder
 from schemas.stages import REQUESTS
 
@@ -23,7 +24,7 @@ def read_prompt_styles(root: Path, edition_id: str, model_id: str) -> tuple[str,
     if not files:
         return ()
     try:
-        found = pl.scan_parquet(files).select("prompt_style").unique().collect().to_series()
+        found = pl.concat(read_parquet(file, ["prompt_style"]) for file in files).unique().to_series()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             f"{folder}: the requests cannot be read ({str(error).splitlines()[0]}); `pretexeval run CONFIG` "

@@ -2,9 +2,14 @@
 
 create schema storage;
 
--- What the warehouse was published from. schema_fingerprint: of the code that wrote it (publishing.py). changed_at_ns:
--- the time of change that the publisher gave to the file, in nanoseconds.
-create table storage.publication (schema_fingerprint varchar not null, changed_at_ns bigint not null);
+-- The rows of Parquet files, of which no column comes from a folder `name=value` above them.
+create macro storage.read_files(files) as table from read_parquet(files, hive_partitioning = false);
+
+-- What the warehouse was published from. schema_fingerprint: of the code that wrote it (published.py). changed_at_ns:
+-- the time of change that the publisher gave to the file, in nanoseconds. objects: its tables, views and macros.
+create table storage.publication (
+    schema_fingerprint varchar not null, changed_at_ns bigint not null, objects varchar[] not null
+);
 
 -- The evaluations, or the editions (model_id is null), of which the tables of sums and scores are computed next; empty
 -- in a published warehouse.

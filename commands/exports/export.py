@@ -1,6 +1,7 @@
 """Export an edition for another tool, as a folder that appears whole or not at all, and replaces none."""
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -117,7 +118,11 @@ def write_folder(target: Path) -> Iterator[Path]:
         raise InputError(f"{target} cannot be written; name a folder that does not exist yet")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.next")
+    _remove_leftovers(target)
     temporary.mkdir()
+    # It is held until this process ends, also if that is killed.
+    held = os.open(temporary, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
     try:
         yield temporary
         if target.exists() and any(target.iterdir()):
@@ -131,6 +136,18 @@ def write_folder(target: Path) -> Iterator[Path]:
             temporary.rename(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        os.close(held)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the temporary folders of exports to this folder that were killed: nobody holds their locks."""
+    for folder in target.parent.iterdir():
+        if folder.name.startswith(f".{target.name}.") and folder.suffix == ".next" and folder.is_dir():
+            held = os.open(folder, os.O_RDONLY)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
 
 
 def _list_checksums(folder: Path) -> dict[str, str]:

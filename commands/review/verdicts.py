@@ -167,7 +167,9 @@ def import_verdicts(root: Path, path: Path) -> tuple[Path, int, int]:
     contradicting = judged.filter(pl.col("verdict") != LABEL_IS_RIGHT, pl.col("verdict") != label)
     contradicting = contradicting.select(*TRIPLET, "verdict")
     target = root / layout.REVIEWS_FOLDER / f"{read_manifest(root, edition_id)['kb']}-verdicts.csv"
-    earlier = pl.read_csv(target, infer_schema=False) if target.exists() else contradicting.clear()
+    earlier = (
+        pl.read_csv(target.read_bytes(), infer_schema=False) if target.exists() else contradicting.clear()
+    )
     kept = earlier.join(judged, on=TRIPLET, how="anti", nulls_equal=True)
     table = pl.concat([kept, contradicting]).sort(TRIPLET)
     if target.exists() or not table.is_empty():

@@ -23,7 +23,8 @@ from pretexeval.config.tables import (
 from pretexeval.primitives.secrets import MIN_LENGTH, find_secret
 from pretexeval.primitives.toml_files import check_table, parse_toml, replace_variables
 
-# `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.
+# In these values, `$NAME` is replaced from the environment, and `~` at the start by the home folder. Each
+# of them is a path or may be one.
 PATH_KEYS = (
     ("knowledge", "path"),
     ("knowledge", "query"),
@@ -31,6 +32,7 @@ PATH_KEYS = (
     ("knowledge", "hierarchy"),
     ("knowledge", "verdicts"),
     ("knowledge", "since"),
+    ("knowledge", "releases", "path"),
     ("edition", "pool"),
     ("questions", "wording"),
     ("questions", "synonyms"),

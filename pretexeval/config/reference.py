@@ -30,8 +30,9 @@ is an error, so a misspelt key is never ignored.
 
 - Relative paths start at the working directory.
 - In {path_keys},
-  `$NAME` and `${{NAME}}` are replaced by the value of that environment variable. A variable that is not set
-  is an error.
+  `$NAME` and `${{NAME}}` are replaced by the value of that environment variable, and `~` at the start by your
+  home folder. A variable that is not set is an error, and so are other forms such as `${{NAME:-default}}`.
+  All other characters of a path stand for themselves: `*`, `?` and `[1]` are no patterns.
 - Types are strict: `"1"` is not a number, and `1` is not a text.
 
 `configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml` and
@@ -45,7 +46,7 @@ _PAGE_NAME = re.compile(r"docs/([\w-]+)\.md")
 
 def render_reference() -> str:
     """Return the whole page: an introduction, then one section per table of the configuration."""
-    *keys, last_key = (f"`{section}.{key}`" for section, key in PATH_KEYS)
+    *keys, last_key = (f"`{'.'.join(keys)}`" for keys in PATH_KEYS)
     introduction = INTRODUCTION.format(path_keys=f"{', '.join(keys)} and {last_key}")
     return "\n".join([introduction, *_render_sections()])
 

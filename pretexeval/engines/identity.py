@@ -194,14 +194,14 @@ def find_folder(config: EngineConfig) -> Path | None:
     Raises:
         InputError: ``config.model`` is a path, and there is no complete model.
     """
-    folder = Path(config.model).expanduser()
+    folder = Path(config.model)
     with _explain_unreadable(config):
         if not folder.is_dir():
             if folder.is_file() and folder.suffix != ".gguf":
                 raise InputError(
                     f"model {config.name!r}: {config.model!r} is a file; give the folder of a model"
                 )
-            if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
+            if config.model.startswith((".", "/")) or config.model.endswith("/"):
                 raise InputError(
                     f"model {config.name!r}: there is no folder {config.model!r}; "
                     "give the folder of a model or a hub name such as `org/name`"
@@ -228,7 +228,7 @@ def find_recording(config: EngineConfig) -> Path:
     Raises:
         InputError: there is no such file.
     """
-    path = Path(config.model).expanduser()
+    path = Path(config.model)
     if not path.is_file():
         raise InputError(f"model {config.name!r}: there is no file of recorded responses {config.model!r}")
     return path

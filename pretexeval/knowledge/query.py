@@ -5,7 +5,8 @@ that can read this file, or the files in this folder, and nothing else: it canno
 load an extension or change a setting.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ import polars as pl
 from pretexeval.knowledge.rows import Source, build_source_rows, read_text, require_columns
 from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import escape_pattern
 
 SETTINGS = {
     # Tables of the query are never variables of this program.
@@ -24,6 +26,12 @@ SETTINGS = {
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
+# Every process reads the base, and names the edition after its rows.
+OTHER_EDITION = ", and every run would make and ask another edition"
+# DuckDB's JSON of a query: the names of functions, and of columns without that of a table.
+_NAME = re.compile(r'(?<!\\)"(?:function_name":|column_names":\[)"(\w+)"')
+_SAMPLE = '"repeatable":false'
+CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
 ROWS_AT_ONCE = 1_000_000
@@ -63,7 +71,7 @@ def select_columns(
     ):
         _confine(connection, path)
         select = _read_select(query, connection)
-        parameters: dict[str, object] = {"path": str(path.resolve())}
+        parameters: dict[str, object] = {"path": escape_pattern(path.resolve())}
         try:
             found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
@@ -77,16 +85,40 @@ def select_columns(
             batches = connection.sql(chosen, params=parameters).to_arrow_reader(ROWS_AT_ONCE)
             parts = [store_as_text(query, pl.DataFrame(schema=pl.Schema(batches.schema)))]
             parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
+            _require_same_rows(query, connection, chosen, parameters, parts)
         except duckdb.Error as error:
             raise InputError(_explain(query, path, error)) from error
     return pl.concat(parts)
 
 
+def _require_same_rows(
+    query: Path,
+    connection: duckdb.DuckDBPyConnection,
+    select: str,
+    parameters: Mapping[str, object],
+    parts: Sequence[pl.DataFrame],
+) -> None:
+    """Raise InputError if the query selects other rows when it runs again. Their order does not matter."""
+    batches = connection.sql(select, params=dict(parameters)).to_arrow_reader(ROWS_AT_ONCE)
+    again = (store_as_text(query, pl.DataFrame(batch)) for batch in batches)
+    if sum(map(_hash_rows, parts)) != sum(map(_hash_rows, again)):
+        raise InputError(
+            f"{query} selects other rows every time it runs{OTHER_EDITION}; limit needs an order "
+            "by, and so do any_value, first, list and string_agg"
+        )
+
+
+def _hash_rows(rows: pl.DataFrame) -> int:
+    """Return a sum over the rows, which is the same in every order."""
+    return int(rows.hash_rows().cast(pl.Int128).sum())
+
+
 def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let the connection read this file, or the files in this folder, and nothing else."""
-    kind = "allowed_directories" if path.is_dir() else "allowed_paths"
-    name = str(path.resolve()) + ("/" if path.is_dir() else "")
-    connection.execute(f"set {kind} = [{_quote(name)}]")
+    kind, end = ("allowed_directories", "/") if path.is_dir() else ("allowed_paths", "")
+    # DuckDB checks the pattern that it is given, and then each file that it finds.
+    names = {str(path.resolve()), escape_pattern(path.resolve())}
+    connection.execute(f"set {kind} = [{', '.join(_quote(name + end) for name in names)}]")
     for setting, value in SETTINGS.items():
         connection.execute(f"set {setting} = {value}")
 
@@ -108,7 +140,22 @@ def _read_select(query: Path, connection: duckdb.DuckDBPyConnection) -> str:
         raise InputError(
             f"{query} has the parameters {names}: write $path, and no other, for path of [knowledge]"
         )
-    return f"(\n{_cut_end(statements[0].query)}\n)"
+    text = _cut_end(statements[0].query)
+    if changing := _find_changing(text, connection):
+        raise InputError(
+            f"{query} uses {', '.join(changing)}, so its rows change{OTHER_EDITION}; write a date "
+            "as it is, and choose a part of the rows with `hash(head) % 10 = 0`"
+        )
+    return f"(\n{text}\n)"
+
+
+def _find_changing(select: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return what makes the result of a query depend on chance or on the clock."""
+    (tree,) = connection.execute("select json_serialize_sql($1)", [select]).fetchone() or ("",)
+    used = {name.lower() for name in _NAME.findall(tree)}
+    of_functions = "select function_name from duckdb_functions() where stability <> 'CONSISTENT'"
+    changing = {name for (name,) in connection.execute(of_functions).fetchall()} | CLOCK
+    return sorted(used & changing) + (["a sample without `repeatable`"] if _SAMPLE in tree else [])
 
 
 def _cut_end(statement: str) -> str:

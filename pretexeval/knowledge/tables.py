@@ -25,6 +25,8 @@ from pretexeval.knowledge.rows import (
     require_columns,
 )
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
+from pretexeval.primitives.untrusted_text import replace_surrogates
 
 
 def read_delimited(
@@ -122,7 +124,8 @@ def read_tables(path: Path) -> Source:
     tables = [p for p in files if p.suffix.lower() in READERS]
     if not tables:
         raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
-    skipped = (LeftOut(p.name, "file", f"not one of {', '.join(READERS)}") for p in files if p not in tables)
+    others = (str(replace_surrogates(p.name)) for p in files if p not in tables)
+    skipped = (LeftOut(name, "file", f"not one of {', '.join(READERS)}") for name in others)
     return Source(pl.concat(build_source_rows(p, read_table(p)) for p in tables), tuple(skipped))
 
 
@@ -216,10 +219,10 @@ def read_parquet_columns(path: Path, required: Sequence[str], optional: Sequence
         InputError: the file is not Parquet, or a required column is missing.
     """
     try:
-        found = list(pl.read_parquet_schema(path))
+        found = list_parquet_columns(path)
         require_columns(path, found, required)
         wanted = [name for name in (*required, *optional) if name in found]
-        return pl.read_parquet(path, columns=wanted)
+        return read_parquet(path, wanted)
     except (OSError, pl.exceptions.PolarsError) as error:
         cause = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet: {cause}") from error

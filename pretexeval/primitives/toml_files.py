@@ -5,7 +5,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,9 @@ from pretexeval.primitives.secrets import hide_secrets
 
 Model = TypeVar("Model", bound=BaseModel)
 Table = dict[str, Any]
+MAX_DEPTH = 100
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_OTHER_EXPANSION = re.compile(r"\$[{(]")
 # Words of pydantic's messages -> words of TOML.
 _TOML_WORDS = {
     "Input should": "should",
@@ -34,7 +36,8 @@ def parse_toml(path: Path) -> Table:
         InputError: the file cannot be read, or it is not TOML.
     """
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        _limit_depth(table)
     # ValueError: also a number with more than 4,300 digits. RecursionError: too many nested brackets.
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
@@ -42,25 +45,64 @@ def parse_toml(path: Path) -> Table:
         raise InputError(
             f"{path} cannot be read: {error.strerror} (relative paths start at {Path.cwd()})"
         ) from error
+    return table
 
 
-def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Replace `$NAME` and `${NAME}` in the keys' values, in place; return one message per unset variable."""
+def _limit_depth(table: Table) -> None:
+    """Raise ValueError if tables and lists are nested too deep for recursive functions."""
+    level: list[Any] = [table]
+    for _ in range(MAX_DEPTH):
+        inner = (value for each in level for value in (each.values() if isinstance(each, dict) else each))
+        level = [value for value in inner if isinstance(value, dict | list)]
+    if level:
+        raise ValueError(f"it nests more than {MAX_DEPTH} tables or lists")
+
+
+def replace_variables(table: Table, keys: Iterable[Sequence[str]]) -> list[str]:
+    """Replace `$NAME` and `${NAME}`, and then `~` at the start, in the keys' values, in place.
+
+    Return one message per variable that is not set, and per value that a shell would read otherwise.
+    """
     problems: list[str] = []
-    for section, key in keys:
-        value = table.get(section)
-        for index, part in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(part, dict) and isinstance(part.get(key), str):
-                place = f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
-                problems += _find_unset(place, part[key])
-                replaced = _VARIABLE.sub(_read_variable, part[key])
-                if not replaced.isprintable() and _is_broken(replaced):
-                    problems.append(
-                        f"{place} = {part[key]!r}: the value of the variable is not text in UTF-8"
-                    )
-                    continue
-                part[key] = replaced
+    for place, part, key in (found for each in keys for found in _find_texts(table, each)):
+        value = part[key]
+        shown = f"{place} = {hide_secrets(repr(value))}"
+        problems += _find_unset(place, value)
+        if _OTHER_EXPANSION.search(_VARIABLE.sub("", value)):
+            problems.append(f"{shown}: only $NAME, ${{NAME}} and ~ at the start are replaced")
+        replaced = _VARIABLE.sub(_read_variable, value)
+        if not replaced.isprintable() and _is_broken(replaced):
+            problems.append(f"{shown}: the value of the variable is not text in UTF-8")
+            continue
+        try:
+            part[key] = expand_home(replaced)
+        except ValueError as error:
+            problems.append(f"{shown}: {error}")
     return problems
+
+
+def _find_texts(table: Table, keys: Sequence[str], place: str = "") -> Iterator[tuple[str, Table, str]]:
+    """Yield the place of every text under these keys, the table that holds it, and its key in that table."""
+    key, *inner = keys
+    place, value = f"{place}.{key}".removeprefix("."), table.get(key)
+    if not inner and isinstance(value, str):
+        yield place, table, key
+    for index, part in enumerate(value if inner and isinstance(value, list) else [value]):
+        if inner and isinstance(part, dict):
+            yield from _find_texts(part, inner, f"{place}[{index}]" if isinstance(value, list) else place)
+
+
+def expand_home(text: str) -> str:
+    """Return a path that a person wrote, with the folder of a user in place of `~` or `~name` at its start.
+
+    Raises:
+        ValueError: there is no such user.
+    """
+    expanded = os.path.expanduser(text)
+    if expanded.startswith("~"):
+        name = text.partition("/")[0]
+        raise ValueError(f"no user has the home folder {name}; write ./{name} for a file of this name")
+    return expanded
 
 
 def _is_broken(text: str) -> bool:

@@ -25,6 +25,11 @@ def escape_controls(text: str) -> str:
     return _CONTROL.sub(_escape, text)
 
 
+def replace_surrogates(text: str | None) -> str | None:
+    """Replace lone surrogates by U+FFFD: JSON and names of files can contain them, but UTF-8 files cannot."""
+    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def escape_line(text: str) -> str:
     """Return the text with every control character escaped, line feeds included."""
     return escape_controls(text).replace("\n", _NAMED["\n"])

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from pretexeval.primitives.hashing import checksum_file
+from pretexeval.primitives.literal_paths import read_parquet
 from schemas.columns import Stage
 
 
@@ -103,19 +104,24 @@ def read_stage_file(path: Path, stage: Stage) -> pl.DataFrame:
     Raises:
         polars.exceptions.ColumnNotFoundError: the file lacks one of them.
     """
-    return pl.read_parquet(path, columns=stage.names)
+    return read_parquet(path, stage.names)
 
 
 def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
-    """Hard-link a file to another path, or copy it where links are not supported; return the new file."""
+    """Place a file of a stage under another path too, and return the new file."""
     if ref.path == path:
         return ref
-    with write_atomically(root / path) as temporary:
-        try:
-            os.link(root / ref.path, temporary)
-        except OSError:
-            shutil.copyfile(root / ref.path, temporary)
+    link_or_copy(root / ref.path, root / path)
     return FileRef(path=path, n_rows=ref.n_rows, sha256=ref.sha256)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Hard-link a file to another path, or copy it where links are not supported."""
+    with write_atomically(target) as temporary:
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
 
 
 def read_stage_files(root: Path, refs: list[FileRef], stage: Stage) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import scan_parquet
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.files import FileRef
 from schemas.stages import SAMPLES, TRIPLETS
@@ -36,7 +37,7 @@ def require_derived_labels(root: Path, files: Iterable[FileRef]) -> None:
 
 def _find_wrong(paths: tuple[Path, Path]) -> pl.DataFrame:
     """Return the samples with a wrong label, and the right one as derived: null without a triplet."""
-    samples, triplets = (pl.scan_parquet(path, glob=False) for path in paths)
+    samples, triplets = (scan_parquet(path) for path in paths)
     joined = samples.join(
         triplets.select("triplet_id", "is_positive"), on="triplet_id", how="left", maintain_order="left"
     )

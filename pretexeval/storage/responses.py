@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.primitives.untrusted_text import read_count, read_float
+from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
+from pretexeval.primitives.untrusted_text import read_count, read_float, replace_surrogates
 from pretexeval.storage.files import build_stage_table, write_bytes
 from pretexeval.storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER, responses_folder
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
@@ -156,8 +157,8 @@ class ResponseStore:
 
 def read_response_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
     """Return columns of the rows of one file of responses; those that the file lacks are null."""
-    missing = LATER_COLUMNS.intersection(columns) - pl.read_parquet_schema(path).keys()
-    rows = pl.read_parquet(path, columns=[name for name in columns if name not in missing])
+    missing = LATER_COLUMNS.intersection(columns).difference(list_parquet_columns(path))
+    rows = read_parquet(path, [name for name in columns if name not in missing])
     return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
 
 
@@ -203,11 +204,6 @@ def _fit(name: str, value: object) -> object:
     return replace_surrogates(value) if isinstance(value, str) else None
 
 
-def replace_surrogates(text: str | None) -> str | None:
-    """Replace lone surrogates by U+FFFD: JSON answers can contain them, but UTF-8 files cannot."""
-    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 @dataclass(frozen=True)
 class UnusedAnswers:
     """Files with answers of a model to prompts of some editions alone."""
@@ -249,14 +245,14 @@ def _list_requests(root: Path, model_id: str) -> Iterator[tuple[str, Path]]:
 
 
 def _read_keys(paths: Iterable[Path]) -> set[str]:
-    return {key for path in paths for key in pl.read_parquet(path, columns=["prompt_key"])["prompt_key"]}
+    return {key for path in paths for key in read_parquet(path, ["prompt_key"])["prompt_key"]}
 
 
 def _select_files(root: Path, model_id: str, keys: set[str]) -> UnusedAnswers:
     """Return the files whose answers all have one of these keys."""
     files, n_answers = [], 0
     for path in ResponseStore(root, model_id).list_files():
-        answered = pl.read_parquet(path, columns=["prompt_key"])["prompt_key"]
+        answered = read_parquet(path, ["prompt_key"])["prompt_key"]
         if keys.issuperset(answered):
             files.append(path)
             n_answers += len(answered)

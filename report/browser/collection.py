@@ -14,6 +14,7 @@ import duckdb
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.literal_paths import read_parquet
 from report.browser.pieces import Earlier, PieceFolder, Series
 from report.contents import Row
 from report.edition_reader import EditionReader
@@ -205,7 +206,7 @@ class CollectionWriter:
         chosen = pl.DataFrame(items)
         columns = ["variant_id", "statement"]
         empty = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-        parts = (pl.read_parquet(path, columns=columns).select(columns) for path in self.statement_files)
+        parts = (read_parquet(path, columns).select(columns) for path in self.statement_files)
         return pl.concat([empty, *(part.join(chosen, on="variant_id", how="semi") for part in parts)])
 
     def _list_runs(self, columns: tuple[str, ...]) -> list[Row]:

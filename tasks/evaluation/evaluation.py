@@ -15,6 +15,7 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import ModelIdentity, identify_model
 from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import anchors_folder, evaluation_folder, evaluation_lock
 from pretexeval.storage.locks import hold_file_lock
@@ -175,7 +176,7 @@ class Evaluation:
         sizes: dict[str, RelationSize] = {}
         for refs in self.relation_files().values():
             columns = ["relation", "pair_id", "split"]
-            rows = pl.concat(pl.read_parquet(self.root / ref.path, columns=columns) for ref in refs)
+            rows = pl.concat(read_parquet(self.root / ref.path, columns) for ref in refs)
             sizes |= measure_relations(rows)
         return divide_budget(self.model.budget, sizes, self.subject.n_repeats)
 

@@ -10,6 +10,7 @@ import polars as pl
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
 from pretexeval.storage.responses import ResponseStore
@@ -279,7 +280,7 @@ def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
 def _count_requests(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
     """Return the counts of the requests. The failed ones are never asked, so that none is open."""
     columns = ["prompt_key", "repeat"]
-    asked = pl.concat(pl.read_parquet(evaluation.root / ref.path, columns=columns) for ref in requests.files)
+    asked = pl.concat(read_parquet(evaluation.root / ref.path, columns) for ref in requests.files)
     failed = evaluation.store.read([*columns, "status"]).filter(status="error")
     n_errors = asked.join(failed, on=columns, how="semi").height
     return AskingReport(asked.height, n_reused=asked.height - n_errors, n_errors=n_errors)

@@ -16,7 +16,8 @@ import polars as pl
 import pyarrow as pa
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.responses import replace_surrogates
+from pretexeval.primitives.literal_paths import read_parquet
+from pretexeval.primitives.untrusted_text import replace_surrogates
 
 ID_COLUMNS = ("question_id", "sample_id")
 SUFFIXES = (".eval", ".json")
@@ -287,7 +288,7 @@ def _read_values(path: Path) -> tuple[list[dict[str, Any]], str | None]:
 
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        frame = pl.read_parquet(path)
+        frame = read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: not a Parquet file that can be read ({error})") from error
     yield from frame.select([name for name in COLUMNS if name in frame.columns]).iter_rows(named=True)

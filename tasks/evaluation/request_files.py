@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from pretexeval.primitives.hashing import checksum_file, hash_json
+from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
 from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import evaluation_file, next_requests_folder, run_file
@@ -59,12 +60,12 @@ class RequestFiles:
         path = self.locate_prompts(ref)
         if path is None:
             return {}
-        return {key: Prompt(style, text) for key, style, text in pl.read_parquet(path).iter_rows()}
+        return {key: Prompt(style, text) for key, style, text in read_parquet(path).iter_rows()}
 
     def read_unanswered_keys(self, ref: FileRef) -> set[str]:
         """Return the keys of `read_prompts` without reading the texts, which can take gigabytes."""
         path = self.locate_prompts(ref)
-        return set() if path is None else set(pl.read_parquet(path, columns=["prompt_key"])["prompt_key"])
+        return set() if path is None else set(read_parquet(path, ["prompt_key"])["prompt_key"])
 
     def locate_prompts(self, ref: FileRef) -> Path | None:
         """Return the file of the prompts of one relation; null if all had an answer."""
@@ -170,7 +171,7 @@ def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
 def list_prompt_keys(evaluation: Evaluation, found: RequestFiles, repeat: int = 0) -> list[str]:
     """Return the key of the prompt of every request of one repeat. Requests can share a prompt."""
     columns = ["prompt_key", "repeat"]
-    frames = (pl.read_parquet(evaluation.root / ref.path, columns=columns) for ref in found.files)
+    frames = (read_parquet(evaluation.root / ref.path, columns) for ref in found.files)
     return [key for frame in frames for key in frame.filter(repeat=repeat)["prompt_key"]]
 
 

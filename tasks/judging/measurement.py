@@ -12,6 +12,7 @@ import polars as pl
 
 from pretexeval.gate.check import check_rewordings
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import read_parquet
 from report.console import align
 
 COLUMNS = ("relation", "head", "tail", "negative_tail", "polarity", "prototype", "rephrased", "error")
@@ -63,7 +64,7 @@ def read_labelled(path: Path) -> pl.DataFrame:
         InputError: if the file cannot be read, lacks a column, has no rows or has an invalid value.
     """
     try:
-        rows = pl.read_parquet(path)
+        rows = read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} is not a readable Parquet file of rephrasings: {error}") from error
     if missing := [name for name in COLUMNS if name not in rows.columns]:

@@ -41,13 +41,13 @@ def name_passed(limit: Limit) -> str:
 @cache
 def read_panel() -> pl.DataFrame:
     """Return the panel, the statements that every writer rewords first: trap, head, tail, statement."""
-    return pl.read_csv(PANEL, separator="\t", quote_char=None)
+    return pl.read_csv(PANEL.read_bytes(), separator="\t", quote_char=None)
 
 
 @cache
 def read_calibration() -> pl.DataFrame:
     """Return the counts of labelled texts, one row per source and relation."""
-    return pl.read_csv(CALIBRATION, separator="\t", quote_char=None)
+    return pl.read_csv(CALIBRATION.read_bytes(), separator="\t", quote_char=None)
 
 
 @cache

@@ -17,7 +17,7 @@ from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, fill_pairs
-from warehouse import publishing
+from warehouse import published, publishing
 from warehouse.catalogue import VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 
@@ -187,7 +187,7 @@ def test_nothing_new_leaves_the_file_alone_and_another_program_or_hand_makes_a_r
     before = identify(path)
     build_warehouse(data.root)
     assert identify(path) == before
-    monkeypatch.setattr(publishing, "describe_code", lambda: "of another version")
+    monkeypatch.setattr(published, "describe_code", lambda: "of another version")
     build_warehouse(data.root)
     assert identify(path) != before
     path.write_bytes(b"this is no database")

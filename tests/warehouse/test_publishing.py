@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from commands.scripting import open_warehouse
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import PUBLISH_LOCK
 from tests.support.command import REPOSITORY
@@ -15,6 +16,7 @@ from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
 from warehouse import publishing
 from warehouse.catalogue import VIEWS
+from warehouse.published import require_usable_root
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -42,6 +44,7 @@ publishing.build_warehouse(Path(sys.argv[1]))
 LIMITED = """
 import resource, sys
 from pathlib import Path
+from warehouse.published import require_usable_root
 from warehouse.publishing import build_warehouse
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 build_warehouse(Path(sys.argv[1]))
@@ -105,6 +108,30 @@ def test_what_fails_leaves_the_old_file_and_the_next_publisher_clears_up(
     build_warehouse(data.root)
     assert files_of(data.root) == ["warehouse.duckdb"]
     assert run_query(data.root, COUNT)[1] == [(2,)]
+
+
+@pytest.mark.usefixtures("without_views")
+def test_a_root_is_a_literal(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "select model_id, count(*), count(*) filter (is_correct) from predictions group by all"
+    build_warehouse(data.root)
+    expected = run_query(data.root, query)
+    # Patterns, columns in the names of folders, the home folder, and a mark of DuckDB for other databases.
+    for name in ("model_id=x [1]*'", "~", "md:a"):
+        (data.root.parent / name).mkdir()
+        monkeypatch.chdir(data.root.parent / name)
+        root = Path("~" if name == "~" else "md:a")
+        data.root.rename(root)
+        data.root = root.absolute()
+        (root / "warehouse.duckdb").unlink()
+        assert build_warehouse(root) == root / "warehouse.duckdb"
+        assert run_query(root, query) == expected
+        with open_warehouse(root) as connection:
+            assert connection.execute(query).fetchall() == expected[1]
+    for name in ("a?", "a\\"):
+        (data.root.parent / name).mkdir()
+        for check in (build_warehouse, require_usable_root):
+            with pytest.raises(InputError, match="DuckDB cannot write a file below a folder with"):
+                check(data.root.parent / name)
 
 
 def test_one_publisher_at_a_time(data: DataFolder) -> None:

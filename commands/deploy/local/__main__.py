@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
+from commands.arguments import read_path
 from commands.deploy.cards import HELP, list_default_workers, read_gpu_worker
 from commands.deploy.local.installation import start_installation
 from commands.deploy.local.services import Ports
@@ -49,14 +50,16 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m commands.deploy.local", description=__doc__)
-    parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+    parser.add_argument(
+        "--root", type=read_path, default=Path("data"), help="the data folder (default: data)"
+    )
     parser.add_argument(
         "--installation",
         metavar="NAME",
         help="the name of this installation, after which its pools are named (default: that of the variable "
         "PRETEXEVAL_INSTALLATION, or else pretexeval)",
     )
-    parser.add_argument("--database", type=Path, help="PostgreSQL's folder (default: ROOT/postgres)")
+    parser.add_argument("--database", type=read_path, help="PostgreSQL's folder (default: ROOT/postgres)")
     parser.add_argument("--cpu-workers", type=int, default=1, help="workers of the pool cpu (default: 1)")
     parser.add_argument(
         "--gpus",

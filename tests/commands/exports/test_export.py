@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from commands.exports.export import TARGETS, export_edition
+from commands.exports.export import TARGETS, export_edition, write_folder
 from commands.exports.rows import COLUMNS
 from commands.exports.tool_tasks import bundle_modules
 from commands.main import main
@@ -27,6 +28,7 @@ from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import build_relation_requests
+from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
@@ -124,6 +126,33 @@ def test_an_export_has_the_same_bytes_and_replaces_nothing(root: Path, tmp_path:
     with pytest.raises(InputError, match="holds other files, and nothing was written"):
         export_edition(root, EDITION, target, tmp_path / "a", 1)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "data"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from commands.exports.export import write_folder
+with write_folder(Path(sys.argv[1])):
+    print("begun", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_the_folder_of_a_killed_export_goes_with_the_next_one(tmp_path: Path) -> None:
+    target = tmp_path / "a [1]*"
+    command = [sys.executable, "-c", KILLED, str(target)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=REPOSITORY, stdin=pipe, stdout=pipe) as export:
+        assert export.stdout is not None
+        assert export.stdout.readline() == b"begun\n"
+        (running,) = os.listdir(tmp_path)
+        with write_folder(target):
+            assert running in os.listdir(tmp_path)
+        export.kill()
+    assert sorted(os.listdir(tmp_path)) == [running, "a [1]*"]
+    with write_folder(target):
+        pass
+    assert os.listdir(tmp_path) == ["a [1]*"]
 
 
 def test_an_edition_that_is_not_there_or_damaged_leaves_no_folder(root: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.primitives.errors import InputError
 
 ROWS = "drug|use|disease|n|other\nA|off-label use|B|1|x\nA|indication|C|01|y\nD|indication|E|3|\n"
+HIDDEN = "select (400 * random())::int from range(200)"
 SELECT = """
 select drug as head, use as relation, disease as tail, n as head_id, other in ('y') as also_true,
     [other] as tail_aliases
@@ -78,6 +79,29 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path, select: str, ex
     error = read_error(tmp_path, select)
     assert expected in error
     assert str(tmp_path / "query.sql") in error
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("using sample 50%", "query.sql uses a sample without `repeatable`, so its rows change"),
+        ("using sample reservoir(50 rows) repeatable (1)", ""),
+        ("where random() < 0.5", "query.sql uses random, so its rows change"),
+        ("order by UUID() limit 200", "query.sql uses uuid, so its rows change"),
+        ("where current_date > '2026-01-01'", "query.sql uses current_date, so its rows change"),
+        ("where today() > '2026-01-01'", "query.sql uses today, so its rows change"),
+        (f"where i in (from query('{HIDDEN}'))", "query.sql selects other rows every time it runs"),
+        ('where hash(head) % 2 = 0 and head <> \'now() "function_name":"random"\'', ""),
+        ("order by md5(head) limit 200", ""),
+    ],
+)
+def test_a_query_whose_rows_change_is_refused(tmp_path: Path, part: str, expected: str) -> None:
+    rows = "select i, 'head ' || i as head, 'indication' as relation, 'b' as tail from range(400) as t(i)"
+    select = f"select * from ({rows} where $path != '') {part}"
+    if expected:
+        assert expected in read_error(tmp_path, select)
+    else:
+        assert read(tmp_path, select).checksum_relation("indication")
 
 
 def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:
