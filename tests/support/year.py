@@ -1,0 +1,177 @@
+"""A year of weekly editions in fast motion: its calendar, its configuration, and what is read after each week."""
+
+import asyncio
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pretexeval.config.schedule import label_period
+from tests.support.command import Environment, run_command, use_server, write_base, write_config
+from tests.support.endpoint import Body
+from tests.support.processes import find_free_port, wait_until_served
+from tests.support.year_endpoint import ERRORS, list_facts
+from warehouse.query import read_rows
+
+BERLIN = ZoneInfo("Europe/Berlin")
+# On Sunday 2026-03-29 there is no 02:30, and on 2026-10-25 there are two.
+SCHEDULE = {"cron": "30 2 * * 0", "timezone": str(BERLIN)}
+BEGIN, N_WEEKS = datetime(2025, 12, 29, tzinfo=BERLIN), 53
+N_KEPT = 12
+MISSED, BACKFILLED_AFTER = ("2026-W10", "2026-W11"), "2026-W14"
+ADDED_IN, CHANGED_IN = "2026-W20", "2026-W30"
+WITHDRAWN, WITHDRAWN_AFTER = "2026-W45", "2026-W47"
+REASON = "two labels of the base were wrong"
+COPIED_AFTER = "2026-W41"
+N_ANCHORS = 4
+
+
+def list_moments() -> dict[str, datetime]:
+    """Return period -> when Prefect starts its run, for the weeks of 2026."""
+    from prefect.server.schemas.schedules import CronSchedule
+
+    schedule = CronSchedule(**SCHEDULE)
+    moments = asyncio.run(schedule.get_dates(n=N_WEEKS, start=BEGIN))
+    return {label_period(moment.astimezone(BERLIN).date(), "week"): moment for moment in moments}
+
+
+@dataclass(frozen=True)
+class Week:
+    """What there was after the run of a week."""
+
+    label: str
+    seconds: float
+    accuracy: Mapping[str, float]
+    """Model -> average accuracy on the edition of the week."""
+    new_text_rate: float
+    n_bytes: Mapping[str, int]
+    """Folder or file of the root -> its size."""
+    texts: frozenset[str] = frozenset()
+    """The texts of the edition's samples."""
+
+
+@dataclass
+class YearOfWeeks:
+    """A folder with a base, a configuration and a data root, on a Prefect server, and the models' endpoint."""
+
+    folder: Path
+    server: Environment
+    endpoint: str
+    weeks: list[Week] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "year.toml"
+
+    def configure(self, *models: str) -> None:
+        """Write the configuration with these models."""
+        write_base(self.folder / "base.tsv", list_facts())
+        tables = [
+            {"name": name, "engine": "openai", "model": name, "base_url": f"{self.endpoint}/v1"}
+            for name in models
+        ]
+        write_config(
+            self.config,
+            self.root,
+            models=[table | {"concurrency": 8} for table in tables],
+            knowledge={"name": "year", "format": "table", "path": str(self.folder / "base.tsv")},
+            edition={"heads_per_relation": 13, "evidence": []},
+            storage={"keep_editions": N_KEPT},
+            schedule=SCHEDULE,
+            anchors={"n_pairs": N_ANCHORS},
+        )
+
+    def regenerate(self, moment: datetime) -> str:
+        """Run the scheduled flow in this process, and return the name of the edition."""
+        with use_server(self.server, self.folder), contextlib.redirect_stderr(io.StringIO()):
+            from flows.regenerate import regenerate
+
+            return regenerate(self.config, moment=moment)
+
+    def run(self, *arguments: str | Path) -> None:
+        """Run a subcommand of `pretexeval` that must succeed."""
+        run_command(*arguments, folder=self.folder, environment=self.server).require()
+
+    def live_week(self, label: str, moment: datetime) -> Week:
+        """Run the week, and read what there is after it."""
+        began = time.monotonic()
+        edition_id = self.regenerate(moment)
+        seconds = time.monotonic() - began
+        sql = f"select model, average_accuracy from leaderboard where edition_id = '{edition_id}'"
+        accuracy = {row["model"]: row["average_accuracy"] for row in read_rows(self.root, sql)}
+        of_edition = f"where edition_id = '{edition_id}'"
+        (fresh,) = read_rows(self.root, f"select new_text_rate from freshness {of_edition}")
+        tested = read_rows(self.root, f"select text from samples {of_edition} and split = 'test'")
+        texts = frozenset(row["text"] for row in tested)
+        sizes = measure_root(self.root)
+        return Week(label, seconds, accuracy, fresh["new_text_rate"], sizes, texts)
+
+    def live(self, after: Callable[[str], None] = lambda _: None) -> None:
+        """Live the year: its schedule, the missed weeks, the new and the changed model, the bad edition.
+
+        Args:
+            after: called after each week with its name.
+        """
+        moments = list_moments()
+        assert set(MISSED) < set(moments)
+        self.configure("steady", "changing")
+        for label, moment in moments.items():
+            if label in MISSED:
+                continue
+            if label == ADDED_IN:
+                self.configure(*ERRORS)
+            if label == CHANGED_IN:
+                change_answers(self.endpoint)
+            self.weeks.append(self.live_week(label, moment))
+            if label == BACKFILLED_AFTER:
+                self.weeks += [self.live_week(missed, moments[missed]) for missed in MISSED]
+            after(label)
+
+
+def measure_root(root: Path) -> dict[str, int]:
+    """Return folder or file of the root -> its size in bytes. Hard links count once."""
+    sizes: dict[str, int] = {}
+    seen = set()
+    for path in sorted(root.rglob("*")):
+        status = path.stat()
+        if path.is_file() and status.st_ino not in seen:
+            seen.add(status.st_ino)
+            name = path.relative_to(root).parts[0]
+            sizes[name] = sizes.get(name, 0) + status.st_size
+    return sizes
+
+
+@contextlib.contextmanager
+def serve_models() -> Iterator[str]:
+    """Run the endpoint of the models in a process of its own, and yield its address."""
+    port = find_free_port()
+    process = subprocess.Popen([sys.executable, "-m", "tests.support.year_endpoint", str(port)])
+    try:
+        wait_until_served(process, f"http://127.0.0.1:{port}/")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def change_answers(endpoint: str) -> None:
+    """Let the endpoint serve another model under the name `changing`."""
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/change", b"true"), timeout=30).close()
+
+
+def list_asked(endpoint: str) -> list[tuple[float, str, str]]:
+    """Return each request so far: when it came (time.time), the model, and the prompt."""
+    with urllib.request.urlopen(f"{endpoint}/asked", timeout=60) as reply:
+        return [(when, model, prompt) for when, model, prompt in json.load(reply)]
