@@ -81,7 +81,7 @@ def run_command(*arguments: str | Path, folder: Path, environment: Environment |
 
 @contextlib.contextmanager
 def use_server(environment: Environment, folder: Path) -> Iterator[None]:
-    """Let this process work in the folder during the block, on the Prefect server that the environment names."""
+    """Let this process work in the folder and on the Prefect server of the environment during the block."""
     with (
         _replace_environment(build_environment(environment)),
         contextlib.chdir(folder),

@@ -1,4 +1,4 @@
-"""A year of weekly editions in fast motion: its calendar, its configuration, and what is read after each week."""
+"""A year of weekly editions in fast motion: its calendar, its configuration, and what each week leaves."""
 
 import asyncio
 import contextlib
@@ -9,16 +9,15 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from pretexeval.config.schedule import label_period
 from tests.support.command import Environment, run_command, use_server, write_base, write_config
-from tests.support.endpoint import Body
 from tests.support.processes import find_free_port, wait_until_served
-from tests.support.year_endpoint import ERRORS, list_facts
+from tests.support.year_endpoint import ERRORS, N_TESTED, list_facts
 from warehouse.query import read_rows
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -31,7 +30,7 @@ ADDED_IN, CHANGED_IN = "2026-W20", "2026-W30"
 WITHDRAWN, WITHDRAWN_AFTER = "2026-W45", "2026-W47"
 REASON = "two labels of the base were wrong"
 COPIED_AFTER = "2026-W41"
-N_ANCHORS = 4
+N_ANCHORS = 5
 
 
 def list_moments() -> dict[str, datetime]:
@@ -54,13 +53,15 @@ class Week:
     new_text_rate: float
     n_bytes: Mapping[str, int]
     """Folder or file of the root -> its size."""
-    texts: frozenset[str] = frozenset()
-    """The texts of the edition's samples."""
+    texts: tuple[str, ...]
+    """The text of each test sample of the edition."""
+    kept: tuple[str, ...]
+    """The labels of the editions in the warehouse."""
 
 
 @dataclass
 class YearOfWeeks:
-    """A folder with a base, a configuration and a data root, on a Prefect server, and the models' endpoint."""
+    """A folder with a base, a configuration and a data root; a Prefect server; the endpoint of models."""
 
     folder: Path
     server: Environment
@@ -73,7 +74,7 @@ class YearOfWeeks:
 
     @property
     def config(self) -> Path:
-        return self.folder / "year.toml"
+        return self.folder / f"{self.folder.name}.toml"
 
     def configure(self, *models: str) -> None:
         """Write the configuration with these models."""
@@ -87,7 +88,7 @@ class YearOfWeeks:
             self.root,
             models=[table | {"concurrency": 8} for table in tables],
             knowledge={"name": "year", "format": "table", "path": str(self.folder / "base.tsv")},
-            edition={"heads_per_relation": 13, "evidence": []},
+            edition={"heads_per_relation": N_TESTED + 5, "evidence": []},
             storage={"keep_editions": N_KEPT},
             schedule=SCHEDULE,
             anchors={"n_pairs": N_ANCHORS},
@@ -114,9 +115,16 @@ class YearOfWeeks:
         of_edition = f"where edition_id = '{edition_id}'"
         (fresh,) = read_rows(self.root, f"select new_text_rate from freshness {of_edition}")
         tested = read_rows(self.root, f"select text from samples {of_edition} and split = 'test'")
-        texts = frozenset(row["text"] for row in tested)
-        sizes = measure_root(self.root)
-        return Week(label, seconds, accuracy, fresh["new_text_rate"], sizes, texts)
+        editions = read_rows(self.root, "select label from editions where not is_anchors")
+        return Week(
+            label,
+            seconds,
+            accuracy,
+            fresh["new_text_rate"],
+            measure_root(self.root),
+            tuple(row["text"] for row in tested),
+            tuple(row["label"] for row in editions),
+        )
 
     def live(self, after: Callable[[str], None] = lambda _: None) -> None:
         """Live the year: its schedule, the missed weeks, the new and the changed model, the bad edition.

@@ -1,28 +1,27 @@
 """A process that serves the models of the year: python -m tests.support.year_endpoint PORT.
 
-Every model answers from a rule, so that its accuracy on an edition is known beforehand. GET /asked returns when
-each prompt of each model was asked; POST /change changes the answers of one model from then on.
+Every model answers from a rule, so that its accuracy on an edition is known beforehand. GET /asked returns
+when each prompt of each model was asked; POST /change changes the answers of one model from then on.
 """
 
 import hashlib
 import json
 import re
 import sys
-import threading
 import time
 from http.server import ThreadingHTTPServer
 
 from prototypes.pool import load_pool
 from tests.support.web_server import QuietHandler
 
-# Relation -> the first word of the names of its heads and of its tails.
-NAMES = {"may_treat": ("Drug", "Disease"), "symptoms": ("Illness", "Sign")}
-N_HEADS, N_TAILS, STEP = 17, 40, 4
+RELATION = "may_treat"
+# Of the heads, five are held out as demonstrations, and each week tests 12 others. Each head has ten tails.
+N_HEADS, N_TESTED, N_TAILS, STEP = 23, 12, 40, 4
 # Of a hundred statements, how many a model judges wrongly.
 ERRORS = {"steady": 4, "changing": 9, "newcomer": 14}
 CHANGED_ERRORS = ERRORS | {"changing": 27}
-HEADS, TAILS = ("|".join(names) for names in zip(*NAMES.values(), strict=True))
-SLOTS = re.compile(rf"\b({HEADS}|{TAILS}) (\d+)\b", re.IGNORECASE)
+HEAD = re.compile(r"\bdrug (\d+)\b", re.IGNORECASE)
+TAIL = re.compile(r"\bdisease (\d+)\b", re.IGNORECASE)
 STATEMENT = re.compile(r'Statement: "([^"]*)"')
 
 
@@ -34,8 +33,7 @@ def is_fact(head: int, tail: int) -> bool:
 def list_facts() -> list[tuple[str, str, str]]:
     """Return the rows of the base: head, relation, tail."""
     return [
-        (f"{of_head} {head}", relation, f"{of_tail} {tail}")
-        for relation, (of_head, of_tail) in NAMES.items()
+        (f"Drug {head}", RELATION, f"Disease {tail}")
         for head in range(N_HEADS)
         for tail in range(N_TAILS)
         if is_fact(head, tail)
@@ -46,21 +44,17 @@ class Rules:
     """The rules of the models, which read a statement as a person would: by the templates of the pool."""
 
     def __init__(self) -> None:
-        relations = load_pool("revised").relations
         self._is_denial = {
             _fold(text): name.endswith("dn")
-            for relation in NAMES
-            for name, cell in relations[relation].cells.items()
+            for name, cell in load_pool("revised").relations[RELATION].cells.items()
             for text in cell.texts
         }
 
     def is_true(self, statement: str) -> bool:
         """Return whether a statement is true."""
-        numbers: dict[str, int] = {}
-        for name, number in SLOTS.findall(statement):
-            numbers["[X]" if name.capitalize() in HEADS else "[Y]"] = int(number)
-        template = SLOTS.sub(lambda found: "[X]" if found[1].capitalize() in HEADS else "[Y]", statement)
-        return is_fact(numbers["[X]"], numbers["[Y]"]) != self._is_denial[_fold(template)]
+        head, tail = HEAD.findall(statement), TAIL.findall(statement)
+        template = TAIL.sub("[Y]", HEAD.sub("[X]", statement))
+        return is_fact(int(head[0]), int(tail[0])) != self._is_denial[_fold(template)]
 
     def answer(self, model: str, statement: str, *, has_changed: bool) -> bool:
         """Return what the model says of a statement."""
