@@ -5,20 +5,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import polars as pl
 import pytest
 
-from tests.support.command import Environment
+from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.disturbances import DisturbedWeeks
 from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
-from tests.support.prefect_server import start_prefect
-from tests.support.session_process import share
 from tests.support.year import (
     ADDED_IN,
     CHANGED_IN,
+    CONCURRENCY,
     COPIED_AFTER,
     N_KEPT,
     YearOfWeeks,
@@ -26,14 +26,17 @@ from tests.support.year import (
     list_asked,
     list_moments,
     serve_models,
+    start_history,
 )
 from tests.support.year_endpoint import ERRORS, STATEMENT, Rules
 from warehouse.query import read_rows
 
 pytestmark = pytest.mark.long
-# A killed process loses the answers of the last 10 s or more, if it asks for longer (docs/operations.md).
+# A killed process loses the answers of the last 10 s at least (docs/operations.md), a cancelled one those in
+# flight.
 LOST_S = 15.0
 N_DISTURBANCES = 20
+Row = dict[str, Any]
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
 
@@ -43,40 +46,34 @@ class Lived:
 
     year: YearOfWeeks
     asked: list[tuple[float, str, str]]
-    runs: list[dict[str, str]]
+    runs: list[Row]
     copy: Path
     """A copy of the data root, from COPIED_AFTER."""
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A server of its own, because the history of a year is read from it."""
-    return share(tmp_path_factory, "prefect-of-the-year", start_prefect)
-
-
-@pytest.fixture(scope="module")
-def lived(server: Environment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     folder = tmp_path_factory.mktemp("lived")
     copy = folder / "copy"
     with serve_models() as endpoint:
-        year = YearOfWeeks(folder, server, endpoint)
+        year = YearOfWeeks(folder, start_history(folder / "data"), endpoint)
 
         def copy_root(label: str) -> None:
             if label == COPIED_AFTER:
                 # The cache belongs to one folder, and may be deleted.
-                shutil.copytree(year.root, copy, ignore=shutil.ignore_patterns("cache"))
+                shutil.copytree(year.root, copy, ignore=shutil.ignore_patterns("cache", PREFECT_FOLDER))
 
         year.live(copy_root)
-        yield Lived(year, list_asked(endpoint), list_runs(server, year.config), copy)
+        yield Lived(year, list_asked(endpoint), list_runs(year), copy)
 
 
 @pytest.fixture(scope="module")
 def disturbed(
-    lived: Lived, server: Environment, tmp_path_factory: pytest.TempPathFactory
+    lived: Lived, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[DisturbedWeeks, list[tuple[float, str, str]]]]:
     folder = tmp_path_factory.mktemp("disturbed")
     with serve_models() as endpoint:
-        year = YearOfWeeks(folder, server, endpoint)
+        year = YearOfWeeks(folder, lived.year.server, endpoint)
         shutil.copytree(lived.copy, year.root)
         change_answers(endpoint)
         year.configure(*ERRORS)
@@ -85,16 +82,16 @@ def disturbed(
         yield weeks, list_asked(endpoint)
 
 
-def list_runs(server: Environment, config: Path) -> list[dict[str, str]]:
+def list_runs(year: YearOfWeeks) -> list[Row]:
     """Return the runs of `regenerate` for the configuration, in the order of their start."""
-    runs: list[dict[str, str]] = []
+    runs: list[Row] = []
     wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
     while True:
         body = wanted | {"offset": len(runs)}
-        page = httpx.post(f"{server['PREFECT_API_URL']}/flow_runs/filter", json=body, timeout=60).json()
+        page = httpx.post(f"{year.server['PREFECT_API_URL']}/flow_runs/filter", json=body, timeout=60).json()
         runs += page
         if not page:
-            return [run for run in runs if run["parameters"]["config_file"] == str(config)]
+            return [run for run in runs if run["parameters"]["config_file"] == str(year.config)]
 
 
 def test_each_week_has_one_run_that_completed_and_is_named_after_it(lived: Lived) -> None:
@@ -177,7 +174,7 @@ def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(
     assert list_different_tables(lived.year.root, weeks.year.root) == []
 
 
-def test_only_answers_of_the_last_seconds_before_a_kill_are_paid_for_twice(
+def test_only_answers_of_the_last_seconds_before_a_kill_and_those_in_flight_are_paid_for_twice(
     lived: Lived, disturbed: tuple[DisturbedWeeks, list[tuple[float, str, str]]]
 ) -> None:
     weeks, asked = disturbed
@@ -186,10 +183,14 @@ def test_only_answers_of_the_last_seconds_before_a_kill_are_paid_for_twice(
     for when, model, prompt in asked:
         week = weeks.find_week(when) if find_statement(prompt) in anchors else ""
         times.setdefault((week, model, prompt), []).append(when)
-    kills = [when for kind, when in weeks.done if kind == "killed"]
-    for key, repeated in times.items():
+    in_flight = Counter[float]()
+    for repeated in times.values():
         for when in sorted(repeated)[:-1]:
-            assert any(when <= kill <= when + LOST_S for kill in kills), (key, weeks.done)
+            after = {kind: moment for kind, moment in reversed(weeks.done) if when <= moment <= when + LOST_S}
+            assert after.keys() & {"killed", "cancelled"}
+            if "killed" not in after:
+                in_flight[after["cancelled"]] += 1
+    assert max(in_flight.values(), default=0) <= CONCURRENCY
     before = {(model, prompt) for _, model, prompt in lived.asked}
     assert {(model, prompt) for _, model, prompt in asked} <= before
 
@@ -202,4 +203,5 @@ def read_texts(root: Path, label: str) -> set[str]:
 
 def find_statement(prompt: str) -> str:
     """Return the statement that a prompt asks about, after those of its demonstrations."""
-    return STATEMENT.findall(prompt)[-1]
+    statements: list[str] = STATEMENT.findall(prompt)
+    return statements[-1]

@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pretexeval.config.schedule import label_period
+from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.command import Environment, run_command, use_server, write_base, write_config
+from tests.support.prefect_server import start_prefect
 from tests.support.processes import find_free_port, wait_until_served
 from tests.support.year_endpoint import ERRORS, N_TESTED, list_facts
 from warehouse.query import read_rows
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # On Sunday 2026-03-29 there is no 02:30, and on 2026-10-25 there are two.
-SCHEDULE = {"cron": "30 2 * * 0", "timezone": str(BERLIN)}
+SCHEDULE: dict[str, Any] = {"cron": "30 2 * * 0", "timezone": str(BERLIN)}
 BEGIN, N_WEEKS = datetime(2025, 12, 29, tzinfo=BERLIN), 53
 N_KEPT = 12
 MISSED, BACKFILLED_AFTER = ("2026-W10", "2026-W11"), "2026-W14"
@@ -30,7 +33,7 @@ ADDED_IN, CHANGED_IN = "2026-W20", "2026-W30"
 WITHDRAWN, WITHDRAWN_AFTER = "2026-W45", "2026-W47"
 REASON = "two labels of the base were wrong"
 COPIED_AFTER = "2026-W41"
-N_ANCHORS = 5
+N_ANCHORS, CONCURRENCY = 5, 8
 
 
 def list_moments() -> dict[str, datetime]:
@@ -86,7 +89,7 @@ class YearOfWeeks:
         write_config(
             self.config,
             self.root,
-            models=[table | {"concurrency": 8} for table in tables],
+            models=[table | {"concurrency": CONCURRENCY} for table in tables],
             knowledge={"name": "year", "format": "table", "path": str(self.folder / "base.tsv")},
             edition={"heads_per_relation": N_TESTED + 5, "evidence": []},
             storage={"keep_editions": N_KEPT},
@@ -153,12 +156,23 @@ def measure_root(root: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
     seen = set()
     for path in sorted(root.rglob("*")):
-        status = path.stat()
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            # The server's database is in use.
+            continue
         if path.is_file() and status.st_ino not in seen:
             seen.add(status.st_ino)
             name = path.relative_to(root).parts[0]
             sizes[name] = sizes.get(name, 0) + status.st_size
     return sizes
+
+
+def start_history(root: Path) -> Environment:
+    """Start a Prefect server whose history lies in the data root, as that of a command does."""
+    home = root / PREFECT_FOLDER
+    home.mkdir(parents=True)
+    return start_prefect(home)
 
 
 @contextlib.contextmanager
