@@ -21,15 +21,17 @@ KINDS = ("killed", "cancelled", "paused", "killed")
 PAUSE_S = 2.0
 # What a flow imports, and starting it would take longer than the rest of a week.
 PRELOADED = ["flows.regenerate", "great_expectations", "altair", "vl_convert", "tests.support.disturbances"]
+ENDS = (0, -signal.SIGKILL, -signal.SIGTERM)
+"""The exit codes of a run that completed, was killed, or was cancelled."""
 FIRST_SHARE, LAST_SHARE = 0.02, 0.95
 
 
-def regenerate_quietly(config: Path, moment: datetime) -> None:
-    """Run the scheduled flow as the only task of this process."""
+def regenerate_logged(config: Path, moment: datetime, log: Path) -> None:
+    """Run the scheduled flow as the only task of this process, with its output in the log."""
     from flows.regenerate import regenerate
 
-    with open(os.devnull, "w") as nothing:
-        os.dup2(nothing.fileno(), sys.stderr.fileno())
+    with log.open("wb") as output:
+        os.dup2(output.fileno(), sys.stderr.fileno())
     regenerate(config, moment=moment)
 
 
@@ -55,8 +57,14 @@ class DisturbedWeeks:
                 self._began[label] = time.time()
                 is_complete, n_wanted = False, self.n_per_week * n_before
                 while not is_complete or len(self.done) < n_wanted:
-                    process = context.Process(target=regenerate_quietly, args=(self.year.config, moment))
+                    given = (self.year.config, moment, self.log)
+                    process = context.Process(target=regenerate_logged, args=given)
                     is_complete = self._run(process, label, n_wanted)
+
+    @property
+    def log(self) -> Path:
+        """The output of the last run."""
+        return self.year.folder / "log"
 
     def find_week(self, when: float) -> str:
         """Return the name of the week that was lived at this time (time.time)."""
@@ -80,6 +88,7 @@ class DisturbedWeeks:
             process.join(0.05)
         if self._cpu_s is None:
             self._cpu_s = cpu_s
+        assert process.exitcode in ENDS, self.log.read_text()
         return process.exitcode == 0
 
     def _be_killed(self, pid: int, _: str) -> None:
