@@ -60,6 +60,7 @@ class DisturbedWeeks:
                     given = (self.year.config, moment, self.log)
                     process = context.Process(target=regenerate_logged, args=given)
                     is_complete = self._run(process, label, n_wanted)
+                self.year.withdraw_after(label)
 
     @property
     def log(self) -> Path:

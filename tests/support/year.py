@@ -108,25 +108,28 @@ class YearOfWeeks:
         """Run a subcommand of `pretexeval` that must succeed."""
         run_command(*arguments, folder=self.folder, environment=self.server).require()
 
-    def live_week(self, label: str, moment: datetime) -> Week:
-        """Run the week, and read what there is after it."""
-        began = time.monotonic()
-        edition_id = self.regenerate(moment)
-        seconds = time.monotonic() - began
-        sql = f"select model, average_accuracy from leaderboard where edition_id = '{edition_id}'"
-        accuracy = {row["model"]: row["average_accuracy"] for row in read_rows(self.root, sql)}
-        of_edition = f"where edition_id = '{edition_id}'"
+    def observe(self, label: str, seconds: float) -> None:
+        """Add what there is now of the week with this name.
+
+        Args:
+            seconds: how long its run took.
+        """
+        (edition,) = read_rows(self.root, f"select edition_id from editions where label = '{label}'")
+        of_edition = f"where edition_id = '{edition['edition_id']}'"
+        scores = read_rows(self.root, f"select model, average_accuracy from leaderboard {of_edition}")
         (fresh,) = read_rows(self.root, f"select new_text_rate from freshness {of_edition}")
         tested = read_rows(self.root, f"select text from samples {of_edition} and split = 'test'")
         editions = read_rows(self.root, "select label from editions where not is_anchors")
-        return Week(
-            label,
-            seconds,
-            accuracy,
-            fresh["new_text_rate"],
-            measure_root(self.root),
-            tuple(row["text"] for row in tested),
-            tuple(row["label"] for row in editions),
+        self.weeks.append(
+            Week(
+                label,
+                seconds,
+                {row["model"]: row["average_accuracy"] for row in scores},
+                fresh["new_text_rate"],
+                measure_root(self.root),
+                tuple(row["text"] for row in tested),
+                tuple(row["label"] for row in editions),
+            )
         )
 
     def live(self, after: Callable[[str], None] = lambda _: None) -> None:
@@ -135,20 +138,30 @@ class YearOfWeeks:
         Args:
             after: called after each week with its name.
         """
-        moments = list_moments()
-        assert set(MISSED) < set(moments)
         self.configure("steady", "changing")
-        for label, moment in moments.items():
+        for label, moment in list_moments().items():
             if label in MISSED:
                 continue
             if label == ADDED_IN:
                 self.configure(*ERRORS)
             if label == CHANGED_IN:
                 change_answers(self.endpoint)
-            self.weeks.append(self.live_week(label, moment))
+            began = time.monotonic()
+            self.regenerate(moment)
+            self.observe(label, time.monotonic() - began)
             if label == BACKFILLED_AFTER:
-                self.weeks += [self.live_week(missed, moments[missed]) for missed in MISSED]
+                began = time.monotonic()
+                self.run("backfill", self.config, "--from", MISSED[0], "--to", MISSED[-1])
+                seconds = (time.monotonic() - began) / len(MISSED)
+                for missed in MISSED:
+                    self.observe(missed, seconds)
+            self.withdraw_after(label)
             after(label)
+
+    def withdraw_after(self, label: str) -> None:
+        """Withdraw the bad edition if this is the week in which it is noticed."""
+        if label == WITHDRAWN_AFTER:
+            self.run("withdraw", WITHDRAWN, "--reason", REASON, "--root", self.root)
 
 
 def measure_root(root: Path) -> dict[str, int]:
