@@ -13,6 +13,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import httpx
+from prefect.exceptions import CancelledRun
 
 from tests.support.command import use_server
 from tests.support.year import YearOfWeeks
@@ -21,8 +22,9 @@ KINDS = ("killed", "cancelled", "paused", "killed")
 PAUSE_S = 2.0
 # What a flow imports, and starting it would take longer than the rest of a week.
 PRELOADED = ["flows.regenerate", "great_expectations", "altair", "vl_convert", "tests.support.disturbances"]
-ENDS = (0, -signal.SIGKILL, -signal.SIGTERM)
-"""The exit codes of a run that completed, was killed, or was cancelled."""
+CANCELLED = 3
+ENDS = (0, -signal.SIGKILL, -signal.SIGTERM, CANCELLED)
+"""The exit codes of a run that completed, was killed, or was cancelled: by a signal, or because it noticed."""
 FIRST_SHARE, LAST_SHARE = 0.02, 0.95
 
 
@@ -32,7 +34,10 @@ def regenerate_logged(config: Path, moment: datetime, log: Path) -> None:
 
     with log.open("wb") as output:
         os.dup2(output.fileno(), sys.stderr.fileno())
-    regenerate(config, moment=moment)
+    try:
+        regenerate(config, moment=moment)
+    except CancelledRun:
+        sys.exit(CANCELLED)
 
 
 @dataclass
