@@ -24,7 +24,7 @@ PAUSE_S = 2.0
 PRELOADED = ["flows.regenerate", "great_expectations", "altair", "vl_convert", "tests.support.disturbances"]
 CANCELLED = 3
 ENDS = (0, -signal.SIGKILL, -signal.SIGTERM, CANCELLED)
-"""The exit codes of a run that completed, was killed, or was cancelled: by a signal, or because it noticed."""
+"""The exit codes of runs that completed, were killed, were ended by SIGTERM, or noticed a cancellation."""
 FIRST_SHARE, LAST_SHARE = 0.02, 0.95
 
 
