@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import coverage, gate, instrument, naturalness, other_tools, real_model, replay, speed
+from benchmarks import coverage, gate, instrument, naturalness, other_tools, real_model, replay, speed, year
 from benchmarks.measuring import add_config, build_edition, build_parser, run_command
 from report.console import align
 from warehouse.query import run_query
@@ -69,6 +69,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "replay": replay.main,
     "real-model": real_model.main,
     "naturalness": naturalness.main,
+    "year": year.main,
 }
 
 

@@ -35,6 +35,12 @@ SCRIPT = "sort.js"
 
 def render_template(template: str, **values: object) -> str:
     """Return the template of that file name with the values and the style sheet of all pages."""
+    return _load_templates().get_template(template).render(values)
+
+
+@cache
+def _load_templates() -> Environment:
+    """Return the templates, which are compiled once in a process: that takes longer than to render them."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -51,9 +57,9 @@ def render_template(template: str, **values: object) -> str:
         is_certain=is_certain,
         list_sections=list_sections,
         explanations=EXPLANATIONS,
+        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
     )
-    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
-    return environment.get_template(template).render(style=style, **values)
+    return environment
 
 
 def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:

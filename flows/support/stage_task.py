@@ -13,6 +13,7 @@ from typing import Any, Self, TypedDict
 import polars as pl
 from prefect import get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
+from prefect.utilities.annotations import quote
 from pydantic import BaseModel, model_validator
 
 from flows.support.configurations import name_artifact
@@ -84,7 +85,7 @@ def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     built_at = time.monotonic()
     storage = edition.root.absolute() / TASKS_FOLDER
     check = check_stage.with_options(name=f"check-{name}", result_storage=storage)
-    report = record_check(edition, stage, check(edition, stage))
+    report = record_check(edition, stage, check(_pass_whole(edition), stage))
     create_markdown_artifact(
         report.render_markdown(),
         key=name_artifact(f"quality-{name}", edition.config, edition.edition_id),
@@ -112,7 +113,7 @@ def provide_stage(
     storage, refs, is_reused = edition.root.absolute() / TASKS_FOLDER, dict[str, FileRef](), True
     build = build_files.with_options(name=name, result_storage=storage)
     for relations in group_relations(edition):
-        state = build(edition, name, relations, before, rows, return_state=True)
+        state = build(_pass_whole(edition), name, relations, before, rows, return_state=True)
         refs |= {piece: found.file for piece, found in state.result().items()}
         is_reused &= state.name == "Cached" or state.message == REUSED
     return replace(place_files(edition, name, refs), is_reused=is_reused)
@@ -127,6 +128,11 @@ def remove_old_results(root: Path) -> None:
     for path in (root / TASKS_FOLDER).glob("*"):
         if path.stat().st_mtime < oldest:
             path.unlink(missing_ok=True)
+
+
+def _pass_whole(edition: Edition) -> Any:  # noqa: ANN401 - the task receives the edition itself
+    """Return the edition for a call of a task, so that Prefect does not visit every text of its pool."""
+    return quote(edition)
 
 
 def list_stage_files(*stages: StageFiles) -> list[FileRef]:

@@ -66,19 +66,28 @@ def run_command(*arguments: str | Path, folder: Path, environment: Environment |
     out, err = io.StringIO(), io.StringIO()
     started_s = time.process_time()
     with (
-        _replace_environment(build_environment(environment)),
-        contextlib.chdir(folder),
+        use_server(environment or {}, folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
-        with _use_prefect_settings():
-            try:
-                status = main([str(argument) for argument in arguments])
-            except SystemExit as end:
-                status = int(end.code or 0)
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            status = int(end.code or 0)
         own_server = None if "PREFECT_API_URL" in (environment or {}) else os.environ.get("PREFECT_API_URL")
     assert own_server is None, "name a server, or call run_process_command: this one would run until the end"
     return Outcome(status, out.getvalue(), err.getvalue(), time.process_time() - started_s)
+
+
+@contextlib.contextmanager
+def use_server(environment: Environment, folder: Path) -> Iterator[None]:
+    """Let this process work in the folder and on the Prefect server of the environment during the block."""
+    with (
+        _replace_environment(build_environment(environment)),
+        contextlib.chdir(folder),
+        _use_prefect_settings(),
+    ):
+        yield
 
 
 @contextlib.contextmanager

@@ -14,7 +14,10 @@ from warehouse.query import run_query
 KNOWLEDGE = {"relations": ["affected_sites", "symptoms"]}
 TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions", "runs")
 # Columns that differ between runs: times, and how many prompts this run had to ask.
-NOT_COMPARED = {"runs": "exclude (n_asked, n_reused, finished_at, duration_s)"}
+NOT_COMPARED = {
+    "editions": "exclude (withdrawn_at)",
+    "runs": "exclude (n_asked, n_reused, finished_at, duration_s)",
+}
 
 
 def answer_by_checksum(body: Body, _: int) -> EndpointReply:

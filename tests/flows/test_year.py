@@ -1,0 +1,226 @@
+"""A year of weekly editions in fast motion; its last twelve weeks are also killed, cancelled and paused."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+from pretexeval.storage.layout import PREFECT_FOLDER
+from tests.support.disturbances import DisturbedWeeks
+from tests.support.fault_models import list_different_tables
+from tests.support.parsed_page import parse
+from tests.support.year import (
+    ADDED_IN,
+    CHANGED_IN,
+    CONCURRENCY,
+    COPIED_AFTER,
+    MISSED,
+    N_KEPT,
+    REASON,
+    WITHDRAWN,
+    YearOfWeeks,
+    change_answers,
+    list_asked,
+    list_moments,
+    serve_models,
+    start_history,
+)
+from tests.support.year_endpoint import ERRORS, STATEMENT, Rules
+from warehouse.query import read_rows
+
+pytestmark = pytest.mark.long
+# A killed process loses the answers of the last 10 s at least (docs/operations.md), a cancelled one those in
+# flight.
+LOST_S = 15.0
+N_DISTURBANCES = 20
+# A withdrawn edition is not counted.
+KEPT = [f"2026-W{number}" for number in range(53 - N_KEPT, 54)]
+Row = dict[str, Any]
+NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
+
+
+@dataclass
+class Lived:
+    """A year that was lived, and what was counted at the endpoint and at the server when it ended."""
+
+    year: YearOfWeeks
+    asked: list[tuple[float, str, str]]
+    runs: list[Row]
+    copy: Path
+    """A copy of the data root, from COPIED_AFTER."""
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    folder = tmp_path_factory.mktemp("lived")
+    copy = folder / "copy"
+    with serve_models() as endpoint:
+        year = YearOfWeeks(folder, start_history(folder / "data"), endpoint)
+
+        def copy_root(label: str) -> None:
+            if label == COPIED_AFTER:
+                # The cache belongs to one folder, and may be deleted.
+                shutil.copytree(year.root, copy, ignore=shutil.ignore_patterns("cache", PREFECT_FOLDER))
+
+        year.live(copy_root)
+        yield Lived(year, list_asked(endpoint), list_runs(year), copy)
+
+
+@pytest.fixture(scope="module")
+def disturbed(
+    lived: Lived, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[DisturbedWeeks, list[tuple[float, str, str]]]]:
+    folder = tmp_path_factory.mktemp("disturbed")
+    with serve_models() as endpoint:
+        year = YearOfWeeks(folder, lived.year.server, endpoint)
+        shutil.copytree(lived.copy, year.root)
+        change_answers(endpoint)
+        year.configure(*ERRORS)
+        weeks = DisturbedWeeks(year)
+        weeks.live({label: moment for label, moment in list_moments().items() if label > COPIED_AFTER})
+        yield weeks, list_asked(endpoint)
+
+
+def list_runs(year: YearOfWeeks) -> list[Row]:
+    """Return the runs of `regenerate` for the configuration, in the order of their start."""
+    runs: list[Row] = []
+    wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
+    while True:
+        body = wanted | {"offset": len(runs)}
+        page = httpx.post(f"{year.server['PREFECT_API_URL']}/flow_runs/filter", json=body, timeout=60).json()
+        runs += page
+        if not page:
+            return [run for run in runs if run["parameters"]["config_file"] == str(year.config)]
+
+
+def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
+    labels = list(list_moments())
+    assert labels == [f"2026-W{number:02}" for number in range(1, 54)]
+    assert sorted(week.label for week in lived.year.weeks) == labels
+    stem, on_time = lived.year.config.stem, [label for label in labels if label not in MISSED]
+    assert [run["name"] for run in lived.runs] == [f"regenerate-{stem}-{label}" for label in on_time]
+    assert {run["state_type"] for run in lived.runs} == {"COMPLETED"}
+
+
+def test_scores_of_each_week_are_those_of_the_models_rules(lived: Lived) -> None:
+    rules, has_changed = Rules(), dict[tuple[str, str], bool]()
+    for week in lived.year.weeks:
+        assert set(week.accuracy) == {name for name in ERRORS if name != "newcomer" or week.label >= ADDED_IN}
+        for model, accuracy in week.accuracy.items():
+            is_right = []
+            for text in week.texts:
+                # A text that comes back is not asked again, so its answer stays.
+                changed = has_changed.setdefault((model, text), week.label >= CHANGED_IN)
+                is_right.append(rules.answer(model, text, has_changed=changed) == rules.is_true(text))
+            assert accuracy == pytest.approx(sum(is_right) / len(is_right)), (week.label, model)
+
+
+def test_every_prompt_was_asked_once_and_every_anchor_once_a_week(lived: Lived) -> None:
+    root = lived.year.root
+    anchors = read_texts(root, "anchors")
+    counts = Counter((model, prompt) for _, model, prompt in lived.asked)
+    n_periods = count_periods(lived.year)
+    assert counts == {key: n_periods[key[0]] if find_statement(key[1]) in anchors else 1 for key in counts}
+    answers = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
+    assert answers.height == counts.total()
+    assert answers["prompt_key"].is_unique().all()
+
+
+def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: Lived) -> None:
+    last, half = lived.year.weeks[-1], next(week for week in lived.year.weeks if week.label == "2026-W26")
+    root = lived.year.root
+    kept = sorted(path.name for path in (root / "editions").iterdir() if "anchors" not in path.name)
+    assert [read_label(name) for name in kept] == KEPT
+    for folder in ("predictions", "report"):
+        assert sorted(path.name for path in (root / folder).iterdir() if path.is_dir()) == kept
+    for name in NOT_GROWING:
+        assert last.n_bytes[name] < 1.5 * half.n_bytes[name], name
+
+
+def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(lived: Lived) -> None:
+    page = parse((lived.year.root / "report" / "index.html").read_text(encoding="utf-8"))
+    listed = [row[0] for row in page.tables[0][1:]]
+    trend = dict.fromkeys(row[0].partition(":")[0] for row in page.tables[1][1:])
+    assert sorted(read_label(name.partition("withdrawn")[0].strip()) for name in listed) == KEPT
+    assert [read_label(name.partition("withdrawn")[0].strip()) for name in listed if REASON in name] == [
+        WITHDRAWN
+    ]
+    scored = [label for label in KEPT if label != WITHDRAWN]
+    assert list(trend) == scored
+    rows = read_rows(lived.year.root, "select distinct edition_id from leaderboard order by edition_id")
+    assert [read_label(row["edition_id"]) for row in rows] == scored
+
+
+def test_new_texts_are_those_that_no_kept_edition_of_an_earlier_week_has(lived: Lived) -> None:
+    texts = {week.label: set(week.texts) for week in lived.year.weeks}
+    for week in lived.year.weeks:
+        earlier = set().union(*(texts[label] for label in week.kept if label < week.label))
+        n_new = len(texts[week.label] - earlier)
+        assert week.new_text_rate == pytest.approx(n_new / len(texts[week.label])), week.label
+
+
+def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
+    rows = read_rows(lived.year.root, "from anchor_drift where is_successive and scoring_policy = 'strict'")
+    changes = {(row["model"], row["other_period"]) for row in rows if row["has_changed"]}
+    assert changes == {("changing", CHANGED_IN)}
+    assert Counter(row["model"] for row in rows) == {
+        name: n - 1 for name, n in count_periods(lived.year).items()
+    }
+
+
+def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(
+    lived: Lived, disturbed: tuple[DisturbedWeeks, object]
+) -> None:
+    weeks, _ = disturbed
+    assert len(weeks.done) >= N_DISTURBANCES
+    assert list_different_tables(lived.year.root, weeks.year.root) == []
+
+
+def test_only_answers_of_the_last_seconds_before_a_kill_and_those_in_flight_are_paid_for_twice(
+    lived: Lived, disturbed: tuple[DisturbedWeeks, list[tuple[float, str, str]]]
+) -> None:
+    weeks, asked = disturbed
+    anchors = read_texts(lived.year.root, "anchors")
+    times: dict[tuple[str, str, str], list[float]] = {}
+    for when, model, prompt in asked:
+        week = weeks.find_week(when) if find_statement(prompt) in anchors else ""
+        times.setdefault((week, model, prompt), []).append(when)
+    in_flight = Counter[float]()
+    for repeated in times.values():
+        for when in sorted(repeated)[:-1]:
+            after = {kind: moment for kind, moment in reversed(weeks.done) if when <= moment <= when + LOST_S}
+            assert after.keys() & {"killed", "cancelled"}
+            if "killed" not in after:
+                in_flight[after["cancelled"]] += 1
+    assert max(in_flight.values(), default=0) <= CONCURRENCY
+    before = {(model, prompt) for _, model, prompt in lived.asked}
+    assert {(model, prompt) for _, model, prompt in asked} <= before
+
+
+def count_periods(year: YearOfWeeks) -> dict[str, int]:
+    """Return model -> in how many weeks its anchors were asked. A backfill asks none."""
+    on_time = [week for week in year.weeks if week.label not in MISSED]
+    return {name: sum(name in week.accuracy for week in on_time) for name in ERRORS}
+
+
+def read_label(edition_id: str) -> str:
+    """Return the label within the name of an edition."""
+    return edition_id.partition("-")[2].rpartition("-")[0]
+
+
+def read_texts(root: Path, label: str) -> set[str]:
+    """Return the texts that the edition of this label tests."""
+    sql = f"select text from samples join editions using (edition_id) where label = '{label}'"
+    return {row["text"] for row in read_rows(root, sql)}
+
+
+def find_statement(prompt: str) -> str:
+    """Return the statement that a prompt asks about, after those of its demonstrations."""
+    statements: list[str] = STATEMENT.findall(prompt)
+    return statements[-1]
