@@ -31,6 +31,8 @@ def require_not_cancelled() -> None:
         RunCancelledError: one of them was.
     """
     run_id = runtime.flow_run.id
+    if run_id is None:
+        return
     # A server that is unavailable is no reason to stop.
     with contextlib.suppress(httpx.HTTPError, ObjectNotFound), get_client(sync_client=True) as client:
         while run_id is not None:

@@ -85,7 +85,7 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(
         # Nothing starts a cancelled run, or one of its children, again.
         assert count_asked(scenario) == asked
         assert not list_active(scenario)
-    (regenerated,) = scenario.wait_for_runs("the rest is asked", [start_regenerate(scenario)], 400)
+    (regenerated,) = scenario.wait_for_runs("the rest is asked", [start_regenerate(scenario)], 900)
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
     assert set(count_asked(scenario).values()) == {1}
     assert read_stored(scenario) == set(count_asked(scenario))
