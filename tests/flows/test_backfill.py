@@ -76,7 +76,7 @@ def bench(tmp_path: Path, prefect_server: dict[str, str]) -> Iterator[Bench]:
         yield Bench(tmp_path, prefect_server, endpoint)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_past_weeks_are_made_completed_withdrawn_and_made_again(bench: Bench) -> None:
     done = bench.backfill(*WEEKS).require()
     assert done.out.splitlines() == [f"{bench.root}/warehouse.duckdb", f"{bench.root}/report/index.html"]

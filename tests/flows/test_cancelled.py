@@ -12,7 +12,7 @@ from tests.support.command import run_command, write_config
 from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 from tests.support.fault_models import answer_slowly, build_model_table, count_requests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 KNOWLEDGE = {"relations": ["affected_sites"]}
 # A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
