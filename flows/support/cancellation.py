@@ -71,7 +71,17 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
         try:
             return flow(*arguments, **options)
         except (RunCancelledError, CancelledRun):
-            message = "cancelled; what was done so far is kept: run it again to continue"
-            return cast("Result", Cancelled(message=message))
+            return end()
+        except Exception:
+            # A query of DuckDB turns the signal by which a worker ends a cancelled run into an error.
+            try:
+                require_not_cancelled()
+            except RunCancelledError:
+                return end()
+            raise
+
+    def end() -> Result:
+        message = "cancelled; what was done so far is kept: run it again to continue"
+        return cast("Result", Cancelled(message=message))
 
     return run

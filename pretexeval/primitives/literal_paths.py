@@ -5,6 +5,7 @@ folder `name=value` for a column. Ruff refuses the functions of polars that do s
 """
 
 import glob
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,12 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
 def list_parquet_columns(path: Path) -> list[str]:
     """Return the names of the columns of a Parquet file."""
     return scan_parquet(path).collect_schema().names()
+
+
+def scan_parquet_files(paths: Sequence[Path], schema: pl.Schema) -> pl.LazyFrame:
+    """Return the rows of files, one after the other, as a query; columns that a file lacks are null."""
+    files = [path.absolute() for path in paths]
+    return pl.scan_parquet(files, glob=False, schema=schema, missing_columns="insert")  # noqa: TID251
 
 
 def scan_parquet(path: Path) -> pl.LazyFrame:

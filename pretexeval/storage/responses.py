@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
+from pretexeval.primitives.literal_paths import read_parquet, scan_parquet_files
 from pretexeval.primitives.untrusted_text import read_count, read_float, replace_surrogates
 from pretexeval.storage.files import build_stage_table, write_bytes
 from pretexeval.storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER, responses_folder
@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 # Digits of the checksum in a file's name.
 N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
-# Stored answers are kept for ever. Files of answers may lack these two columns, and their names the number.
-LATER_COLUMNS = frozenset({"reasoning", "served"})
+# Stored answers are kept for ever. Files may lack the columns reasoning and served, and names the number.
 _NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
 
 
@@ -123,7 +122,7 @@ class ResponseStore:
         if not files:
             return RESPONSES.empty.select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        return prefer_responses(read_response_file(file, wanted) for file in files).select(names)
+        return prefer_responses(scan_response_files(files).select(wanted).collect()).select(names)
 
     def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
         """Return prompt_key, repeat and response of a few prompts, as `read` does.
@@ -136,9 +135,9 @@ class ResponseStore:
         files = self.list_files()
         for file in files:
             if file.name not in known:
-                rows = read_response_file(file, names)
-                known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys))
-        return prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
+                rows = scan_response_files([file]).select(names)
+                known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys)).collect()
+        return prefer_responses(pl.concat([empty, *(known[file.name] for file in files)])).drop("status")
 
     def read_failed_keys(self, repeat: int = 0) -> set[str]:
         """Return the keys of the prompts that were asked and have no answer of this repeat."""
@@ -155,17 +154,16 @@ class ResponseStore:
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
 
 
-def read_response_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    """Return columns of the rows of one file of responses; those that the file lacks are null."""
-    missing = LATER_COLUMNS.intersection(columns).difference(list_parquet_columns(path))
-    rows = read_parquet(path, [name for name in columns if name not in missing])
-    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
+def scan_response_files(paths: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of files of responses as one query: a model has hundreds of files after a year."""
+    return scan_parquet_files(paths, RESPONSES.empty.schema)
 
 
-def prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def prefer_responses(rows: pl.DataFrame) -> pl.DataFrame:
     """Return one row per (prompt_key, repeat): the first response if there is one, else the first error."""
-    rows = pl.concat(frames).sort("status", descending=True, maintain_order=True)
-    return rows.unique(KEYS, keep="first", maintain_order=True)
+    return rows.sort("status", descending=True, maintain_order=True).unique(
+        KEYS, keep="first", maintain_order=True
+    )
 
 
 def _set_aside(path: Path) -> None:

@@ -10,7 +10,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
 from pretexeval.storage.layout import evaluation_file, run_file
 from pretexeval.storage.records import key_content, read_reports
-from pretexeval.storage.responses import ResponseStore, prefer_responses, read_response_file
+from pretexeval.storage.responses import ResponseStore, prefer_responses, scan_response_files
 from schemas.columns import Stage
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.reasoning import read_answers
@@ -68,11 +68,11 @@ def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
     That character tells whether there is a text. All texts can take gigabytes.
     """
     short = pl.col(*LONG_TEXTS).str.head(1)
-    rows = (
-        read_response_file(file, RESPONSES.names).filter(pl.col("prompt_key").is_in(keys)).with_columns(short)
-        for file in store.list_files()
-    )
-    return prefer_responses([RESPONSES.empty, *rows])
+    files = store.list_files()
+    if not files:
+        return RESPONSES.empty
+    rows = scan_response_files(files).filter(pl.col("prompt_key").is_in(keys))
+    return prefer_responses(rows.with_columns(short).collect(engine="streaming"))
 
 
 def _find_or_check(

@@ -1,5 +1,8 @@
 """Runs that are cancelled on a real Prefect server stop asking, and keep every answer."""
 
+import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -8,13 +11,31 @@ import polars as pl
 import pytest
 
 from flows.support import artifacts
-from tests.support.command import run_command, write_config
+from tests.support.command import build_environment, run_command, write_config
 from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 from tests.support.fault_models import answer_slowly, build_model_table, count_requests
 
 pytestmark = pytest.mark.long
 
 KNOWLEDGE = {"relations": ["affected_sites"]}
+IN_QUERY_S = 0.5
+COMPUTE = """
+import duckdb
+from prefect import flow
+from flows.support.cancellation import end_when_cancelled
+
+@flow(name="compute")
+@end_when_cancelled
+def compute():
+    print("begun", flush=True)
+    duckdb.connect().execute("select sum(hash(a.range)) from range(10000000) a, range(1000000) b").fetchone()
+
+compute()
+"""
+COMPUTING = {
+    "flows": {"name": {"any_": ["compute"]}},
+    "flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}},
+}
 # A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
 MAX_LATE = 400
 
@@ -60,3 +81,23 @@ def test_a_cancelled_command_stops_asking_and_the_next_asks_the_rest(
         counts = count_requests(endpoint, name)
         assert len(counts) > len(asked)
         assert set(counts.values()) == {1}
+
+
+def test_a_run_that_is_ended_during_a_query_is_cancelled_and_has_not_failed(
+    prefect_server: dict[str, str],
+) -> None:
+    """A worker sets the state and sends the signal, from which DuckDB makes an error of its own."""
+    api = prefect_server["PREFECT_API_URL"]
+    command = [sys.executable, "-c", COMPUTE]
+    environment = build_environment(prefect_server)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        (run,) = httpx.post(f"{api}/flow_runs/filter", json=COMPUTING).raise_for_status().json()
+        address = f"{api}/flow_runs/{run['id']}"
+        body = {"state": {"type": "CANCELLING"}}
+        httpx.post(f"{address}/set_state", json=body).raise_for_status()
+        time.sleep(IN_QUERY_S)
+        process.terminate()
+        process.communicate(timeout=120)
+    assert httpx.get(address).raise_for_status().json()["state_type"] == "CANCELLED"

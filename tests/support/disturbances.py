@@ -60,11 +60,12 @@ class DisturbedWeeks:
         with use_server(self.year.server, self.year.folder):
             for n_before, (label, moment) in enumerate(moments.items()):
                 self._began[label] = time.time()
-                is_complete, n_wanted = False, self.n_per_week * n_before
+                is_complete, n_wanted, n_runs = False, self.n_per_week * n_before, 0
                 while not is_complete or len(self.done) < n_wanted:
+                    n_runs += 1
                     given = (self.year.config, moment, self.log)
                     process = context.Process(target=regenerate_logged, args=given)
-                    is_complete = self._run(process, label, n_wanted)
+                    is_complete = self._run(process, label, n_runs if len(self.done) < n_wanted else None)
                 self.year.withdraw_after(label)
 
     @property
@@ -76,13 +77,18 @@ class DisturbedWeeks:
         """Return the name of the week that was lived at this time (time.time)."""
         return max(label for label, began in self._began.items() if began <= when)
 
-    def _run(self, process: ForkServerProcess, label: str, n_wanted: int) -> bool:
-        """Run a week, disturb it if disturbances are wanted, and return whether it completed."""
+    def _run(self, process: ForkServerProcess, label: str, nth: int | None) -> bool:
+        """Run a week, and return whether it completed.
+
+        Args:
+            nth: how often the week has been run, this time included, so that less of it is left; None: this
+                run is not disturbed.
+        """
         process.start()
         assert process.pid is not None
-        if self._cpu_s is not None and len(self.done) < n_wanted:
+        if self._cpu_s is not None and nth is not None:
             kind = KINDS[len(self.done) % len(KINDS)]
-            aim = self._cpu_s * self._draw.uniform(FIRST_SHARE, LAST_SHARE)
+            aim = self._cpu_s * self._draw.uniform(FIRST_SHARE, LAST_SHARE) / nth
             while process.is_alive() and read_cpu_s(process.pid) < aim:
                 time.sleep(0.005)
             if process.is_alive():

@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from pretexeval.storage.responses import ResponseStore, read_response_file
+from pretexeval.storage.responses import ResponseStore, scan_response_files
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 
@@ -54,11 +54,11 @@ def test_selected_prompts_are_read_from_each_file_once(
 ) -> None:
     paths: list[Path] = []
 
-    def read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-        paths.append(path)
-        return read_response_file(path, columns)
+    def scan_files(files: Sequence[Path]) -> pl.LazyFrame:
+        paths.extend(files)
+        return scan_response_files(files)
 
-    monkeypatch.setattr("pretexeval.storage.responses.read_response_file", read_file)
+    monkeypatch.setattr("pretexeval.storage.responses.scan_response_files", scan_files)
     wanted = frozenset({K1, K2})
     assert store.read_selected(wanted).rows() == []
     first = append(store, k1=FAILED, k3=FULL)
