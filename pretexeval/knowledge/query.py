@@ -64,6 +64,7 @@ def select_columns(
     Raises:
         InputError: the file is not one SELECT, DuckDB refuses it, or a column is missing or of a wrong type.
     """
+    _require_plain_folders(path)
     # DuckDB writes there what does not fit into memory. Its default is a folder in the current one.
     with (
         TemporaryDirectory() as spilled,
@@ -111,6 +112,16 @@ def _require_same_rows(
 def _hash_rows(rows: pl.DataFrame) -> int:
     """Return a sum over the rows, which is the same in every order."""
     return int(rows.hash_rows().cast(pl.Int128).sum())
+
+
+def _require_plain_folders(path: Path) -> None:
+    """Raise InputError if DuckDB would take a folder of the path for a column of the file."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    if found := [name for name in folder.parts if "=" in name]:
+        raise InputError(
+            f"{path}: DuckDB takes the folder {found[0]!r} for a column and its value; rename the folder, or "
+            "move the files that the query reads"
+        )
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -72,8 +72,12 @@ def test_a_name_stands_for_itself(folder_name: str, file_name: str) -> None:
             {"format": "table", "path": path},
             {"format": "sql", "path": path.with_suffix(".csv"), "query": query},
         ):
-            base = read_knowledge_base(KnowledgeConfig.model_validate({"name": "own", **settings}))
-            assert base.relations == ["right"]
+            config = KnowledgeConfig.model_validate({"name": "own", **settings})
+            if config.format == "sql" and "=" in folder_name:
+                with pytest.raises(InputError, match="rename the folder"):
+                    read_knowledge_base(config)
+                continue
+            assert read_knowledge_base(config).relations == ["right"]
 
 
 def test_a_recipe_reads_its_own_folder_alone(tmp_path: Path) -> None:
