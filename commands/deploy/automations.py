@@ -39,11 +39,7 @@ def build_crash_lost(installation: InstallationNames) -> AutomationCore:
             threshold=1,
             within=SILENCE,
         ),
-        actions=[
-            ChangeFlowRunState(
-                state=StateType.CRASHED, name="Crashed", message="its worker was lost", force=False
-            )
-        ],
+        actions=[_set_state(StateType.CRASHED, "its worker was lost")],
     )
 
 
@@ -57,14 +53,7 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
         name=f"{installation.name}: begin a crashed regenerate again",
         description="Retries the flow, which reuses complete results and starts missing evaluations again.",
         trigger=_build_crash_trigger(deployment_ids, "!0"),
-        actions=[
-            ChangeFlowRunState(
-                state=StateType.SCHEDULED,
-                name="Scheduled",
-                message="its worker was lost: it is retried",
-                force=False,
-            )
-        ],
+        actions=[_set_state(StateType.SCHEDULED, "its worker was lost: it is retried")],
     )
 
 
@@ -78,14 +67,17 @@ def build_fail_unstarted(installation: InstallationNames, deployment_ids: Sequen
         description="Marks a run as failed that crashed before the flow began.",
         trigger=_build_crash_trigger(deployment_ids, "0"),
         actions=[
-            ChangeFlowRunState(
-                state=StateType.FAILED,
-                name="Failed",
-                message="its process ended before the flow began; see the log of the run or of its worker",
-                force=False,
+            _set_state(
+                StateType.FAILED,
+                "its process ended before the flow began; see the log of the run or of its worker",
             )
         ],
     )
+
+
+def _set_state(state: StateType, message: str) -> ChangeFlowRunState:
+    """Return the action that sets the state, under the name that Prefect itself gives to it."""
+    return ChangeFlowRunState(state=state, name=state.name.capitalize(), message=message, force=False)
 
 
 def _build_crash_trigger(deployment_ids: Sequence[UUID], run_count: str) -> EventTrigger:

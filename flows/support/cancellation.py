@@ -24,23 +24,26 @@ class RunCancelledError(BaseException):
     """This run was cancelled. Like an interrupt, it is no failure of a model."""
 
 
-def require_not_cancelled() -> None:
-    """Check that neither this run nor one of those that led to it was cancelled.
-
-    Raises:
-        RunCancelledError: one of them was.
-    """
+def is_cancelled() -> bool:
+    """Return whether this run, or one of those that led to it, was cancelled."""
     run_id = runtime.flow_run.id
     if run_id is None:
-        return
+        return False
     # A server that is unavailable is no reason to stop.
     with contextlib.suppress(httpx.HTTPError, ObjectNotFound), get_client(sync_client=True) as client:
         while run_id is not None:
             run = client.read_flow_run(run_id)
             if run.state is not None and (run.state.is_cancelling() or run.state.is_cancelled()):
-                raise RunCancelledError
+                return True
             parent = run.parent_task_run_id
             run_id = client.read_task_run(parent).flow_run_id if parent else None
+    return False
+
+
+def require_not_cancelled() -> None:
+    """Raise RunCancelledError if this run, or one of those that led to it, was cancelled."""
+    if is_cancelled():
+        raise RunCancelledError
 
 
 @contextlib.contextmanager
@@ -52,9 +55,7 @@ def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        try:
-            require_not_cancelled()
-        except RunCancelledError:
+        if is_cancelled():
             with contextlib.suppress(httpx.HTTPError), get_client(sync_client=True) as client:
                 for run_id in runs.values():
                     client.set_flow_run_state(
@@ -70,17 +71,10 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
             return flow(*arguments, **options)
-        except (RunCancelledError, CancelledRun):
-            return end()
-        except Exception:
-            # A query of DuckDB turns the signal by which a worker ends a cancelled run into an error.
-            try:
-                require_not_cancelled()
-            except RunCancelledError:
-                return end()
-            raise
-
-    def end() -> Result:
+        except (RunCancelledError, Exception) as error:
+            # A query of DuckDB turns the signal by which a worker ends a cancelled run into another error.
+            if not isinstance(error, RunCancelledError | CancelledRun) and not is_cancelled():
+                raise
         message = "cancelled; what was done so far is kept: run it again to continue"
         return cast("Result", Cancelled(message=message))
 

@@ -1,6 +1,6 @@
 """What a run did: in its log, as an artifact, and in the message of its state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from prefect import get_run_logger, runtime
@@ -60,13 +60,10 @@ def show_summary(config: Config, edition_id: str, stages: str, outcomes: Mapping
         stages: what `describe_stages` returned.
         outcomes: model, with the setting of questions in brackets -> the reason why it failed, or null.
     """
-    evaluations = config.list_evaluations()
+    described = _describe_models(config, edition_id)
     table = [
-        {
-            "model": label,
-            **({"outcome": reason} if reason else _describe_model(config, edition_id, *evaluated)),
-        }
-        for (label, reason), evaluated in zip(outcomes.items(), evaluations, strict=True)
+        {"model": label, **({"outcome": reason} if reason else row)}
+        for (label, reason), row in zip(outcomes.items(), described, strict=True)
     ]
     n_failed = sum(reason is not None for reason in outcomes.values())
     end = (
@@ -84,34 +81,41 @@ def show_summary(config: Config, edition_id: str, stages: str, outcomes: Mapping
     return f"{edition_id}: {end}"
 
 
-def _describe_model(config: Config, edition_id: str, name: str, setting: str | None) -> Row:
-    """Return the outcome of a finished evaluation and its scores with their 95 % intervals."""
+def _describe_models(config: Config, edition_id: str) -> Iterator[Row]:
+    """Yield the outcome of each evaluation of the configuration, and its scores with their 95 % intervals."""
     root = config.storage.root
     runs = read_rows(
         root, f"from runs where edition_id = '{edition_id}' and period is null order by finished_at"
     )
-    # An id is the name of the model and a hash.
-    found = [row for row in runs if row["setting"] == setting and row["model_id"].rpartition("-")[0] == name]
-    if not found:
-        return {"outcome": "left out of the warehouse"}
-    run = found[-1]
+    leaderboard = read_leaderboard(root, edition_id)
+    facets = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
     # The record has whole seconds.
-    is_reused = run["finished_at"] < find_start().replace(microsecond=0, tzinfo=None)
-    n_workers = find_model(config, name).workers if runtime.deployment.id else 1
-    outcome = describe_answers(run, is_reused=is_reused, n_workers=n_workers)
-    if setting is None:
-        scores = [
-            _describe_score(f"{row['method']} accuracy", row, "average_accuracy")
-            for row in read_leaderboard(root, edition_id)
-            if row["model_id"] == run["model_id"] and row["repeat"] == 0
+    started_at = find_start().replace(microsecond=0, tzinfo=None)
+    for name, setting in config.list_evaluations():
+        # An id is the name of the model and a hash.
+        found = [
+            row for row in runs if row["setting"] == setting and row["model_id"].rpartition("-")[0] == name
         ]
-    else:
-        scores = [
-            _describe_score("average of the facets", each.averaged, "accuracy")
-            for each in select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
-            if (each.model_id, each.setting) == (run["model_id"], setting)
-        ]
-    return {"outcome": outcome, "score": "; ".join(scores)}
+        if not found:
+            yield {"outcome": "left out of the warehouse"}
+            continue
+        run = found[-1]
+        n_workers = find_model(config, name).workers if runtime.deployment.id else 1
+        is_reused = run["finished_at"] < started_at
+        outcome = describe_answers(run, is_reused=is_reused, n_workers=n_workers)
+        if setting is None:
+            scores = [
+                _describe_score(f"{row['method']} accuracy", row, "average_accuracy")
+                for row in leaderboard
+                if row["model_id"] == run["model_id"] and row["repeat"] == 0
+            ]
+        else:
+            scores = [
+                _describe_score("average of the facets", each.averaged, "accuracy")
+                for each in facets
+                if (each.model_id, each.setting) == (run["model_id"], setting)
+            ]
+        yield {"outcome": outcome, "score": "; ".join(scores)}
 
 
 def _describe_score(what: str, row: Row, name: str) -> str:

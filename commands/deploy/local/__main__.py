@@ -6,9 +6,8 @@ The command runs until Ctrl-C and restarts services that end.
 import argparse
 import signal
 import sys
-from pathlib import Path
 
-from commands.arguments import read_path
+from commands.arguments import add_root, read_path
 from commands.deploy.cards import HELP, list_default_workers, read_gpu_worker
 from commands.deploy.local.installation import start_installation
 from commands.deploy.local.services import Ports
@@ -50,9 +49,7 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m commands.deploy.local", description=__doc__)
-    parser.add_argument(
-        "--root", type=read_path, default=Path("data"), help="the data folder (default: data)"
-    )
+    add_root(parser)
     parser.add_argument(
         "--installation",
         metavar="NAME",
