@@ -10,6 +10,9 @@ from tests.support.session_process import start_for_session
 # Prefect marks a server in this way that it starts for one process. Such a server runs none of the services
 # that look for scheduled, late, or lost runs all the time and take half of its processor time.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+# With SQLite, a change of an automation may block the server for ever while this service runs:
+# https://github.com/PrefectHQ/prefect/issues/23055.
+NO_TRIGGERS = {"PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false"}
 
 
 def start_prefect(home: Path) -> dict[str, str]:
@@ -20,7 +23,7 @@ def start_prefect(home: Path) -> dict[str, str]:
     log = home / "log"
     process = start_for_session(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"],
-        build_environment(environment | MARKS),
+        build_environment(environment | MARKS | NO_TRIGGERS),
         log,
     )
     address = f"http://127.0.0.1:{port}/api"
