@@ -106,7 +106,8 @@ def test_disk_that_fills_up_during_an_evaluation(
 
     root = disk.folder / "data"
     with serve_endpoint(fill_then_answer) as endpoint:
-        models = [build_model_table("calm", endpoint)]
+        # The space that is reserved for the answers of several requests at once would do for the next chunk.
+        models = [build_model_table("calm", endpoint, concurrency=1)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         outcome = run_command("run", config, folder=tmp_path, environment=prefect_server).require(2)
         assert "there is no room for" in outcome.err
