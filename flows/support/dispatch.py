@@ -86,7 +86,7 @@ def run_subflows(
                     waiting.insert(0, number)
                     continue
                 is_done = state.type == StateType.COMPLETED
-                reasons[number] = None if is_done else state.message or state.name or "it failed"
+                reasons[number] = None if is_done else _read_reason(state)
     return [reasons[number] for number in range(len(calls))]
 
 
@@ -168,6 +168,12 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
             f"{subflow.name} has no deployment for the pool {pool!r}: run `pretexeval deploy` with this "
             "configuration"
         ) from error
+
+
+def _read_reason(state: State[Any]) -> str:
+    """Return why a run did not complete, without the words that Prefect puts before every message of ours."""
+    message = (state.message or "").removeprefix("Flow run encountered an exception: ")
+    return message.removeprefix(f"{InputError.__name__}: ") or state.name or "it failed"
 
 
 def _read_state(run_id: UUID) -> State[Any] | None:
