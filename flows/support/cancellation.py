@@ -13,6 +13,7 @@ from uuid import UUID
 import httpx
 from prefect import runtime
 from prefect.client.orchestration import get_client
+from prefect.context import TagsContext
 from prefect.exceptions import CancelledRun, ObjectNotFound
 from prefect.states import Cancelled, Cancelling
 
@@ -70,7 +71,10 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
     @functools.wraps(flow)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
-            return flow(*arguments, **options)
+            # Prefect asks the server for a concurrency limit for each tag of a task run. The flow run has got
+            # its tags before.
+            with TagsContext(current_tags=set()):
+                return flow(*arguments, **options)
         except (RunCancelledError, Exception) as error:
             # A query of DuckDB turns the signal by which a worker ends a cancelled run into another error.
             if not isinstance(error, RunCancelledError | CancelledRun) and not is_cancelled():
