@@ -26,10 +26,16 @@ class QuietHandler(BaseHTTPRequestHandler):
         pass
 
 
+class LocalServer(ThreadingHTTPServer):
+    """A server with room for many new connections: a client repeats one that is dropped after a second."""
+
+    request_queue_size = 128
+
+
 @contextmanager
 def serve(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
     """Run a server with this handler on a free port, and yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = LocalServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -9,10 +9,9 @@ import json
 import re
 import sys
 import time
-from http.server import ThreadingHTTPServer
 
 from prototypes.pool import load_pool
-from tests.support.web_server import QuietHandler
+from tests.support.web_server import LocalServer, QuietHandler
 
 RELATION = "may_treat"
 # Of the heads, five are held out as demonstrations, and each week tests 12 others. Each head has ten tails.
@@ -97,7 +96,7 @@ def serve_models(port: int) -> None:
             self.end_headers()
             self.wfile.write(content)
 
-    class Server(ThreadingHTTPServer):
+    class Server(LocalServer):
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
