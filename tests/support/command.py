@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from pretexeval.primitives.toml_files import write_toml
 from tests.support.processes import run_process
@@ -120,9 +121,19 @@ def _use_prefect_settings() -> Iterator[None]:
     before = prefect.context.GLOBAL_SETTINGS_CONTEXT
     prefect.context.GLOBAL_SETTINGS_CONTEXT = prefect.context.root_settings_context()
     try:
-        yield
+        with send_no_heartbeats():
+            yield
     finally:
         prefect.context.GLOBAL_SETTINGS_CONTEXT = before
+
+
+@contextlib.contextmanager
+def send_no_heartbeats() -> Iterator[None]:
+    """Let runs in this process send no heartbeats: each would wait a second for the thread that sends them."""
+    from prefect.flow_engine import BaseFlowRunEngine
+
+    with mock.patch.object(BaseFlowRunEngine, "heartbeat_seconds", None):
+        yield
 
 
 def run_process_command(

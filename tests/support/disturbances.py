@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 from prefect.exceptions import CancelledRun
 
-from tests.support.command import use_server
+from tests.support.command import send_no_heartbeats, use_server
 from tests.support.year import YearOfWeeks
 
 KINDS = ("killed", "cancelled", "paused", "killed")
@@ -35,7 +35,8 @@ def regenerate_logged(config: Path, moment: datetime, log: Path) -> None:
     with log.open("wb") as output:
         os.dup2(output.fileno(), sys.stderr.fileno())
     try:
-        regenerate(config, moment=moment)
+        with send_no_heartbeats():
+            regenerate(config, moment=moment)
     except CancelledRun:
         sys.exit(CANCELLED)
 
