@@ -129,7 +129,7 @@ def _use_prefect_settings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def send_no_heartbeats() -> Iterator[None]:
-    """Let runs in this process send no heartbeats: each would wait a second for the thread that sends them."""
+    """Let runs in this process send no heartbeats: each waits up to a second for the thread that does."""
     from prefect.flow_engine import BaseFlowRunEngine
 
     with mock.patch.object(BaseFlowRunEngine, "heartbeat_seconds", None):
