@@ -15,17 +15,15 @@ from tests.support.tiny_llama import build_tiny_llama
 # Until all tests are collected, which imports everything: objects that stay would be scanned again and again.
 gc.disable()
 
-LONGEST = "test_year.py"
-
 # A busy machine may need seconds for an example. The same examples are tried in every run of the suite.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest file first, then those with slow tests, because many of these wait for servers."""
+    """Run the files with slow tests first: others can compute while these wait for servers."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.name != LONGEST, item.path not in slow))
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_collection_finish() -> None:

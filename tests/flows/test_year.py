@@ -34,7 +34,7 @@ from tests.support.year import (
 from tests.support.year_endpoint import ERRORS, STATEMENT, Rules
 from warehouse.query import read_rows
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.year
 # A killed process loses the answers of the last 10 s at least (docs/operations.md), a cancelled one those in
 # flight.
 LOST_S = 15.0
