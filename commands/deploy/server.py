@@ -49,7 +49,8 @@ def _serve(options: argparse.Namespace, hosts: list[str]) -> None:
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     # With SQLite, Prefect 3.7 blocks its event loop after a change of an automation until a lock is free that
-    # another task of the same loop may hold: https://github.com/PrefectHQ/prefect/issues/23055.
+    # another task of the same loop may hold: https://github.com/PrefectHQ/prefect/issues/23055. With this,
+    # a task waits for the lock instead.
     automations.run_coro_as_sync = create_task  # type: ignore[attr-defined, assignment]
     settings = get_current_settings().server
     # The check is around Prefect's application and not in it: Prefect's own services call the application in

@@ -66,13 +66,16 @@ def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
 
 
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled."""
+    """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled.
+
+    The flow's tasks do not inherit the tags of its run.
+    """
 
     @functools.wraps(flow)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
-            # Prefect asks the server for a concurrency limit for each tag of a task run. The flow run has got
-            # its tags before.
+            # The flow run already has its tags. For a task run with tags, Prefect first asks the server for
+            # their concurrency limits.
             with TagsContext(current_tags=set()):
                 return flow(*arguments, **options)
         except (RunCancelledError, Exception) as error:

@@ -27,7 +27,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 class LocalServer(ThreadingHTTPServer):
-    """A server with room for many new connections: a client repeats one that is dropped after a second."""
+    """A server with a long queue of new connections: if it is full, clients wait a second for their retry."""
 
     request_queue_size = 128
 

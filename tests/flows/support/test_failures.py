@@ -57,7 +57,7 @@ def test_model_whose_worker_is_lost_is_listed(data: DataFolder, monkeypatch: pyt
     ]
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
     write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
-    lost: list[str | None] = ["the worker was lost", "vLLM cannot load it"]
+    lost: list[str | None] = ["the worker was lost", "Flow run encountered an exception"]
     monkeypatch.setattr(dispatch, "run_subflows", lambda *_: lost)
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
     build_warehouse(data.root)
