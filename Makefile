@@ -13,7 +13,7 @@ INTEROP := inspect lm-eval duckdb eee
 # The knowledge bases that tests read: requirements/base-NAME.txt.
 BASES := hpo-2021 hpo-2025 icd-10-cm
 
-.PHONY: run cpu gpu test test-all test-year quick test-interop real-model test-real-model lint types docs pictures bench lock \
+.PHONY: run cpu gpu test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
 
 run: $(STAMP)
@@ -26,13 +26,9 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 test: $(STAMP)
 	$(PYTEST)
 
-# Also long simulations, injected faults, deployments, training, published knowledge bases, and other tools.
+# Also a year of weeks, simulations, injected faults, deployments, training, published bases, and other tools.
 test-all: $(STAMP) test-interop $(BASES:%=.bases/%/.installed)
-	$(PYTEST) -m "not year and not interop and not real_model"
-
-# A year of weekly editions, which takes twenty minutes or more. No single test of test-all may take as long.
-test-year: $(STAMP)
-	$(BIN)/python -m pytest -m year -o faulthandler_timeout=0 tests/flows/test_year.py
+	$(PYTEST) -m "not interop and not real_model"
 
 # All tests but those that start real engines and servers.
 quick: $(STAMP)

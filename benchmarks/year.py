@@ -22,6 +22,7 @@ from tests.support.year import (
     WITHDRAWN,
     Week,
     YearOfWeeks,
+    list_moments,
     serve_models,
     start_history,
 )
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="pretexeval-year-") as name, serve_models() as endpoint:
         folder = Path(name)
         year = YearOfWeeks(folder, start_history(folder / "data"), endpoint)
-        year.live()
+        year.live_until(max(list_moments()))
         weeks = sorted(year.weeks, key=lambda week: week.label)
     names = list(weeks[-1].accuracy)
     rows = [

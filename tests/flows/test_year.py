@@ -1,4 +1,4 @@
-"""A year of weekly editions in fast motion; its last twelve weeks are also killed, cancelled and paused."""
+"""A year of weekly editions in fast motion; its last seven weeks are also killed, cancelled and paused."""
 
 import shutil
 from collections import Counter
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from pretexeval.storage.layout import PREFECT_FOLDER
-from tests.support.disturbances import DisturbedWeeks
+from tests.support.disturbances import KINDS, DisturbedWeeks
 from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
 from tests.support.year import (
@@ -34,11 +34,15 @@ from tests.support.year import (
 from tests.support.year_endpoint import ERRORS, STATEMENT, Rules
 from warehouse.query import read_rows
 
-pytestmark = pytest.mark.year
+pytestmark = pytest.mark.long
 # A killed process loses the answers of the last 10 s at least (docs/operations.md), a cancelled one those in
 # flight.
 LOST_S = 15.0
 N_DISTURBANCES = 20
+LABELS = [f"2026-W{number:02}" for number in range(1, 54)]
+# No single test lasts as long as faulthandler_timeout.
+STEPS = ("2026-W13", "2026-W26", "2026-W39", "2026-W53")
+DISTURBED_STEPS = ("2026-W50", "2026-W53")
 # A withdrawn edition is not counted.
 KEPT = [f"2026-W{number}" for number in range(53 - N_KEPT, 54)]
 Row = dict[str, Any]
@@ -52,39 +56,58 @@ class Lived:
     year: YearOfWeeks
     asked: list[tuple[float, str, str]]
     runs: list[Row]
-    copy: Path
-    """A copy of the data root, from COPIED_AFTER."""
+
+
+@dataclass
+class Disturbed:
+    """The last weeks of the year, which were disturbed, and what was asked in them."""
+
+    weeks: DisturbedWeeks
+    asked: list[tuple[float, str, str]]
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+def year(tmp_path_factory: pytest.TempPathFactory) -> Iterator[YearOfWeeks]:
+    """A year that begins; its tests go on with it."""
     folder = tmp_path_factory.mktemp("lived")
-    copy = folder / "copy"
     with serve_models() as endpoint:
-        year = YearOfWeeks(folder, start_history(folder / "data"), endpoint)
+        yield YearOfWeeks(folder, start_history(folder / "data"), endpoint)
 
-        def copy_root(label: str) -> None:
-            if label == COPIED_AFTER:
-                # The cache belongs to one folder, and may be deleted.
-                shutil.copytree(year.root, copy, ignore=shutil.ignore_patterns("cache", PREFECT_FOLDER))
 
-        year.live(copy_root)
-        yield Lived(year, list_asked(endpoint), list_runs(year), copy)
+def live_until(year: YearOfWeeks, last: str) -> None:
+    """Live the year up to this week, and keep a copy of its data root from COPIED_AFTER."""
+
+    def copy_root(label: str) -> None:
+        if label == COPIED_AFTER:
+            # The cache belongs to one folder, and may be deleted.
+            ignored = shutil.ignore_patterns("cache", PREFECT_FOLDER)
+            shutil.copytree(year.root, year.folder / "copy", ignore=ignored)
+
+    year.live_until(last, copy_root)
 
 
 @pytest.fixture(scope="module")
-def disturbed(
-    lived: Lived, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[DisturbedWeeks, list[tuple[float, str, str]]]]:
+def lived(year: YearOfWeeks) -> Lived:
+    live_until(year, LABELS[-1])
+    return Lived(year, list_asked(year.endpoint), list_runs(year))
+
+
+@pytest.fixture(scope="module")
+def begun(lived: Lived, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DisturbedWeeks]:
+    """The weeks after COPIED_AFTER, which are to be disturbed; the tests go on with them."""
     folder = tmp_path_factory.mktemp("disturbed")
     with serve_models() as endpoint:
         year = YearOfWeeks(folder, lived.year.server, endpoint)
-        shutil.copytree(lived.copy, year.root)
+        shutil.copytree(lived.year.folder / "copy", year.root)
         change_answers(endpoint)
         year.configure(*ERRORS)
-        weeks = DisturbedWeeks(year)
-        weeks.live({label: moment for label, moment in list_moments().items() if label > COPIED_AFTER})
-        yield weeks, list_asked(endpoint)
+        yield DisturbedWeeks(year, after=COPIED_AFTER)
+
+
+@pytest.fixture(scope="module")
+def disturbed(begun: DisturbedWeeks) -> Disturbed:
+    begun.live_until(LABELS[-1])
+    return Disturbed(begun, list_asked(begun.year.endpoint))
 
 
 def list_runs(year: YearOfWeeks) -> list[Row]:
@@ -99,11 +122,17 @@ def list_runs(year: YearOfWeeks) -> list[Row]:
             return [run for run in runs if run["parameters"]["config_file"] == str(year.config)]
 
 
+@pytest.mark.parametrize("last", STEPS)
+def test_the_weeks_up_to_this_one_are_published(year: YearOfWeeks, last: str) -> None:
+    live_until(year, last)
+    assert year.weeks[-1].label == last
+    assert len(year.weeks) == LABELS.index(last) + 1
+
+
 def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
-    labels = list(list_moments())
-    assert labels == [f"2026-W{number:02}" for number in range(1, 54)]
-    assert sorted(week.label for week in lived.year.weeks) == labels
-    stem, on_time = lived.year.config.stem, [label for label in labels if label not in MISSED]
+    assert list(list_moments()) == LABELS
+    assert sorted(week.label for week in lived.year.weeks) == LABELS
+    stem, on_time = lived.year.config.stem, [label for label in LABELS if label not in MISSED]
     assert [run["name"] for run in lived.runs] == [f"regenerate-{stem}-{label}" for label in on_time]
     assert {run["state_type"] for run in lived.runs} == {"COMPLETED"}
 
@@ -180,18 +209,25 @@ def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
     }
 
 
-def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(
-    lived: Lived, disturbed: tuple[DisturbedWeeks, object]
+@pytest.mark.parametrize("last", DISTURBED_STEPS)
+def test_the_weeks_up_to_this_one_complete_although_they_are_disturbed(
+    begun: DisturbedWeeks, last: str
 ) -> None:
-    weeks, _ = disturbed
-    assert len(weeks.done) >= N_DISTURBANCES
-    assert list_different_tables(lived.year.root, weeks.year.root) == []
+    begun.live_until(last)
+    (found,) = read_rows(begun.year.root, "select max(label) as newest from editions where not is_anchors")
+    assert found["newest"] == last
+
+
+def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(lived: Lived, disturbed: Disturbed) -> None:
+    assert len(disturbed.weeks.done) >= N_DISTURBANCES
+    assert {kind for kind, _ in disturbed.weeks.done} == set(KINDS)
+    assert list_different_tables(lived.year.root, disturbed.weeks.year.root) == []
 
 
 def test_only_answers_of_the_last_seconds_before_a_kill_and_those_in_flight_are_paid_for_twice(
-    lived: Lived, disturbed: tuple[DisturbedWeeks, list[tuple[float, str, str]]]
+    lived: Lived, disturbed: Disturbed
 ) -> None:
-    weeks, asked = disturbed
+    weeks, asked = disturbed.weeks, disturbed.asked
     anchors = read_anchors(lived.year.root)
     editions = {week.label: set(week.texts) for week in lived.year.weeks}
     times: dict[tuple[str, str, str], list[float]] = {}

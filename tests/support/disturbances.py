@@ -5,7 +5,6 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from multiprocessing import get_context
@@ -16,7 +15,7 @@ import httpx
 from prefect.exceptions import CancelledRun
 
 from tests.support.command import send_no_heartbeats, use_server
-from tests.support.year import YearOfWeeks
+from tests.support.year import YearOfWeeks, list_moments
 
 KINDS = ("killed", "cancelled", "paused", "killed")
 PAUSE_S = 2.0
@@ -46,7 +45,9 @@ class DisturbedWeeks:
     """The weeks of a year whose runs are disturbed, and what was done to them."""
 
     year: YearOfWeeks
-    n_per_week: int = 2
+    after: str
+    """The last week that was lived before."""
+    n_per_week: int = 4
     done: list[tuple[str, float]] = field(default_factory=list)
     """The kind of each disturbance, and when it happened (time.time)."""
     _began: dict[str, float] = field(default_factory=dict)
@@ -54,14 +55,17 @@ class DisturbedWeeks:
     _cpu_s: float | None = None
     """The processor time of an undisturbed week. It says how far a run is, also on a busy machine."""
 
-    def live(self, moments: Mapping[str, datetime]) -> None:
-        """Run these weeks, each in processes that are disturbed until one ends by itself."""
+    def live_until(self, last: str) -> None:
+        """Run the weeks up to this one, each in processes that are disturbed until one ends by itself."""
         context = get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
+        first = max(self._began, default=self.after)
+        moments = {label: when for label, when in list_moments().items() if first < label <= last}
         with use_server(self.year.server, self.year.folder):
-            for n_before, (label, moment) in enumerate(moments.items()):
+            for label, moment in moments.items():
+                n_wanted = self.n_per_week * len(self._began)
                 self._began[label] = time.time()
-                is_complete, n_wanted, n_runs = False, self.n_per_week * n_before, 0
+                is_complete, n_runs = False, 0
                 while not is_complete or len(self.done) < n_wanted:
                     n_runs += 1
                     given = (self.year.config, moment, self.log)

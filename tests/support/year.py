@@ -32,7 +32,7 @@ MISSED, BACKFILLED_AFTER = ("2026-W10", "2026-W11"), "2026-W14"
 ADDED_IN, CHANGED_IN = "2026-W20", "2026-W30"
 WITHDRAWN, WITHDRAWN_AFTER = "2026-W45", "2026-W47"
 REASON = "two labels of the base were wrong"
-COPIED_AFTER = "2026-W41"
+COPIED_AFTER = "2026-W46"
 N_ANCHORS, CONCURRENCY = 5, 8
 
 
@@ -70,6 +70,8 @@ class YearOfWeeks:
     server: Environment
     endpoint: str
     weeks: list[Week] = field(default_factory=list)
+    _waiting: dict[str, datetime] = field(default_factory=list_moments)
+    """The weeks that were not lived yet, with the moments of their runs."""
 
     @property
     def root(self) -> Path:
@@ -132,16 +134,20 @@ class YearOfWeeks:
             )
         )
 
-    def live(self, after: Callable[[str], None] = lambda _: None) -> None:
-        """Live the year: its schedule, the missed weeks, the new and the changed model, the bad edition.
+    def live_until(self, last: str, after: Callable[[str], None] = lambda _: None) -> None:
+        """Live the weeks up to this one that were not lived yet.
+
+        The year has its schedule, missed weeks, a new and a changed model, and a bad edition.
 
         Args:
             after: called after each week with its name.
         """
-        self.configure("steady", "changing")
-        for label, moment in list_moments().items():
+        for label in [label for label in self._waiting if label <= last]:
+            moment = self._waiting.pop(label)
             if label in MISSED:
                 continue
+            if not self.weeks:
+                self.configure("steady", "changing")
             if label == ADDED_IN:
                 self.configure(*ERRORS)
             if label == CHANGED_IN:
