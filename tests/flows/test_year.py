@@ -126,7 +126,6 @@ def list_runs(year: YearOfWeeks) -> list[Row]:
 def test_the_weeks_up_to_this_one_are_published(year: YearOfWeeks, last: str) -> None:
     live_until(year, last)
     assert year.weeks[-1].label == last
-    assert len(year.weeks) == LABELS.index(last) + 1
 
 
 def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
