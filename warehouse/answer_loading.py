@@ -79,7 +79,12 @@ select
     read.prompt_key,
     read.n_demonstrations_dropped,
     predictions.prediction = 'T' as prediction,
-    predictions.is_correct,
+    case
+        when predictions.item_id not in (
+            select sample_id from samples semi join storage.undecided_pairs using (edition_id, pair_id)
+            where edition_id = $edition_id
+        ) then predictions.is_correct
+    end as is_correct,
     read.is_unfinished_reasoning,
     read.response,
     read.reasoning,

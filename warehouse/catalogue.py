@@ -59,6 +59,7 @@ TABLE_MACROS = (
     "weighted_observations",
     "anchor_changes",
     "taught_points",
+    "compared_changes",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
@@ -80,6 +81,7 @@ VIEW_GROUPS = {
         "accuracy_by_wording",
         "accuracy_by_group",
         "weighted_accuracy",
+        "stale_beliefs",
         "probability_calibration",
         "repeat_spread",
         "not_evaluated",

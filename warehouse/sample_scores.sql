@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
--- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
+-- What became of the answer to each sample of a fact that is not undecided. All scores are sums over these rows. Evaluations with too many failed
 -- prompts (error_counts.sql) have no rows, so that no view shows their scores.
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
 -- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
@@ -43,6 +43,8 @@ placed as (
     semi join storage.scope using (edition_id)
     inner join triplets using (edition_id, triplet_id)
     left join transformations using (transformation)
+    anti join storage.undecided_pairs as undecided
+        on samples.edition_id = undecided.edition_id and samples.pair_id = undecided.pair_id
     where samples.split = 'test'
 )
 

@@ -38,6 +38,7 @@ weights as (
         unnest(['relations', 'pairs']) as weighting,
         unnest([1 / count(*) over edition, count(*) / sum(count(*)) over edition]) as weight
     from triplets
+    anti join storage.undecided_pairs using (edition_id, pair_id)
     where split = 'test' and is_positive
     group by edition_id, relation
     window edition as (partition by edition_id)

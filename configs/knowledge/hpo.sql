@@ -6,7 +6,8 @@
 -- disease_may_have_finding: phenotypic abnormalities (aspect P). disease_has_mode_of_inheritance: aspect I, but for
 -- terms that only qualify an inheritance ("Genetic anticipation"). hpo-hierarchy.sql is the hierarchy of the terms.
 -- A finding is true if one row observes it in at least 5 % of the patients, or without a frequency. It is undecided if
--- the rows know only rarer ones, or none among the patients of a study, and false if all rows exclude it.
+-- the rows know only rarer ones, or none among the patients of a study, or if it belongs to the history of a patient
+-- (aspect H: "Maternal diabetes"). It is false if all rows exclude it.
 -- Names with a comma are in quotation marks, as they are published: "Atrial fibrillation, familial, 5". To turn them
 -- round by rule would change the content, and some of them wrongly ("Dystonia 7, torsion").
 -- The exact synonyms of a term are its aliases, unless they name another term or a disease as well.
@@ -15,7 +16,7 @@ with rows as (
         database_id,
         disease_name,
         hpo_id,
-        if(aspect = 'P', 'disease_may_have_finding', 'disease_has_mode_of_inheritance') as relation,
+        if(aspect = 'I', 'disease_has_mode_of_inheritance', 'disease_may_have_finding') as relation,
         -- Frequencies are "3/64", "4.7%", or terms, of which HP:0040284 is very rare (1 to 4 %).
         case
             when frequency = 'HP:0040284' then 0.04
@@ -26,6 +27,7 @@ with rows as (
         case
             -- "Down syndrometrisomy 21, included": two titles in one.
             when disease_name ilike '%, included' then 'undecided'
+            when aspect = 'H' then 'undecided'
             when qualifier = 'NOT' or frequency = 'HP:0040285' then 'false'
             when share < 0.05 then 'undecided'
             else 'true'
@@ -45,7 +47,7 @@ with rows as (
         }
     )
     -- Comments have one column, and the header has no aspect of this name.
-    where aspect in ('P', 'I')
+    where aspect in ('P', 'I', 'H')
 ),
 
 annotations as (

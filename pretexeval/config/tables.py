@@ -14,6 +14,8 @@ from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
 """The age of a fact that none of the older releases holds."""
+REMOVED, REVERSED = "removed", "reversed"
+"""The ages of a fact that an older release holds and the base no longer lists, or asserts to be false."""
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
 Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
@@ -67,6 +69,8 @@ class KnowledgeConfig(ConfigTable):
     releases: tuple[ReleaseConfig, ...] = ()
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
     the ages of facts (docs/knowledge-bases.md)."""
+    changes: bool = False
+    """Also test facts that the newest of `releases` holds and the base no longer lists (docs/changes.md)."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -80,8 +84,13 @@ class KnowledgeConfig(ConfigTable):
             if getattr(self, key) and self.format in ("starter", "medqa"):
                 raise ValueError(f"{key} is not allowed with format {self.format!r}")
         names = [release.name for release in self.releases]
-        if unfit := sorted({name for name in names if name == NEW or names.count(name) > 1}):
-            raise ValueError(f"releases names {unfit[0]!r} twice, or as the facts that no release holds")
+        taken = (NEW, REMOVED, REVERSED)
+        if unfit := sorted({name for name in names if name in taken or names.count(name) > 1}):
+            raise ValueError(f"releases names {unfit[0]!r} twice, or as the facts of no release are named")
+        if self.changes and (self.since is not None or not self.releases):
+            raise ValueError(
+                "changes compares the base with its releases: name one in releases, without since"
+            )
         return self
 
 

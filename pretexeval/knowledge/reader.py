@@ -10,6 +10,7 @@ import polars as pl
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.aliases import build_aliases, list_alias_cells, read_alias_table
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.changes import add_changes
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
 from pretexeval.knowledge.hierarchy import read_hierarchy
@@ -44,11 +45,13 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if config.format == "medqa":
         return _read_question_bank(config, synonyms)
     base, dated = _settle_base(config, _read_chosen_rows(config))
-    older = None if config.since is None else _read_release(config, config.since, base)
+    paths = {release.name: release.path for release in config.releases}
+    compared = [*paths.values()][-1] if config.changes else config.since
+    older = None if compared is None else _read_release(config, compared, base)
     if config.hierarchy is not None:
         base = _add_hierarchy(config, base, older)
-    base = base if older is None else keep_new_facts(base, older)
-    paths = {release.name: release.path for release in config.releases}
+    if older is not None:
+        base = add_changes(base, older) if config.changes else keep_new_facts(base, older)
     if paths:
         return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
     return add_written_ages(base, dated)

@@ -110,6 +110,8 @@ def add_ages(
 ) -> KnowledgeBase:
     """Return the base with the age of every fact: the name of the oldest release that holds it, or `new`.
 
+    A fact that already has an age keeps it.
+
     Args:
         names: the names of the releases, the oldest first.
         read_release: returns the release of a name. One release at a time is in memory.
@@ -118,6 +120,8 @@ def add_ages(
     for name in reversed(names):
         is_held = read_release(name).list_held(base.triplets, base.hierarchy)
         age = age.scatter(is_held.arg_true(), name)
+    if "first_release" in base.triplets.columns:
+        age = base.triplets.select(pl.coalesce("first_release", age).alias("first_release")).to_series()
     return replace(base, triplets=base.triplets.with_columns(age), releases=tuple(names))
 
 

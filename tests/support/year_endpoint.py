@@ -51,9 +51,14 @@ class Rules:
 
     def is_true(self, statement: str) -> bool:
         """Return whether a statement is true."""
+        head, tail, is_denied = self.read(statement)
+        return is_fact(head, tail) != is_denied
+
+    def read(self, statement: str) -> tuple[int, int, bool]:
+        """Return the numbers of the head and of the tail, and whether the statement denies the fact."""
         head, tail = HEAD.findall(statement), TAIL.findall(statement)
         template = TAIL.sub("[Y]", HEAD.sub("[X]", statement))
-        return is_fact(int(head[0]), int(tail[0])) != self._is_denial[_fold(template)]
+        return int(head[0]), int(tail[0]), self._is_denial[_fold(template)]
 
     def answer(self, model: str, statement: str, *, has_changed: bool) -> bool:
         """Return what the model says of a statement."""
