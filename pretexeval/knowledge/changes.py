@@ -28,10 +28,9 @@ def add_changes(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     are `removed`, and all others null. In that of also_false, the facts that the older release holds are
     `reversed`. Facts of the older release that are gone for another reason are left out and listed.
     """
-    held = Release(base.triplets.with_columns(also_false=False), base.aliases)
-    rows = older.rows.unique().sort(_SORTED, nulls_last=True)
-    gone = rows.filter(~held.list_held(rows, base.hierarchy))
-    reversed_rows = pair_same_triplets(base.also_false, older.rows, base.aliases)["row"].unique()
+    held = Release(base.triplets.with_columns(also_false=False, undecided=False), base.aliases)
+    gone = older.stated.filter(~held.list_held(older.stated, base.hierarchy))
+    reversed_rows = pair_same_triplets(base.also_false, older.stated, base.aliases)["row"].unique()
     is_reversed = pl.int_range(pl.len()).is_in(reversed_rows.implode())
     also_false = base.also_false.with_columns(
         first_release=pl.when(is_reversed).then(pl.lit(REVERSED)).otherwise(None)

@@ -25,10 +25,13 @@ class Release:
         """Keep the facts.
 
         Args:
-            rows: clean rows of the release, with also_false as a boolean.
+            rows: clean rows of the release, with the marks as booleans.
             aliases: the aliases of the base that is compared with the release.
         """
-        self.rows = rows.select(*_CELLS, "also_false").filter(~pl.col("also_false")).drop("also_false")
+        self.rows = rows.filter(~pl.col("also_false")).select(_CELLS)
+        undecided = rows.filter(pl.col("also_true") | pl.col("undecided"))
+        self.stated = self.rows.unique().sort(_SORTED, nulls_last=True).join(undecided, on=_FACT, how="anti")
+        """The distinct facts that it does not mark as undecided, sorted."""
         self._aliases = aliases
 
     def list_facts(self, relation: str) -> pl.DataFrame:

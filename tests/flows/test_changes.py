@@ -1,4 +1,4 @@
-"""Facts that were kept, added, removed and reversed between two releases, and models that know one release."""
+"""Facts that were kept, added, removed or reversed between two releases, and models that know one of them."""
 
 from collections.abc import Callable
 from pathlib import Path
