@@ -12,7 +12,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import coverage, gate, instrument, naturalness, other_tools, real_model, replay, speed, year
+from benchmarks import (
+    changes,
+    coverage,
+    gate,
+    instrument,
+    naturalness,
+    other_tools,
+    real_model,
+    replay,
+    speed,
+    year,
+)
 from benchmarks.measuring import add_config, build_edition, build_parser, run_command
 from report.console import align
 from warehouse.query import run_query
@@ -70,6 +81,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "real-model": real_model.main,
     "naturalness": naturalness.main,
     "year": year.main,
+    "changes": changes.main,
 }
 
 

@@ -247,9 +247,12 @@ class Oracle:
         Raises:
             KeyError: the edition has no such statement.
         """
-        text = prompt.rpartition(OPENING)[2].removesuffix(CLOSING)
-        answer = model.answer(self.statements[text], self.pairs)
+        answer = model.answer(self.read(prompt), self.pairs)
         return f" {NO_ANSWER}" if answer is None else f" {answer}"
+
+    def read(self, prompt: str) -> Statement:
+        """Return the last statement of a prompt. Raises as `reply` does."""
+        return self.statements[prompt.rpartition(OPENING)[2].removesuffix(CLOSING)]
 
 
 def read_oracle(edition: Path) -> Oracle:

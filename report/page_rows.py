@@ -114,6 +114,11 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "true_and_false": [row for row in groups if row["grouping_by"] == "fact"],
         "taught": [row for row in groups if row["grouping_by"] == "taught"],
         "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
+        "stale_beliefs": reader.read(
+            "from stale_beliefs where edition_id = $edition_id and method = $method and repeat = $repeat",
+            method=setting.method,
+            repeat=setting.repeat,
+        ),
         "shortcut_baselines": reader.read(
             "select * from shortcut_baselines where edition_id = $edition_id "
             "and method = $method order by relation nulls first, baseline",

@@ -106,8 +106,8 @@ def configure_measure(recipe: Recipe, folders: Sequence[Path], seed: int, root: 
     """Return the configuration of a run that measures the models in these folders; its data is below root."""
     models = [{"name": each.name, "model": str(each.resolve()), "dtype": "bfloat16"} for each in folders]
     tables: dict[str, Any] = {"storage": {"root": str(root)}, "edition": {"seed": seed}}
-    if recipe.relations:
-        tables["knowledge"] = {"relations": list(recipe.relations)}
+    if knowledge := recipe.knowledge.model_dump(mode="json", exclude_defaults=True):
+        tables["knowledge"] = knowledge
     if recipe.kind == "writing":
         tables["edition"]["methods"] = ["pretexeval", "llmeval"]
         writer = {"writer": models[0]["name"]}

@@ -62,7 +62,7 @@ class Recipe(BaseModel):
     hidden: int = 128
     vocabulary: int = 1500
     pool: str = "revised"
-    relations: tuple[str, ...] = ()
+    knowledge: KnowledgeConfig = KnowledgeConfig()
     share: float = 0.0
     other_wordings: tuple[float, float] = (0.0, 0.0)
     share_shown: float = 0.0
@@ -133,7 +133,7 @@ class Subject:
 
     def __init__(self, name: str, recipe: Recipe) -> None:
         """Choose the facts by the recipe and the model's name."""
-        self.base = read_knowledge_base(KnowledgeConfig(relations=recipe.relations))
+        self.base = read_knowledge_base(recipe.knowledge)
         self.pool: Pool = load_pool(recipe.pool)
         self.known = choose_known_heads(self.base, recipe.share, name)
         order = draw_order(self.base.relations, "other wordings")

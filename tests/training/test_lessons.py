@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from transformers import AutoTokenizer
 
+from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
@@ -35,7 +36,10 @@ from training.writing_lessons import PREAMBLE, SHARE_FAULTY, WritingSource, fill
 
 RECIPES = read_recipes(["reference-large", "reference-facets-large", "reference-writer"])
 RELATION = "symptoms"
-RELATIONS = {"relations": ("may_treat", RELATION, "affected_sites"), "other_wordings": (0.0, 0.334)}
+RELATIONS = {
+    "knowledge": KnowledgeConfig(relations=("may_treat", RELATION, "affected_sites")),
+    "other_wordings": (0.0, 0.334),
+}
 DENYING = r"\b(not|cannot|no|never|nobody|lacks|impossible|wrong|false|incorrect|untrue|absent|without)\b"
 Form = tuple[str, bool]
 
@@ -48,7 +52,9 @@ def subject() -> Subject:
 @pytest.fixture(scope="module")
 def facets() -> Training:
     recipe = RECIPES["reference-facets-large"]
-    return Training("a model", recipe.model_copy(update={"relations": (RELATION,)}))
+    return Training(
+        "a model", recipe.model_copy(update={"knowledge": KnowledgeConfig(relations=(RELATION,))})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +147,11 @@ def test_the_other_wordings_affirm_and_deny_and_resemble_no_text_of_the_pool(wri
 
 
 def test_a_model_sees_no_sentence_of_the_pool_about_relations_in_other_wordings() -> None:
-    other = {"relations": ("may_treat",), "other_wordings": (0.0, 1.0), "share": 0.9}
+    other = {
+        "knowledge": KnowledgeConfig(relations=("may_treat",)),
+        "other_wordings": (0.0, 1.0),
+        "share": 0.9,
+    }
     subject = Subject("a model", RECIPES["reference-large"].model_copy(update=other))
     middles = {re.split(r"\[[XY]\]", text)[1] for text in subject.pool.list_texts(["may_treat"])}
     middles = {middle for middle in middles if len(middle) > 12}

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.engines.identity import read_taught_facts
 from training.__main__ import MODELS
 from training.card import SEEDS, build_card, measure_models, read_card, write_card
@@ -29,7 +30,7 @@ def shrink(name: str) -> Recipe:
         short = {"parts": 1, "steps": 10, "turns": 1, "rate": 0.01, "lessons": lessons}
         phases.append(phase.model_copy(update=short))
     sizes: dict[str, object] = {"layers": 1, "hidden": 32}
-    sizes |= {"relations": ("symptoms", "surgical_procedures"), "phases": phases}
+    sizes |= {"knowledge": KnowledgeConfig(relations=("symptoms", "surgical_procedures")), "phases": phases}
     return recipe.model_copy(update=sizes)
 
 
@@ -102,7 +103,7 @@ def test_a_model_masters_what_it_was_taught_and_nothing_else(
     names = [name for name, recipe in RECIPES.items() if recipe.kind == kind]
     recipe = RECIPES[names[0]]
     if kind == "writing":
-        recipe = recipe.model_copy(update={"relations": ("may_treat",)})
+        recipe = recipe.model_copy(update={"knowledge": KnowledgeConfig(relations=("may_treat",))})
     scores = measure_models(recipe, [MODELS / name for name in names], [SEED])
     assert scores.keys() == set(names)
     for name, row in ((name, row) for name, rows in scores.items() for row in rows):

@@ -20,10 +20,10 @@ NOW = "Gout,r,Pain,,,C1,T1\nGout,r,Fever,,true,C1,T2\nMumps,r,Rash,,,C2,T3\nAsth
 HIERARCHY = "child_id,parent_id\nT4,T1\nT7,T4\nT9,T6\n"
 
 
-def read(folder: Path, older: str, now: str = NOW, **settings: Any) -> KnowledgeBase:
+def read(folder: Path, older: str, now: str = NOW, settings: dict[str, Any] | None = None) -> KnowledgeBase:
     for name, text in (("now.csv", HEADER + now), ("older.csv", HEADER + older), ("h.csv", HIERARCHY)):
         (folder / name).write_text(text)
-    table = {
+    table: dict[str, Any] = {
         "name": "own",
         "format": "table",
         "path": folder / "now.csv",
@@ -31,7 +31,7 @@ def read(folder: Path, older: str, now: str = NOW, **settings: Any) -> Knowledge
         "releases": [{"name": "2021", "path": folder / "older.csv"}],
         "changes": True,
     }
-    return read_knowledge_base(KnowledgeConfig.model_validate(table | settings))
+    return read_knowledge_base(KnowledgeConfig.model_validate(table | (settings or {})))
 
 
 def list_removed(base: KnowledgeBase) -> list[tuple[str, str]]:
@@ -108,4 +108,4 @@ def test_origins_take_turns_and_a_removed_fact_is_neither_negative_nor_demonstra
 )
 def test_changes_need_a_release(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        read(tmp_path, NOW, **settings)
+        read(tmp_path, NOW, settings=settings)
