@@ -33,7 +33,7 @@ TYPES = {
     pa.list_(pa.string()): "varchar[]",
 }
 # What the tables of scores are computed with: the intervals, and the groups of pairs.
-SHARED = ("estimate_shares", "match_taught", "taught_pairs", "pair_groups")
+SHARED = ("estimate_shares", "match_taught", "taught_pairs", "pair_groups", "cutoff_pairs")
 # Tables of sums and of scores, which are computed once, so that the views need not do it in every query.
 SUMS = (
     "error_counts",

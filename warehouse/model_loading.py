@@ -130,6 +130,7 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             json.dumps(model.get("identity"), sort_keys=True),
             model.get("known_heads"),
             model.get("taught_base") and json.dumps(model["taught_base"]),
+            model.get("training_cutoff"),
             *read_price(model),
         ],
     )

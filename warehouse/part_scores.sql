@@ -4,6 +4,7 @@
 -- higher log-probability counts instead of the one in the text.
 -- `negative`, `release`, `tail commonness`, `head commonness`: groups of pairs (storage.pair_groups).
 -- `taught`: pairs by what a reference model learned about their head, where it is as taught (storage.taught_pairs).
+-- `training cutoff`: pairs by whether a release listed the fact before the model's training (storage.cutoff_pairs).
 -- `choices`: any n samples of each triplet, which count as right if all of them are (joint_accuracy_curve).
 -- `fact`: the samples of the true facts, and those of their false twins. `transformation`: the samples under it.
 -- `transformations`: the samples under several of them, the steps of ablations.
@@ -84,6 +85,12 @@ parted as (
     from pairs
     inner join storage.taught_pairs using (edition_id, model_id, pair_id)
     where is_as_taught
+    union all by name
+    select
+        pairs.*, 'training cutoff' as grouping_by,
+        if(is_before, 'listed before', 'listed after') as group_name, 2 - is_before::integer as group_position
+    from pairs
+    inner join storage.cutoff_pairs using (edition_id, model_id, pair_id)
     union all by name
     -- The log-probabilities do not depend on the scoring policy, so one policy is enough.
     select

@@ -36,7 +36,7 @@ create table writer_tokens (
 
 create table models (
     model_id varchar not null, name varchar not null, engine varchar, identity json,
-    known_heads struct(relation varchar, head varchar, wordings varchar)[], taught_base json,
+    known_heads struct(relation varchar, head varchar, wordings varchar)[], taught_base json, training_cutoff date,
     price_input double, price_output double, price_currency varchar
 );
 

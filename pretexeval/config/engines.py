@@ -6,6 +6,7 @@ The string below a field is the text of docs/configuration.md (`pretexeval.confi
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -290,6 +291,9 @@ class ModelConfig(EngineConfig):
     """Number of held-out samples, or questions, that each prompt shows with their answers."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
+    training_cutoff: date | None = None
+    """Date of the newest texts of its training. Scores of facts that were listed before it and after it are
+    shown apart (docs/changes.md)."""
 
     @model_validator(mode="after")
     def _check_early_stop(self) -> Self:

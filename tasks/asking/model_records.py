@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from pretexeval.config.engines import EngineConfig
+from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import model_file, responses_folder
@@ -95,6 +95,8 @@ def write_model_record(config: EngineConfig, store: Store, *, is_loaded: bool = 
     }
     if config.price is not None:
         description["price"] = config.price
+    if isinstance(config, ModelConfig) and config.training_cutoff is not None:
+        description["training_cutoff"] = config.training_cutoff.isoformat()
     if is_on_hub(config):
         recorded = read_commit(store.root, found.model_id)
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)

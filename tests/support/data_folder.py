@@ -193,7 +193,11 @@ class DataFolder:
         )
 
     def write_model(
-        self, model_id: str, known_heads: list[Row] | None = None, taught_base: Row | None = None
+        self,
+        model_id: str,
+        known_heads: list[Row] | None = None,
+        taught_base: Row | None = None,
+        training_cutoff: str | None = None,
     ) -> None:
         write_record(
             self.root / "responses" / model_id / "model.json",
@@ -204,6 +208,7 @@ class DataFolder:
                 "identity": {"weights": digest(model_id)},
                 "known_heads": known_heads,
                 "taught_base": taught_base,
+                "training_cutoff": training_cutoff,
             },
         )
 

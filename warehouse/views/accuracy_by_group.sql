@@ -12,6 +12,8 @@
 -- in the base: a closed world). negative_accuracy counts only the samples of the false twins.
 -- `release`: the oldest release in `releases` of [knowledge] that holds the true fact, or `new` if none does; without
 -- releases, what the base's query says in its column since. Editions without ages have no such rows.
+-- `training cutoff`: whether a release that is named by a date listed the true fact before the training_cutoff of the
+-- model, or the release before it did not yet list it after that date. Other facts are in no group.
 -- `tail commonness`, `head commonness`: how many test pairs of the edition have the true tail in the relation, and how
 -- many have the head in any relation. What is asked often in a base is mostly what is written about often.
 -- group_position: the order of the groups of one kind.

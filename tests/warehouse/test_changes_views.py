@@ -1,0 +1,94 @@
+"""Facts whose standing changed: what a model affirms of them, and scores before and after its training."""
+
+from math import sqrt
+
+import pytest
+
+from tests.support.data_folder import DataFolder, Row
+from warehouse.publishing import build_warehouse
+
+EDITION = "changed-seed1-00000001"
+# Relation -> the heads whose fact was removed, and those whose fact was kept.
+REMOVED = {"signs": ("a", "b", "c"), "causes": ("d",), "drugs": ("e",)}
+KEPT = {"signs": ("k", "l"), "causes": ("m", "n", "o", "p")}
+AFFIRMED = {"a", "b", "d", "k", "l", "m"}
+# The model affirms this fact in seven forms, and gives no answer to the eighth.
+UNCLEAR = "c"
+
+
+def answer(sample: Row) -> bool | None:
+    if sample["head"] == UNCLEAR and sample["transformation"] == "inv":
+        return None
+    is_affirmed = sample["is_positive"] and (sample["head"] in AFFIRMED or sample["head"] == UNCLEAR)
+    is_denial = bool(sample["label"] != sample["is_positive"])
+    return bool(is_affirmed) != is_denial
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
+    data = DataFolder(tmp_path_factory.mktemp("changed") / "data", releases=("2019-01-01", "2021-01-01"))
+    for heads, age in ((REMOVED, "removed"), (KEPT, "2019-01-01")):
+        for relation, names in heads.items():
+            for head in names:
+                data.add_pair(relation, head, f"tail of {head}", f"false tail of {head}")
+                data.ages[head] = age
+    data.ages |= {"m": "2021-01-01", "n": "new"}
+    data.write_edition(EDITION)
+    data.write_model("reader", training_cutoff="2020-06-01")
+    data.write_answers(EDITION, "reader", answer, policies=("excluded", "strict"))
+    data.write_model("unasked", training_cutoff="2020-06-01")
+    build_warehouse(data.root)
+    return data
+
+
+def test_kept_facts_have_the_relations_of_those_beside_them(changed: DataFolder) -> None:
+    rows = {(row["origin"], row["compared_with"]): row for row in changed.query("from stale_beliefs")}
+    assert rows.keys() == {
+        ("removed", "kept"),
+        ("removed", "new"),
+        ("removed", "false twins"),
+        ("new", "kept"),
+        ("new", "false twins"),
+    }
+    kept = rows["removed", "kept"]
+    # Nothing is kept of the relation of e, so that it is not compared.
+    assert (kept["n_facts"], kept["n_compared"]) == (4, 5)
+    assert kept["all_affirmed_rate"] == pytest.approx(3 / 4)
+    assert kept["compared_rate"] == pytest.approx(3 / 4 * 1 + 1 / 4 * 1 / 3)
+    assert kept["difference"] == pytest.approx(3 / 4 - (3 / 4 + 1 / 12))
+    low, high = (kept[f"all_affirmed_rate_ci_{end}"] for end in ("low", "high"))
+    below, above = (kept[f"compared_rate_ci_{end}"] for end in ("low", "high"))
+    assert low < kept["all_affirmed_rate"] < high
+    spread = sqrt((kept["all_affirmed_rate"] - low) ** 2 + (above - kept["compared_rate"]) ** 2)
+    assert kept["difference_ci_low"] == pytest.approx(kept["difference"] - spread)
+    spread = sqrt((high - kept["all_affirmed_rate"]) ** 2 + (kept["compared_rate"] - below) ** 2)
+    assert kept["difference_ci_high"] == pytest.approx(kept["difference"] + spread)
+    twins = rows["removed", "false twins"]
+    assert (twins["n_facts"], twins["all_affirmed_rate"], twins["compared_rate"]) == (5, 3 / 5, 0)
+    new = rows["removed", "new"]
+    assert (new["n_facts"], new["n_compared"], new["all_affirmed_rate"], new["compared_rate"]) == (1, 1, 1, 0)
+
+
+def test_facts_are_apart_by_whether_they_were_listed_before_the_training(changed: DataFolder) -> None:
+    rows = changed.query(
+        "select model, group_name, n_pairs, mastery from accuracy_by_group "
+        "where grouping_by = 'training cutoff' and scoring_policy = 'strict' order by group_position"
+    )
+    # The fact of m was listed by the release after the cutoff, but may have been listed before.
+    assert [tuple(row.values()) for row in rows] == [
+        ("Reader", "listed before", 4, 0.5),
+        ("Reader", "listed after", 1, 0.0),
+    ]
+
+
+def test_no_score_counts_a_removed_fact(changed: DataFolder) -> None:
+    (strict,) = changed.query("from leaderboard where scoring_policy = 'strict'")
+    assert (strict["n_pairs"], strict["mastery"]) == (6, 3 / 6)
+    baselines = changed.query("select distinct n_pairs from shortcut_baselines where relation is null")
+    assert baselines == [{"n_pairs": 6}]
+    weighted = changed.query(
+        "select weighting, mastery from weighted_accuracy where scoring_policy = 'strict' order by weighting"
+    )
+    assert {row["weighting"]: row["mastery"] for row in weighted} == pytest.approx(
+        {"pairs": 3 / 6, "relations": (1 + 1 / 4) / 2}
+    )

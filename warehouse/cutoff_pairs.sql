@@ -1,0 +1,24 @@
+-- Grain: one row per edition, model with a training cutoff, and test pair whose fact was first listed before or after it.
+-- is_before: a release of that day or earlier holds the true fact. Otherwise, the release before the one that holds it
+-- first is of that day or later. All other facts have no row, as in editions whose releases are not named by dates.
+create or replace view storage.cutoff_pairs as
+with releases as (
+    select edition_id, from_json(configuration -> '$.releases.names', '["VARCHAR"]') as names
+    from editions
+),
+
+listed as (
+    select
+        edition_id, pair_id,
+        try_cast(first_release as date) as listed_at,
+        try_cast(
+            names[if(first_release = 'new', len(names), list_position(names, first_release) - 1)] as date
+        ) as lacking_at
+    from triplets
+    inner join releases using (edition_id)
+    where split = 'test' and is_positive
+)
+
+select edition_id, model_id, pair_id, coalesce(listed_at <= training_cutoff, false) as is_before
+from listed
+inner join models on listed_at <= training_cutoff or lacking_at >= training_cutoff
