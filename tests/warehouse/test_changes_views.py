@@ -4,13 +4,14 @@ from math import sqrt
 
 import pytest
 
-from tests.support.data_folder import DataFolder, Row
+from tests.support.data_folder import DataFolder
+from tests.support.stage_rows import Row
 from warehouse.publishing import build_warehouse
 
 EDITION = "changed-seed1-00000001"
 # Relation -> the heads whose fact was removed, and those whose fact was kept.
 REMOVED = {"signs": ("a", "b", "c"), "causes": ("d",), "drugs": ("e",)}
-KEPT = {"signs": ("k", "l"), "causes": ("m", "n", "o", "p")}
+KEPT = {"signs": ("k", "l"), "causes": ("m", "n", "o", "p", "q")}
 AFFIRMED = {"a", "b", "d", "k", "l", "m"}
 # The model affirms this fact in seven forms, and gives no answer to the eighth.
 UNCLEAR = "c"
@@ -30,7 +31,9 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     for heads, age in ((REMOVED, "removed"), (KEPT, "2019-01-01")):
         for relation, names in heads.items():
             for head in names:
-                data.add_pair(relation, head, f"tail of {head}", f"false tail of {head}")
+                # Two kept facts have a tail that is more common than those of the removed facts.
+                tail = "shared tail" if head in ("o", "p") else f"tail of {head}"
+                data.add_pair(relation, head, tail, f"false tail of {head}")
                 data.ages[head] = age
     data.ages |= {"m": "2021-01-01", "n": "new"}
     data.write_edition(EDITION)
@@ -52,10 +55,10 @@ def test_kept_facts_have_the_relations_of_those_beside_them(changed: DataFolder)
     }
     kept = rows["removed", "kept"]
     # Nothing is kept of the relation of e, so that it is not compared.
-    assert (kept["n_facts"], kept["n_compared"]) == (4, 5)
+    assert (kept["n_facts"], kept["n_compared"]) == (4, 4)
     assert kept["all_affirmed_rate"] == pytest.approx(3 / 4)
-    assert kept["compared_rate"] == pytest.approx(3 / 4 * 1 + 1 / 4 * 1 / 3)
-    assert kept["difference"] == pytest.approx(3 / 4 - (3 / 4 + 1 / 12))
+    assert kept["compared_rate"] == pytest.approx(3 / 4 * 1 + 1 / 4 * 1 / 2)
+    assert kept["difference"] == pytest.approx(3 / 4 - (3 / 4 + 1 / 8))
     low, high = (kept[f"all_affirmed_rate_ci_{end}"] for end in ("low", "high"))
     below, above = (kept[f"compared_rate_ci_{end}"] for end in ("low", "high"))
     assert low < kept["all_affirmed_rate"] < high
@@ -76,19 +79,20 @@ def test_facts_are_apart_by_whether_they_were_listed_before_the_training(changed
     )
     # The fact of m was listed by the release after the cutoff, but may have been listed before.
     assert [tuple(row.values()) for row in rows] == [
-        ("Reader", "listed before", 4, 0.5),
+        ("Reader", "listed before", 5, 2 / 5),
         ("Reader", "listed after", 1, 0.0),
     ]
 
 
 def test_no_score_counts_a_removed_fact(changed: DataFolder) -> None:
     (strict,) = changed.query("from leaderboard where scoring_policy = 'strict'")
-    assert (strict["n_pairs"], strict["mastery"]) == (6, 3 / 6)
+    assert (strict["n_pairs"], strict["mastery"], strict["pair_left_out_rate"]) == (7, 3 / 7, 0)
+    assert changed.query("select count(*) as n from sample_scores") == [{"n": 7 * 16 * 2}]
     baselines = changed.query("select distinct n_pairs from shortcut_baselines where relation is null")
-    assert baselines == [{"n_pairs": 6}]
+    assert baselines == [{"n_pairs": 7}]
     weighted = changed.query(
         "select weighting, mastery from weighted_accuracy where scoring_policy = 'strict' order by weighting"
     )
     assert {row["weighting"]: row["mastery"] for row in weighted} == pytest.approx(
-        {"pairs": 3 / 6, "relations": (1 + 1 / 4) / 2}
+        {"pairs": 3 / 7, "relations": (1 + 1 / 5) / 2}
     )
