@@ -33,7 +33,14 @@ TYPES = {
     pa.list_(pa.string()): "varchar[]",
 }
 # What the tables of scores are computed with: the intervals, and the groups of pairs.
-SHARED = ("estimate_shares", "match_taught", "taught_pairs", "pair_groups", "cutoff_pairs")
+SHARED = (
+    "estimate_shares",
+    "match_taught",
+    "taught_pairs",
+    "pair_groups",
+    "cutoff_pairs",
+    "compared_changes",
+)
 # Tables of sums and of scores, which are computed once, so that the views need not do it in every query.
 SUMS = (
     "error_counts",
@@ -44,6 +51,7 @@ SUMS = (
     "pair_scores",
     "part_scores",
     "paired_scores",
+    "stale_beliefs",
     "token_usage",
     "calibration_bins",
     "point_clusters",
@@ -59,7 +67,6 @@ TABLE_MACROS = (
     "weighted_observations",
     "anchor_changes",
     "taught_points",
-    "compared_changes",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
@@ -81,7 +88,6 @@ VIEW_GROUPS = {
         "accuracy_by_wording",
         "accuracy_by_group",
         "weighted_accuracy",
-        "stale_beliefs",
         "probability_calibration",
         "repeat_spread",
         "not_evaluated",

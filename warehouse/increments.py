@@ -30,7 +30,9 @@ OF_EDITION = dict.fromkeys(
     ("pair_clusters", "shortcut_scores", "shortcut_baselines", "point_clusters"), OF_SCOPED_EDITIONS
 )
 OF_RUN = {
-    **dict.fromkeys(("error_counts", "sample_scores", "pair_scores", "part_scores"), OF_SCOPED_RUNS),
+    **dict.fromkeys(
+        ("error_counts", "sample_scores", "pair_scores", "part_scores", "stale_beliefs"), OF_SCOPED_RUNS
+    ),
     "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
     **dict.fromkeys(("token_usage", "calibration_bins", "point_scores", "point_mastery"), OF_SCOPED_RUNS),
 }

@@ -7,7 +7,7 @@
 -- n_facts: the facts of the origin that have a counterpart; n_compared: those with which they are compared.
 -- difference: its interval adds those of both rates as if they were independent (Newcombe 1998, method 10).
 -- A reply without an answer affirms nothing. A removed fact is undecided, so no other view counts its pair.
-create or replace view stale_beliefs as
+create table stale_beliefs as
 with first_policies as (
     select runs.edition_id, runs.model_id, scoring_policies[1] as scoring_policy
     from runs
@@ -20,6 +20,7 @@ affirmed as (
         edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id,
         bool_and(coalesce((prediction = samples.label) = is_positive, false))::integer as is_affirmed
     from predictions
+    semi join storage.scope using (edition_id, model_id)
     semi join first_policies using (edition_id, model_id, scoring_policy)
     inner join samples using (edition_id, sample_id)
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)
