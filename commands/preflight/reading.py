@@ -7,7 +7,7 @@ import polars as pl
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
-from pretexeval.config.tables import NEW
+from pretexeval.config.tables import NEW, REMOVED
 from pretexeval.gate import check_rewordings
 from prototypes.templates import RelationPrototypes
 from report.console import align
@@ -79,7 +79,7 @@ class FactCounts:
     n_known: int | None
     """Facts that are not tested because the older release holds them; None if no such release is given."""
     n_by_release: dict[str, int]
-    """The oldest release that holds facts, or `new` -> how many; empty unless releases are given."""
+    """The oldest release with facts, `new` or `removed` -> how many; empty unless releases are given."""
 
     def render(self) -> list[str]:
         """Return the parts of a report that compare the facts with older releases; empty without any."""
@@ -102,7 +102,8 @@ def count_facts(edition: Edition) -> FactCounts:
     counts: dict[str, int] = {}
     if base.releases:
         found = dict(tested.group_by("first_release").len().iter_rows())
-        counts = {name: found.get(name, 0) for name in (*base.releases, NEW)}
+        ages = (*base.releases, NEW, *({REMOVED} & found.keys()))
+        counts = {name: found.get(name, 0) for name in ages}
     return FactCounts(tested.height, base.n_known, counts)
 
 
