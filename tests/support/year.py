@@ -69,6 +69,8 @@ class YearOfWeeks:
     folder: Path
     server: Environment
     endpoint: str
+    models: tuple[str, ...] = tuple(ERRORS)
+    """Those of the year. `newcomer` is added in ADDED_IN, and `changing` changes in CHANGED_IN."""
     weeks: list[Week] = field(default_factory=list)
     _waiting: dict[str, datetime] = field(default_factory=list_moments)
     """The weeks that were not lived yet, with the moments of their runs."""
@@ -82,11 +84,11 @@ class YearOfWeeks:
         return self.folder / f"{self.folder.name}.toml"
 
     def configure(self, *models: str) -> None:
-        """Write the configuration with these models."""
+        """Write the configuration with these models, or else with all of them."""
         write_base(self.folder / "base.tsv", list_facts())
         tables = [
             {"name": name, "engine": "openai", "model": name, "base_url": f"{self.endpoint}/v1"}
-            for name in models
+            for name in models or self.models
         ]
         write_config(
             self.config,
@@ -147,9 +149,9 @@ class YearOfWeeks:
             if label in MISSED:
                 continue
             if not self.weeks:
-                self.configure("steady", "changing")
+                self.configure(*(name for name in self.models if name != "newcomer"))
             if label == ADDED_IN:
-                self.configure(*ERRORS)
+                self.configure()
             if label == CHANGED_IN:
                 change_answers(self.endpoint)
             began = time.monotonic()

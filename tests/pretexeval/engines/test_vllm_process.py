@@ -57,6 +57,8 @@ def test_deterministic_answers_are_those_of_the_configuration_and_not_of_a_varia
     from vllm import envs
     from vllm.v1.attention.backends.registry import AttentionBackendEnum
 
+    # The engines of earlier tests in this process make vLLM read the variables only once.
+    envs.disable_envs_cache()
     environment.setenv(DETERMINISM_VARIABLE, "1")
     prepare_environment(is_local=True)
     assert not envs.VLLM_BATCH_INVARIANT
