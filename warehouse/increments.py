@@ -30,7 +30,9 @@ OF_EDITION = dict.fromkeys(
     ("pair_clusters", "shortcut_scores", "shortcut_baselines", "point_clusters"), OF_SCOPED_EDITIONS
 )
 OF_RUN = {
-    **dict.fromkeys(("error_counts", "sample_scores", "pair_scores", "part_scores"), OF_SCOPED_RUNS),
+    **dict.fromkeys(
+        ("error_counts", "sample_scores", "unsure_counts", "pair_scores", "part_scores"), OF_SCOPED_RUNS
+    ),
     "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
     **dict.fromkeys(("token_usage", "calibration_bins", "point_scores", "point_mastery"), OF_SCOPED_RUNS),
 }
@@ -109,11 +111,12 @@ TABLES = {
     "model": ("models", "storage.responses"),
     "run": ("runs", "predictions", "storage.run_checks"),
     "question_run": ("runs", "question_answers", "question_predictions", "storage.run_checks"),
+    "unsure_run": ("runs", "unsure_predictions", "storage.run_checks"),
     "anchor_run": ("runs", "anchor_predictions"),
     "failure": ("failures",),
     "checks": ("storage.edition_checks",),
 }
-RUN_KINDS = ("run", "question_run", "anchor_run")
+RUN_KINDS = ("run", "question_run", "unsure_run", "anchor_run")
 Load = Callable[[Part], None]
 Parts = Mapping[str, Part]
 """Path under the root -> part, in the order in which they must be loaded."""
