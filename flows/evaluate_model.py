@@ -51,8 +51,8 @@ def evaluate_model(
         edition_id: the name of a complete edition, for example "starter-2026-W47-1a2b3c4d".
         model_name: the name of a model of the configuration.
         config_file: the name or the file of the configuration, for example "configs/quickstart.toml".
-        setting: the setting in which the model is asked the questions of the edition; None: it is asked the
-            samples.
+        setting: answer_only or chain_of_thought, if the model is asked the questions of the edition;
+            true_false_unsure, if it is asked the samples with a third answer; None: with two answers.
         period: the period of a schedule in which the model is asked anchors; None: the edition has none.
         config: what the run was given that starts this one.
         shard: ask only this part of the prompts, and score nothing.

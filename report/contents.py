@@ -77,7 +77,7 @@ class Contents:
     setting: Setting
     n_settings: int
     models: list[Model]
-    """In the order of the leaderboard; then those that have answered only questions."""
+    """In the order of the leaderboard; then those that have answered only questions, or only with Unsure."""
     runs: list[Row]
     """model_id, evaluated_at (UTC), and n_asked_pairs under the setting; null for a model without samples."""
     example: list[Row]
@@ -232,7 +232,8 @@ def list_models(
     """Return the models, those of the setting first and by rank; colours never follow the ranks.
 
     Args:
-        asked: model_id -> name of the models that have answered questions; those without a rank come last.
+        asked: model_id -> name of the models that have answered questions, or samples with Unsure; those
+            without a rank come last.
         places: model_id -> place in the palette.
     """
     names = {**asked} | {row["model_id"]: str(row["model"]) for row in leaderboard}

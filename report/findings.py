@@ -107,6 +107,7 @@ def list_answers(contents: Contents) -> dict[str, str]:
         "relations": _answer_relations(contents),
         "forms": _answer_forms(contents),
         "facts": _answer_facts(contents),
+        "unsure": _answer_unsure(contents),
         "facets": _answer_facets(contents),
         "drift": _answer_drift(contents),
         "asked": _answer_asked(contents),
@@ -186,6 +187,18 @@ def _answer_facts(contents: Contents) -> str:
     clauses = [_say_leaning(denying, n, "denies", "deny"), _say_leaning(affirming, n, "affirms", "affirm")]
     alike = "True facts and their false twins are judged equally well"
     return "; ".join(filter(None, clauses)) or (alike if n else "")
+
+
+def _answer_unsure(contents: Contents) -> str:
+    """Return what the model with the best score under a penalty is unsure of, and how often it errs."""
+    rows = contents.views["knows_guesses_errs"]
+    if not rows:
+        return ""
+    best = rows[0]
+    unsure, wrong = format_percent(best["unsure_rate"], 0), format_percent(best["wrong_rate"], 0)
+    return (
+        f"Knows, guesses, errs: {contents.label(best['model_id'])} is unsure of {unsure}, and errs on {wrong}"
+    )
 
 
 def _say_leaning(labels: list[str], n: int, verb: str, verb_of_several: str) -> str:

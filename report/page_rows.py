@@ -75,6 +75,10 @@ where edition_id = $edition_id and method = $method and scoring_policy = $scorin
     and repeat = $repeat
 """
 
+ASKED_WITH_UNSURE = (
+    "select distinct model_id, model from unsure_counts where edition_id = $edition_id order by all"
+)
+
 
 def read_contents(root: Path, edition_id: str) -> Contents:
     """Return the contents of an edition's page; raise InputError if the warehouse lacks the edition."""
@@ -85,6 +89,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
         questions = read_question_contents(reader)
         asked = {score.model_id: score.model for score in questions.scores} if questions else {}
+        asked |= {row["model_id"]: row["model"] for row in reader.read(ASKED_WITH_UNSURE)}
         models = list_models(leaderboard, setting, asked, read_colour_places(reader))
         drift, n_others = read_drift(reader, setting)
         return Contents(
@@ -131,6 +136,8 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         ),
         "cost": reader.read_view("cost", role="evaluated"),
         "checks": reader.read(CHECKS),
+        # These shares do not depend on the scoring policy.
+        "knows_guesses_errs": reader.read_setting("knows_guesses_errs", setting, "scoring_policy"),
         # Repeats are added up in this view.
         "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
         "undisputed": reader.read(UNDISPUTED, **vars(setting)),

@@ -6,7 +6,10 @@ from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within
 
 _HAS_ERROR = pl.col("error").is_not_null()
 _HAS_NO_ANSWER = pl.col("prediction").is_null()
-_IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & _HAS_NO_ANSWER
+_IS_UNSURE = (pl.col("prediction") == "U").fill_null(value=False)
+_IS_EXCLUDED = (pl.col("scoring_policy") == "excluded") & (_HAS_NO_ANSWER | _IS_UNSURE) | (
+    _HAS_ERROR & _HAS_NO_ANSWER
+)
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "requests": (
@@ -49,7 +52,7 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "predictions": (
         Rule(
             "is_correct_fits_policy",
-            "is_correct is null if and only if every prompt failed or the policy excludes no answer",
+            "is_correct is null if and only if every prompt failed or the policy excludes what was said",
             ("scoring_policy", "prediction", "is_correct", "error"),
             pl.col("is_correct").is_null() == _IS_EXCLUDED,
         ),
@@ -60,6 +63,12 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
             ~((pl.col("scoring_policy") == "strict") & _HAS_NO_ANSWER & pl.col("is_correct")),
         ),
         Rule(
+            "unsure_is_never_right",
+            "the answer Unsure is wrong, or not graded",
+            ("prediction", "is_correct"),
+            ~(_IS_UNSURE & pl.col("is_correct").fill_null(value=False)),
+        ),
+        Rule(
             "failed_prompt_has_no_prediction",
             "an item whose prompts all failed has no prediction",
             ("prediction", "error"),
@@ -67,9 +76,9 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
         ),
         Rule(
             "answer_has_one_grade",
-            "the same answer to an item is right in all rows, or wrong in all",
+            "the same answer to an item, except Unsure, is right in all rows, or wrong in all",
             ("item_id", "prediction", "is_correct"),
-            _HAS_NO_ANSWER | is_constant_within(("is_correct",), ("item_id", "prediction")),
+            _HAS_NO_ANSWER | _IS_UNSURE | is_constant_within(("is_correct",), ("item_id", "prediction")),
         ),
         Rule(
             "votes_fit_prediction",

@@ -17,6 +17,8 @@ LETTERS = "ABCDEFGHIJ"
 """The names of a question's options, in order."""
 _LETTER = "^[A-J]$"
 ANSWER_PATTERN = "^(?:[A-J](?:,[A-J])*|[TF]|[TF]\\|[A-J])$"
+READ_PATTERN = "^(?:[A-J](?:,[A-J])*|[TFU]|[TF]\\|[A-J])$"
+"""An answer of a model, which may be U (Unsure). No right answer is."""
 
 QUESTION_ID = define_id("question_id", "hash of the point, type, form, text, options and answer")
 QUESTIONS = Stage(

@@ -25,7 +25,7 @@ from schemas.columns import (
     Stage,
     define_id,
 )
-from schemas.question_stages import ANSWER_PATTERN, QUESTIONS
+from schemas.question_stages import QUESTIONS, READ_PATTERN
 
 N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
@@ -308,9 +308,9 @@ READINGS = Stage(
         Column(
             "answer",
             pa.string(),
-            "what the response says, written like the right answer; T or F for a sample; null for no answer",
+            "what the response says, written like the right answer; U for Unsure; null for no answer",
             is_nullable=True,
-            pattern=ANSWER_PATTERN,
+            pattern=READ_PATTERN,
         ),
         Column("rule", pa.string(), "which rule found the answer or a part of it", is_nullable=True),
         Column("error", pa.string(), "why the prompt has no response; null if it has one", is_nullable=True),
@@ -337,7 +337,7 @@ PREDICTIONS = Stage(
             pa.string(),
             "the answer, or the one that most repeats gave; null for no answer",
             is_nullable=True,
-            pattern=ANSWER_PATTERN,
+            pattern=READ_PATTERN,
         ),
         Column(
             "is_correct",

@@ -78,7 +78,7 @@ select
     predictions.scoring_policy,
     read.prompt_key,
     read.n_demonstrations_dropped,
-    predictions.prediction = 'T' as prediction,
+    {{answer}},
     case
         when predictions.item_id not in (
             select sample_id from samples semi join storage.undecided_pairs using (edition_id, pair_id)
@@ -140,8 +140,15 @@ select
     {values}
 from storage.read_files($requests)
 """
-RUNS = {"run": "predictions", "question_run": "question_answers", "anchor_run": "anchor_predictions"}
+RUNS = {
+    "run": "predictions",
+    "question_run": "question_answers",
+    "unsure_run": "unsure_predictions",
+    "anchor_run": "anchor_predictions",
+}
 """Kind of part -> the table with one row per answer of such an evaluation."""
+# A sample has two answers, or three (unsure_predictions).
+TWO_ANSWERS, THREE_ANSWERS = "predictions.prediction = 'T' as prediction", "predictions.prediction as answer"
 KEY = ("edition_id", "setting", "period", "model_id")
 # The marks of a model for which nothing is a mark: no response contains this text.
 NO_MARKS = ("\x00", "\x00")
@@ -173,7 +180,8 @@ def load_run(connection: duckdb.DuckDBPyConnection, part: Part) -> None:
         check_rows(folder, run, READINGS, n_readings)
         n_rows = insert(INSERT_QUESTION_PREDICTIONS.format(key=selected), "predictions")
     else:
-        statement = INSERT_PREDICTIONS.format(table=table, key=selected)
+        answer = THREE_ANSWERS if part.kind == "unsure_run" else TWO_ANSWERS
+        statement = INSERT_PREDICTIONS.format(table=table, key=selected, answer=answer)
         n_rows = insert(statement, "requests", "readings", "predictions", **read_marks(run))
     check_rows(folder, run, PREDICTIONS, n_rows)
     values = _describe_run(folder, run, key)

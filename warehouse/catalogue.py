@@ -48,6 +48,7 @@ SUMS = (
     "shortcut_scores",
     "shortcut_baselines",
     "sample_scores",
+    "unsure_counts",
     "pair_scores",
     "part_scores",
     "paired_scores",
@@ -90,6 +91,7 @@ VIEW_GROUPS = {
         "weighted_accuracy",
         "probability_calibration",
         "repeat_spread",
+        "knows_guesses_errs",
         "not_evaluated",
     ),
     "Comparisons of models, methods, baselines and editions": (

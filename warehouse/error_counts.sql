@@ -1,10 +1,12 @@
--- Grain: one row per edition, setting (null: its samples) and model with a finished evaluation.
+-- Grain: one row per edition, setting (null: its samples with two answers) and model with a finished evaluation.
 -- The samples (each repeat for itself) or questions (any repeat that votes) without a response, and whether so few
 -- failed that the model counts as evaluated. The tables of scores have rows of evaluated models only. It is a table
 -- because they read it.
 create table error_counts as
 with predicted as (
     select edition_id, null::varchar as setting, model_id, scoring_policy, error from predictions
+    union all
+    select edition_id, setting, model_id, scoring_policy, error from unsure_predictions
     union all
     select edition_id, setting, model_id, scoring_policy, error from question_predictions
 ),

@@ -31,7 +31,8 @@ OF_EDITION = dict.fromkeys(
 )
 OF_RUN = {
     **dict.fromkeys(
-        ("error_counts", "sample_scores", "pair_scores", "part_scores", "stale_beliefs"), OF_SCOPED_RUNS
+        ("error_counts", "sample_scores", "unsure_counts", "pair_scores", "part_scores", "stale_beliefs"),
+        OF_SCOPED_RUNS,
     ),
     "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
     **dict.fromkeys(("token_usage", "calibration_bins", "point_scores", "point_mastery"), OF_SCOPED_RUNS),
@@ -111,11 +112,12 @@ TABLES = {
     "model": ("models", "storage.responses"),
     "run": ("runs", "predictions", "storage.run_checks"),
     "question_run": ("runs", "question_answers", "question_predictions", "storage.run_checks"),
+    "unsure_run": ("runs", "unsure_predictions", "storage.run_checks"),
     "anchor_run": ("runs", "anchor_predictions"),
     "failure": ("failures",),
     "checks": ("storage.edition_checks",),
 }
-RUN_KINDS = ("run", "question_run", "anchor_run")
+RUN_KINDS = ("run", "question_run", "unsure_run", "anchor_run")
 Load = Callable[[Part], None]
 Parts = Mapping[str, Part]
 """Path under the root -> part, in the order in which they must be loaded."""

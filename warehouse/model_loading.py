@@ -100,6 +100,8 @@ asked as (
     union all
     select edition_id, prompt_key, repeat from question_answers where model_id = $model_id
     union all
+    select edition_id, prompt_key, repeat from unsure_predictions where model_id = $model_id
+    union all
     select edition_id, prompt_key, repeat from anchor_predictions where model_id = $model_id
 )
 

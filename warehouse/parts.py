@@ -28,6 +28,7 @@ from pretexeval.storage.layout import (
     QUESTION_EVALUATIONS_FOLDER,
     RESPONSES_FOLDER,
     RUN,
+    UNSURE_EVALUATIONS_FOLDER,
     diversity_file,
     diversity_record,
     freshness_record,
@@ -43,7 +44,7 @@ from warehouse.records import find_filled
 
 # The parts whose reports are loaded together (checks.py).
 VALIDATED = ("edition", "guesses", "diversity", "grades")
-LOADED_AFTER_MODELS = ("run", "question_run", "anchor_run", "failure")
+LOADED_AFTER_MODELS = ("run", "question_run", "unsure_run", "anchor_run", "failure")
 
 
 @dataclass(frozen=True)
@@ -129,17 +130,22 @@ def _list_parts_of_edition(root: Path, edition: Part) -> Iterator[Part]:
 
 
 def _list_runs(root: Path, edition: Part, fingerprint: str) -> Iterator[Part]:
-    """Yield the evaluations of the samples and of the questions of an edition.
+    """Yield the evaluations of the samples, with two answers or three, and of the questions of an edition.
 
     Args:
         fingerprint: of everything that is loaded of the edition and that their scores depend on.
     """
     edition_id = str(edition.key["edition_id"])
-    settings = sorted((root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*"))
-    of_samples = find_filled(root / EVALUATIONS_FOLDER / edition_id)
-    of_questions = [path for setting in settings for path in find_filled(setting)]
-    for path in (*of_samples, *of_questions):
-        kind, setting = ("question_run", path.parent.name) if path.parent in settings else ("run", None)
+    found: list[tuple[str, str | None, Path]] = [
+        ("run", None, path) for path in find_filled(root / EVALUATIONS_FOLDER / edition_id)
+    ]
+    for kind, name in (
+        ("question_run", QUESTION_EVALUATIONS_FOLDER),
+        ("unsure_run", UNSURE_EVALUATIONS_FOLDER),
+    ):
+        for folder in sorted((root / name / edition_id).glob("*")):
+            found += [(kind, folder.name, path) for path in find_filled(folder)]
+    for kind, setting, path in found:
         key = {**edition.key, "setting": setting, "period": None, "model_id": path.name}
         stamps = [fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
         yield Part(kind, path, key, _hash(stamps))

@@ -58,7 +58,10 @@ create table runs (
     prompt_style varchar, sampling json, n_demonstrations tinyint
 );
 
--- They are not among the predictions, so that no score of an edition contains them.
+-- These two are not among the predictions, so that no score of an edition contains them. answer: T, F, U (Unsure) or
+-- null for no answer (docs/unsure.md).
+create table unsure_predictions as
+select null::varchar as setting, * exclude (prediction), null::varchar as answer from predictions;
 create table anchor_predictions as select null::varchar as period, * from predictions;
 
 create table failures (

@@ -10,6 +10,8 @@ with asked as (
         union all
         select edition_id, model_id, null as period, prompt_key, repeat from question_answers
         union all
+        select edition_id, model_id, null as period, prompt_key, repeat from unsure_predictions
+        union all
         select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
     )
     semi join storage.scope using (edition_id, model_id)

@@ -10,21 +10,22 @@ import polars as pl
 
 from commands.preflight.estimates import N_SAMPLED_PROMPTS, Estimate, Tally, sample_rows
 from commands.preflight.speed import Measured, Span, measure_completions, measure_throughput
+from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.hashing import render_canonical_json
 from pretexeval.storage.responses import ResponseStore
-from tasks.asking.prompts import ANSWER, THINK
+from tasks.asking.prompts import ANSWER, ASK_UNSURE, THINK
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.preview import PiecePreview, preview_questions
 from tasks.edition.rephraser import LLMEVAL_TOKENS, Rephraser
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation, RelationSize, divide_budget, measure_relation
-from tasks.evaluation.items import GROUP, SAMPLE_ITEMS, select_items
+from tasks.evaluation.items import GROUP, SAMPLE_ITEMS, ItemKind, select_items
 from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
 from tasks.judging.judge import Judge
 
 # A text that only the prompts of a setting contain.
-MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK}
+MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK, UNSURE: ASK_UNSURE}
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class CountedSamples:
     """
 
     evaluations: Sequence[Evaluation]
+    kind: ItemKind = SAMPLE_ITEMS
+    """How the samples are asked in these evaluations: with two answers, or with three."""
     n_samples: Counter[str] = field(default_factory=Counter)
     """Method -> number of its test samples."""
     _sizes: dict[str, RelationSize] = field(default_factory=dict)
@@ -64,9 +67,9 @@ class CountedSamples:
     def add(self, piece: PiecePreview) -> None:
         """Count a piece. The first piece of a relation has its demonstrations."""
         relation = piece.relation
-        items = SAMPLE_ITEMS.read_items(piece.samples)
+        items = self.kind.read_items(piece.samples)
         if relation not in self._shots:
-            self._shots[relation] = show_demonstrations(SAMPLE_ITEMS, items)
+            self._shots[relation] = show_demonstrations(self.kind, items)
         self._unwritten |= piece.unwritten_methods
         size, earlier = measure_relation(piece.samples), self._sizes.get(relation, RelationSize(0, 0))
         n_samples_of_pair = max(earlier.n_samples_of_pair, size.n_samples_of_pair)
@@ -105,8 +108,10 @@ class CountedSamples:
         for tally, each in zip(self._tallies, self.evaluations, strict=True):
             n = tally.n_unwritten
             notes = [f"{n:,} texts are not written yet and are estimated by their statements"] if n else []
-            completion = measure_completions(tally.store, each.model.max_tokens)
-            yield tally.estimate(completion, measure_throughput(each.root, each.model_id), notes)
+            marker = MARKERS.get(tally.part)
+            completion = measure_completions(tally.store, each.model.max_tokens, marker)
+            rate = measure_throughput(each.root, each.model_id, each.subject.setting)
+            yield tally.estimate(completion, rate, notes)
 
     def _count(self, relation: str, asked: pl.DataFrame, is_asked: Sequence[bool]) -> None:
         """Count the items for some of the models; they are prepared once for all of these."""

@@ -12,6 +12,7 @@ from commands.preflight.estimates import Estimate
 from commands.preflight.reading import FactCounts, count_facts
 from commands.preflight.speed import Span
 from pretexeval.config.file import Config
+from pretexeval.config.questions import UNSURE
 from pretexeval.storage.store import Store
 from report.console import align
 from tasks.edition.anchors import plan_anchors
@@ -19,6 +20,7 @@ from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import PiecePreview, preview_pieces
 from tasks.edition.risks import describe_relation, list_risks, read_balance
 from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.items import QUESTION_ITEMS, UNSURE_ITEMS
 
 COLUMNS = (
     "model",
@@ -74,10 +76,13 @@ def plan_run(config: Config, store: Store) -> RunPlan:
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         store.sync_responses(model_id)
     counted = CountedSamples([each for each in evaluations if each.subject.setting is None])
+    unsure = CountedSamples([each for each in evaluations if each.subject.setting == UNSURE], UNSURE_ITEMS)
     writer_parts = list(list_writer_parts(edition))
 
     def count(piece: PiecePreview) -> pl.DataFrame:
         counted.add(piece)
+        if unsure.evaluations:
+            unsure.add(piece)
         for part in writer_parts:
             part.add(piece)
         return piece.triplets
@@ -85,8 +90,9 @@ def plan_run(config: Config, store: Store) -> RunPlan:
     pieces = groupby(preview_pieces(edition) if edition.has_triplets else (), attrgetter("relation"))
     balance = {name: describe_relation(edition, name, map(count, group)) for name, group in pieces}
     asked_pairs = counted.count_limited()
+    unsure.count_limited()
     n_questions, asked_questions = (
-        count_questions(edition, [each for each in evaluations if each.subject.setting is not None])
+        count_questions(edition, [each for each in evaluations if each.subject.kind is QUESTION_ITEMS])
         if edition.has_questions
         else ({}, [])
     )
@@ -99,7 +105,12 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         count_facts(edition),
         count_anchor_prompts(config),
         tuple(asked_pairs),
-        (*(part.estimate() for part in writer_parts), *counted.estimate(), *asked_questions),
+        (
+            *(part.estimate() for part in writer_parts),
+            *counted.estimate(),
+            *unsure.estimate(),
+            *asked_questions,
+        ),
         tuple(list_risks(read_balance(edition.root, edition.edition_id) or balance)),
     )
 

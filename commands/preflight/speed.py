@@ -111,7 +111,7 @@ def measure_throughput(root: Path, model_id: str, setting: str | None = None) ->
     """Return the prompts per second over all finished evaluations of the model; None if there are none.
 
     Args:
-        setting: the setting of evaluations of questions; None: the evaluations of samples.
+        setting: the setting of the evaluations; None: those of samples with two answers.
     """
     n_asked, seconds = 0, 0.0
     for path in root.glob(run_file(evaluation_folder("*", model_id, setting))):

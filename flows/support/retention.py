@@ -20,6 +20,7 @@ from pretexeval.storage.layout import (
     PUBLISH_LOCK,
     QUESTION_EVALUATIONS_FOLDER,
     RUN,
+    UNSURE_EVALUATIONS_FOLDER,
     evaluation_folder,
     failure_file,
     review_folder,
@@ -177,8 +178,12 @@ def _find_reason(config: Config, root: Path, edition_id: str, newest: Sequence[s
         return f"no newer edition has results of {', '.join(dict.fromkeys(newest))}"
     names = {model.name for model in config.models}
     of_samples = (root / EVALUATIONS_FOLDER / edition_id).glob("*")
-    of_questions = (root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*/*")
-    ids = {path.name for path in (*of_samples, *of_questions)}
+    in_settings = (
+        path
+        for kind in (QUESTION_EVALUATIONS_FOLDER, UNSURE_EVALUATIONS_FOLDER)
+        for path in (root / kind / edition_id).glob("*/*")
+    )
+    ids = {path.name for path in (*of_samples, *in_settings)}
     if others := sorted(each for each in ids if each.rpartition("-")[0] not in names):
         return f"this configuration does not name {', '.join(others)}, which it was evaluated for"
     if (root / ANCHOR_EVALUATIONS_FOLDER / edition_id).exists():

@@ -279,6 +279,9 @@ class ModelConfig(EngineConfig):
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
     """How often each prompt about samples is asked (docs/models.md). It needs a temperature above 0 (or
     `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
+    unsure: bool = False
+    """Whether the model is also asked every sample with the third answer `Unsure` (docs/unsure.md). These
+    answers and scores are kept apart from those with two answers."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""
     budget: Annotated[int, Field(ge=1)] | None = None
@@ -304,6 +307,12 @@ class ModelConfig(EngineConfig):
             )
         if self.early_stop and self.reasoning_parser is not None:
             raise ValueError("early_stop is not allowed with reasoning_parser: it would end the thought")
+        return self
+
+    @model_validator(mode="after")
+    def _check_unsure(self) -> Self:
+        if self.unsure and self.engine == "imported":
+            raise ValueError("unsure is not allowed with engine 'imported', whose samples have two answers")
         return self
 
     @model_validator(mode="after")

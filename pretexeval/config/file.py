@@ -8,7 +8,7 @@ from pydantic import field_validator, model_validator
 
 from pretexeval.config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from pretexeval.config.installation_names import DEFAULT_POOL
-from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
+from pretexeval.config.questions import UNSURE, ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.config.schedule import ANCHORS_LABEL, AnchorsConfig, ScheduleConfig
 from pretexeval.config.tables import (
     EditionConfig,
@@ -128,6 +128,8 @@ class Config(ConfigTable):
             )
         if self.questions.synonyms is not None and not is_medqa:
             raise ValueError('questions.synonyms is allowed only with knowledge.format = "medqa"')
+        if is_medqa and any(model.unsure for model in self.models):
+            raise ValueError('unsure is not allowed with knowledge.format = "medqa", which has no samples')
         if is_medqa and self.anchors is not None:
             raise ValueError(
                 'anchors are not allowed with knowledge.format = "medqa", which has no triplets: '
@@ -160,11 +162,14 @@ class Config(ConfigTable):
     def list_evaluations(self) -> list[tuple[str, Setting | None]]:
         """Return the model's name and the setting of every evaluation, by model.
 
-        The setting None stands for samples, which every edition of triplets has.
+        The setting None stands for samples with two answers, which every edition of triplets has.
         """
         samples = () if self.knowledge.format == "medqa" else (None,)
-        settings = (*samples, *self.questions.settings)
-        return [(model.name, setting) for model in self.models for setting in settings]
+        asked: list[tuple[str, Setting | None]] = []
+        for model in self.models:
+            unsure = (UNSURE,) if model.unsure else ()
+            asked += [(model.name, setting) for setting in (*samples, *unsure, *self.questions.settings)]
+        return asked
 
     @property
     def n_anchor_pairs(self) -> int | None:

@@ -4,20 +4,24 @@ The string below a field is the text of docs/configuration.md (`pretexeval.confi
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from pretexeval.config.engines import ConfigTable
 
 # These repeat SETTINGS of schemas.question_stages, because that module imports pyarrow, which takes 0.2 s.
-Setting = Literal["answer_only", "chain_of_thought"]
+QuestionSetting = Literal["answer_only", "chain_of_thought"]
+Setting = Literal[QuestionSetting, "true_false_unsure"]
+"""How a model is asked questions, or samples with a third answer."""
+UNSURE: Final = "true_false_unsure"
+"""The setting in which samples are asked with the third answer Unsure (docs/unsure.md)."""
 
 
 class QuestionsConfig(ConfigTable):
     """The questions of an edition: every knowledge point asked from four sides."""
 
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[QuestionSetting, ...] = ()
     """How models are asked (docs/multifaceteval.md). An edition has questions if a setting is given.
     `answer_only`: at once. `chain_of_thought`: after reasoning, several times; the majority counts."""
     wording: str = "bundled"

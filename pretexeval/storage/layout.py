@@ -6,13 +6,21 @@ in a shared bucket. A folder is complete when its record exists; the record is a
 
 from urllib.parse import quote
 
+from pretexeval.config.questions import UNSURE
+
 EDITIONS_FOLDER = "editions"
 RESPONSES_FOLDER = "responses"
 EVALUATIONS_FOLDER = "predictions"
 QUESTION_EVALUATIONS_FOLDER = "question_predictions"
 ANCHOR_EVALUATIONS_FOLDER = "anchor_predictions"
-ALL_EVALUATIONS = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER)
-"""The folders of all evaluations: of samples, of questions, and of anchors."""
+UNSURE_EVALUATIONS_FOLDER = "unsure_predictions"
+ALL_EVALUATIONS = (
+    EVALUATIONS_FOLDER,
+    QUESTION_EVALUATIONS_FOLDER,
+    UNSURE_EVALUATIONS_FOLDER,
+    ANCHOR_EVALUATIONS_FOLDER,
+)
+"""The folders of all evaluations: of samples, of questions, of samples with a third answer, of anchors."""
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 WITHDRAWALS_FOLDER = "withdrawals"
@@ -75,10 +83,11 @@ def model_file(model_id: str) -> str:
 
 
 def evaluation_folder(edition_id: str, model_id: str, setting: str | None = None) -> str:
-    """Return the folder of an evaluation: of the samples of an edition, or of its questions in a setting."""
+    """Return the folder of an evaluation: of the samples of an edition with two answers, or in a setting."""
     if setting is None:
         return f"{EVALUATIONS_FOLDER}/{edition_id}/{model_id}"
-    return f"{QUESTION_EVALUATIONS_FOLDER}/{edition_id}/{setting}/{model_id}"
+    kind = UNSURE_EVALUATIONS_FOLDER if setting == UNSURE else QUESTION_EVALUATIONS_FOLDER
+    return f"{kind}/{edition_id}/{setting}/{model_id}"
 
 
 def anchors_folder(edition_id: str, model_id: str, period: str) -> str:
@@ -105,7 +114,7 @@ def failure_file(edition_id: str, name: str, setting: str | None = None) -> str:
     """Return the record of why the last evaluation of the model with this name failed.
 
     Args:
-        setting: that in which questions were asked, or the period in which anchors were asked.
+        setting: that in which the model was asked, or the period in which anchors were asked.
     """
     return "/".join((FAILURES_FOLDER, edition_id, *([setting] if setting else []), f"{name}.json"))
 
@@ -189,7 +198,7 @@ def evaluation_lock(edition_id: str, model_id: str, setting: str | None = None) 
     """Return the lock file that a process of this host holds while it evaluates a model on an edition.
 
     Args:
-        setting: that in which questions are asked, or the period in which anchors are asked.
+        setting: that in which the model is asked, or the period in which anchors are asked.
     """
     return f"{LOCKS_FOLDER}/{'.'.join((edition_id, *([setting] if setting else []), model_id))}.lock"
 

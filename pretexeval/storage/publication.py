@@ -27,6 +27,7 @@ from pretexeval.storage.layout import (
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
     RUN,
+    UNSURE_EVALUATIONS_FOLDER,
     WAREHOUSE,
     WITHDRAWALS_FOLDER,
     diversity_file,
@@ -50,6 +51,7 @@ def list_pieces(edition_id: str) -> list[str]:
     folders = (
         EVALUATIONS_FOLDER,
         QUESTION_EVALUATIONS_FOLDER,
+        UNSURE_EVALUATIONS_FOLDER,
         FAILURES_FOLDER,
         CHECKS_FOLDER,
         PAGES_FOLDER,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tasks.answers.doubts import read_truth_or_doubt
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
@@ -23,8 +24,8 @@ class Reading:
     """What a response answers, and how that was found."""
 
     answer: str | None
-    """MCQ: a letter. MAQ: sorted letters, "A,C". TFQ: "T" or "F". RQ: "T|B", the judgement and the letter of
-    the right option. Null if the response holds no answer."""
+    """MCQ: a letter. MAQ: sorted letters, "A,C". TFQ: "T" or "F". TFU: "T", "F" or "U". RQ: "T|B", the
+    judgement and the letter of the right option. Null if the response holds no answer."""
     rule: str | None
     """The name of the rule that found the answer or the fragment; null if nothing was found."""
     fragment: str | None = None
@@ -48,9 +49,9 @@ def read_answer(
     that a chain of thought is read at its end and a short answer at its beginning.
 
     Args:
-        question_type: MCQ, RQ, MAQ or TFQ.
+        question_type: MCQ, RQ, MAQ or TFQ, or TFU with the third answer Unsure.
         response: the response without its reasoning; null if the model gave none.
-        options: the texts of the options in order, the first is A; none for a TFQ.
+        options: the texts of the options in order, the first is A; none for a TFQ or TFU.
         offered: the letter that an RQ offers.
         question: the text of the question. It tells a response that repeats the question from one that goes
             on with another question.
@@ -86,7 +87,7 @@ def _check(question_type: str, options: Sequence[str], offered: str | None) -> N
         )
     if question_type == "RQ" and not offered:
         raise ValueError("A revision question (RQ) needs the letter of the answer that it offers.")
-    if question_type != "TFQ" and not options:
+    if question_type not in ("TFQ", "TFU") and not options:
         raise ValueError(f"A question of type {question_type} needs its options.")
 
 
@@ -103,6 +104,11 @@ def _read_choices(text: str, options: AnswerOptions, offered: str) -> Reading:
 def _read_truth(text: str, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_truth(text)
     return Reading("T" if judgement.is_true else "F", judgement.rule) if judgement else NOTHING
+
+
+def _read_truth_or_doubt(text: str, options: AnswerOptions, offered: str) -> Reading:
+    found = read_truth_or_doubt(text)
+    return Reading(*found) if found else NOTHING
 
 
 def _read_revision(text: str, options: AnswerOptions, offered: str) -> Reading:
@@ -142,6 +148,7 @@ READERS: dict[str, Callable[[str, AnswerOptions, str], Reading]] = {
     "RQ": _read_revision,
     "MAQ": _read_choices,
     "TFQ": _read_truth,
+    "TFU": _read_truth_or_doubt,
 }
 
 

@@ -21,11 +21,16 @@ ASK_REVISION = (
     "letter of the correct option."
 )
 ASK_TRUTH = ", is the statement above true or false? Please answer True or False."
+ASK_UNSURE = f"{ASK_TRUTH.removesuffix('.')}, or Unsure if you do not know."
 ANSWER = "\nAnswer:"
 THINK = "\nLet's think step by step."
 THEREFORE = "Therefore, the answer is:"
 _MARK = '\nStatement: "'
 STATEMENT_QUESTION = f'Statement: "{{}}"{ASK_TRUTH}{ANSWER}'
+UNSURE_QUESTION = f'Statement: "{{}}"{ASK_UNSURE}{ANSWER}'
+ASK_STATEMENT = {"TFQ": ASK_TRUTH, "TFU": ASK_UNSURE}
+"""Type of a question about a statement -> the text after the statement. TFU: with the third answer Unsure."""
+_NAMES = {"T": "True", "F": "False", "U": "Unsure"}
 # In completion style a model would continue with a statement or a question of its own.
 SAMPLE_STOP_TEXTS = ("Statement",)
 QUESTION_STOP_TEXTS = ("Question:", "Statement:")
@@ -49,7 +54,7 @@ def quote_statement(text: str) -> str:
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question as it is shown to a model. A sample is one of type TFQ."""
+    """A question as it is shown to a model. A sample is one of type TFQ, or TFU with a third answer."""
 
     type: str
     text: str
@@ -82,8 +87,8 @@ class AskedQuestion:
         return f"{self.render(is_reasoned=True)} {chain} {THEREFORE} {said}"
 
     def _render_body(self) -> str:
-        if self.type == "TFQ":
-            return quote_statement(self.text) + ASK_TRUTH
+        if self.type in ASK_STATEMENT:
+            return quote_statement(self.text) + ASK_STATEMENT[self.type]
         options = (
             f"{letter}: {option.strip()}" for letter, option in zip(LETTERS, self.options, strict=False)
         )
@@ -95,12 +100,8 @@ def render_answer(question_type: str, answer: str) -> str:
     """Return an answer of the stage questions in words: `B`, `A, C`, `True`, `False. The answer is B.`."""
     if question_type == "RQ":
         judgement, letter = answer.split("|")
-        return f"{_name_truth(judgement)}. The answer is {letter}."
-    return _name_truth(answer) if question_type == "TFQ" else answer.replace(",", ", ")
-
-
-def _name_truth(letter: str) -> str:
-    return "True" if letter == "T" else "False"
+        return f"{_NAMES[judgement]}. The answer is {letter}."
+    return _NAMES[answer] if question_type in ASK_STATEMENT else answer.replace(",", ", ")
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def divide_budget(budget: int, sizes: Mapping[str, RelationSize], n_repeats: int
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evaluation of one model on one edition: on its samples, or in a setting on its questions."""
+    """The evaluation of one model on one edition: on its samples or on its questions, in a setting."""
 
     storage: StorageConfig
     edition_id: str

@@ -6,13 +6,13 @@ unit_id   items of a unit are asked together or not at all: the pair, or the poi
 relation, split
 group     method of a sample, type of a question
 form      transformation of a sample (null for llmeval); "negated" for a negated question, else null
-type      MCQ, RQ, MAQ or TFQ; a sample is a true/false question
+type      MCQ, RQ, MAQ or TFQ; a sample is a true/false question, or TFU with the third answer Unsure
 text, options, offered
 answer    right answer, written as in the stage questions
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -29,7 +29,7 @@ Group = tuple[str, str, str | None]
 
 @dataclass(frozen=True)
 class ItemKind:
-    """One of the two kinds of items of an edition: what differs between samples and questions."""
+    """One of the kinds of items of an edition: what differs between samples and questions."""
 
     stage: Stage
     """The stage of the edition that holds their rows; its key is the id of the items."""
@@ -77,6 +77,10 @@ def _read_samples(samples: pl.DataFrame) -> pl.DataFrame:
         offered=pl.lit(None, pl.String),
         answer=pl.when("label").then(pl.lit("T")).otherwise(pl.lit("F")),
     )
+
+
+def _read_unsure_samples(samples: pl.DataFrame) -> pl.DataFrame:
+    return _read_samples(samples).with_columns(type=pl.lit("TFU"))
 
 
 def _read_questions(questions: pl.DataFrame) -> pl.DataFrame:
@@ -134,9 +138,9 @@ def _draw_group_of_questions(rows: pl.DataFrame, group: Group) -> list[str]:
 
 
 def _read_truths(asked: pl.DataFrame) -> list[Reading]:
-    """Return whether each text says true or false (method, section 3)."""
-    found = {text: read_answer("TFQ", text) for text in asked["said"].unique()}
-    return [found[text] for text in asked["said"]]
+    """Return whether each text says true or false (method, section 3), or that it is unsure if asked so."""
+    found = {row: read_answer(*row) for row in asked.select("type", "said").unique().iter_rows()}
+    return [found[row] for row in asked.select("type", "said").iter_rows()]
 
 
 def _read_answers(asked: pl.DataFrame) -> list[Reading]:
@@ -146,6 +150,8 @@ def _read_answers(asked: pl.DataFrame) -> list[Reading]:
 
 
 SAMPLE_ITEMS = ItemKind(SAMPLES, _read_samples, _draw_group_of_samples, _read_truths, has_votes=False)
+UNSURE_ITEMS = replace(SAMPLE_ITEMS, read_items=_read_unsure_samples)
+"""Samples that are asked with a third answer; their demonstrations are the same."""
 QUESTION_ITEMS = ItemKind(QUESTIONS, _read_questions, _draw_group_of_questions, _read_answers, has_votes=True)
 
 

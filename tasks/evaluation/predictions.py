@@ -69,6 +69,8 @@ def score_readings(
     No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
     `excluded`, and replaced by a guess under `coin-flip` (as the papers do; seeded by item, model and
     repeat). If every repeat failed, there is no answer: no policy grades the row, and it has the error.
+    The answer Unsure is wrong, also under `coin-flip`, which guesses only where there is no answer; under
+    `excluded` it is not graded.
 
     Args:
         items: the items of the relation.
@@ -109,6 +111,8 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
     is_correct = pl.col("is_right")
     if policy == "strict":
         is_correct = is_correct.fill_null(False)
+    elif policy == "excluded":
+        is_correct = pl.when(pl.col("prediction") != "U").then(is_correct)
     elif policy == "coin-flip":
         open_items = graded.filter(pl.col("prediction").is_null())
         columns = ("right", "item_id", "model_id", "repeat", "type", "options")
@@ -129,7 +133,7 @@ def _guess(item_id: str, model_id: str, repeat: int, type_: str, options: list[s
         return None
     number = int(hash_text("guess", item_id, model_id, str(repeat)), 16)
     judgement, number = "TF"[number % 2], number // 2
-    if type_ == "TFQ":
+    if type_ in ("TFQ", "TFU"):
         return judgement
     letter = LETTERS[number % len(options)]
     return letter if type_ == "MCQ" else f"{judgement}|{letter}"

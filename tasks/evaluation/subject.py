@@ -1,4 +1,4 @@
-"""What a model is asked about in an evaluation: the samples of an edition, or its questions in a setting."""
+"""What a model is asked about in an evaluation: the samples of an edition, or its questions, in a setting."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,13 +7,13 @@ import polars as pl
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
-from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
+from pretexeval.config.questions import UNSURE, ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Sampling
 from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 from tasks.asking.sampling import build_sampling
-from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind, select_items
 from tasks.evaluation.requests import (
     REQUESTS_VERSION,
     Requests,
@@ -40,7 +40,7 @@ class Subject:
     questions: QuestionsConfig = field(default_factory=QuestionsConfig)
     chain_of_thought: ChainOfThoughtConfig = field(default_factory=ChainOfThoughtConfig)
     setting: Setting | None = None
-    """How questions are asked; samples are asked in one way only."""
+    """How questions are asked, or UNSURE for samples with a third answer; None: samples with two answers."""
     n_repeats: int = 1
     """How often each prompt is asked."""
     imported: ResponseStore | None = None
@@ -91,6 +91,9 @@ class Subject:
         """Return the sampling parameters with which a model is asked; by default greedy."""
         if self.setting is None:
             return _build_sample_sampling(model)
+        if self.setting == UNSURE:
+            # The texts at which generation ends early do not contain Unsure.
+            return _build_sample_sampling(model.model_copy(update={"early_stop": False}))
         stop = QUESTION_STOP_TEXTS if model.prompt_style == "completion" else ()
         if not self.is_reasoned:
             max_tokens = self.questions.max_tokens
@@ -112,9 +115,11 @@ OF_SAMPLES = Subject()
 
 
 def select_subject(config: Config, model: ModelConfig, setting: Setting | None) -> Subject:
-    """Return the samples, or the questions in a setting, as a model is asked about them."""
+    """Return the samples, with two answers or three, or the questions, as a model is asked about them."""
     if setting is None:
         return Subject(n_repeats=model.repeats)
+    if setting == UNSURE:
+        return Subject(UNSURE_ITEMS, setting=setting, n_repeats=model.repeats)
     chain = config.chain_of_thought
     n_repeats = chain.repeats if setting == "chain_of_thought" else 1
     return Subject(QUESTION_ITEMS, config.questions, chain, setting, n_repeats)

@@ -126,6 +126,7 @@ BROKEN = (
     BrokenRow("predictions", {"is_correct": True}, "scoring_policy", "is_correct_fits_policy", row=4),
     BrokenRow("predictions", {"is_correct": False}, "scoring_policy", "is_correct_fits_policy", row=6),
     BrokenRow("predictions", {"is_correct": True}, "scoring_policy", "no_answer_is_wrong", row=2),
+    BrokenRow("predictions", {"prediction": "U"}, "prediction", "unsure_is_never_right", row=0),
     BrokenRow("predictions", {"prediction": "T"}, "prediction", "failed_prompt_has_no_prediction", row=6),
     BrokenRow("predictions", {"is_correct": False}, "item_id", "answer_has_one_grade", row=3),
     BrokenRow("predictions", {"n_agreeing": 4}, "prediction", "votes_fit_prediction", row=0),

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, setting (null: its samples) and model whose evaluation failed.
--- These models have no rows in the views of scores of samples, or of questions in the setting. Either more
+-- These models have no rows in the views of scores of samples, or of what was asked in the setting. Either more
 -- prompts failed than max_error_rate allows (error_counts.sql), or the evaluation
 -- ended with an error before its answers could be scored (failures).
 -- reason: what failed, in the words of the endpoint or engine, and what to change.
@@ -19,7 +19,7 @@ too_many as (
             '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
             n_errors,
             n_items,
-            case when setting is null then 'samples' else 'questions' end,
+            case when coalesce(setting, 'true_false_unsure') = 'true_false_unsure' then 'samples' else 'questions' end,
             100 * error_rate,
             max_error_rate,
             commonest_error

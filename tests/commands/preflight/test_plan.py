@@ -11,7 +11,7 @@ from commands.preflight.reading import FactCounts
 from commands.preflight.speed import Span, measure_completions, state_duration
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
-from pretexeval.config.questions import QuestionsConfig
+from pretexeval.config.questions import UNSURE, QuestionsConfig
 from pretexeval.config.schedule import AnchorsConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
@@ -174,6 +174,16 @@ def test_each_repeat_is_counted(base: Path) -> None:
     rest = plan_here(configure(base, sampled | {"repeats": 3}))
     assert only(rest).n_prompts == only(once).n_prompts * 3
     assert only(rest).n_to_ask == only(once).n_to_ask * 2
+
+
+def test_samples_with_a_third_answer_are_counted_beside_those_with_two(base: Path) -> None:
+    config = configure(base, {"unsure": True})
+    edition_id, plan = build(config), plan_here(config)
+    both = {each.part: each.n_to_ask for each in plan.estimates}
+    asked = ask_model(plan_evaluation(config, edition_id, "far", UNSURE), lambda _: Parrot()).n_asked
+    assert both == {"evaluation": Span.of(asked), UNSURE: Span.of(asked)}
+    rest = {each.part: each.n_to_ask for each in plan_here(config).estimates}
+    assert rest == {"evaluation": Span.of(asked), UNSURE: Span.of(0)}
 
 
 def test_anchors_are_counted(base: Path) -> None:

@@ -99,6 +99,15 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
             f'{ENDPOINT}budget = 100\n[questions]\nsettings = ["answer_only"]',
             "a: budget is only for samples, but questions.settings asks questions too",
         ),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\nengine = "imported"\nunsure = true',
+            "models[0]: unsure is not allowed with engine 'imported'",
+        ),
+        (
+            f'{ENDPOINT}unsure = true\n[knowledge]\nformat = "medqa"\npath = "q.jsonl"\n'
+            '[questions]\nsettings = ["answer_only"]',
+            'unsure is not allowed with knowledge.format = "medqa"',
+        ),
         ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),
         (f"{GATE_OFF}max_new_words = 0", "max_new_words is not allowed with gate = 'off'"),
         (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),

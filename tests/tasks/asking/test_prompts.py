@@ -6,7 +6,14 @@ import pytest
 
 from schemas.exchange import Prompt
 from tasks.answers.reading import read_answer
-from tasks.asking.prompts import AskedQuestion, PromptForm, fit_prompt, join_case, render_answer
+from tasks.asking.prompts import (
+    UNSURE_QUESTION,
+    AskedQuestion,
+    PromptForm,
+    fit_prompt,
+    join_case,
+    render_answer,
+)
 
 SHOTS = [AskedQuestion("TFQ", f"Text {i}.").render_answered("TF"[i % 2]) for i in range(5)]
 QUESTION = AskedQuestion("TFQ", 'It {0} "said" [X].').render()
@@ -24,6 +31,18 @@ OPTIONS = ("Fever", "Itch", "Rash\n", "Cough")
 
 def test_completion_is_the_demonstrations_and_the_question() -> None:
     assert PromptForm().render(SHOTS[:2], QUESTION) == Prompt("completion", COMPLETION)
+
+
+def test_a_third_answer_is_offered_in_the_question_and_in_the_demonstrations() -> None:
+    shot, asked = AskedQuestion("TFU", "Gout hurts.").render_answered("T"), AskedQuestion("TFU", "[X] heals.")
+    assert PromptForm().render([shot], asked.render()).text == (
+        'Statement: "Gout hurts.", is the statement above true or false? Please answer True or False, or '
+        "Unsure if you do not know.\nAnswer: True\n\n"
+        'Statement: "[X] heals.", is the statement above true or false? '
+        "Please answer True or False, or Unsure if you do not know.\nAnswer:"
+    )
+    assert render_answer("TFU", "U") == "Unsure"
+    assert UNSURE_QUESTION.format("[X] heals.") == asked.render()
 
 
 def test_chat_prompt_is_one_user_turn() -> None:

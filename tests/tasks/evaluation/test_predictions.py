@@ -8,18 +8,20 @@ import pytest
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking.reasoning import read_answers
 from tasks.asking.thoughts import THINK_MARKS
-from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind
 from tasks.evaluation.predictions import NEVER_ASKED, read_responses, score_readings
 
 FAILED = "HTTP 400: no"
-RIGHT = {"TFQ": "T", "MCQ": "B", "MAQ": "A,C", "RQ": "F|B"}
+RIGHT = {"TFQ": "T", "TFU": "T", "MCQ": "B", "MAQ": "A,C", "RQ": "F|B"}
 Answer = str | None
 
 
 def make_items(*types: str) -> pl.DataFrame:
     """Return the items i0, i1, … of these types, with the right answers `RIGHT`."""
     items = pl.DataFrame({"type": types}, {"type": pl.String}).with_row_index("n")
-    options = pl.when(pl.col("type") != "TFQ").then(["Fever", "Itch", "Rash", "Cough"]).otherwise([])
+    options = (
+        pl.when(~pl.col("type").is_in(["TFQ", "TFU"])).then(["Fever", "Itch", "Rash", "Cough"]).otherwise([])
+    )
     return items.select(
         "type",
         item_id=pl.format("i{}", "n"),
@@ -175,6 +177,17 @@ def test_policies_differ_in_what_no_answer_is_worth() -> None:
     assert guessed in (True, False)
     assert [row[1] for row in rows] == ["T", "F", None, None] * 3
     assert [row[-1] for row in rows] == [None, None, None, FAILED] * 3
+
+
+def test_unsure_is_no_guess_and_never_right() -> None:
+    policies = ("strict", "excluded", "coin-flip")
+    rows = grade(UNSURE_ITEMS, make_readings(["U"], ["T"], ["F"], [None]), *policies, type_="TFU")
+    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy in policies}
+    assert graded["strict"] == [False, True, False, False]
+    assert graded["excluded"] == [None, True, False, None]
+    assert graded["coin-flip"][:3] == [False, True, False]
+    assert graded["coin-flip"][3] is not None
+    assert [row[1] for row in rows] == ["U", "T", "F", None] * 3
 
 
 @pytest.mark.parametrize(("type_", "chance"), [("TFQ", 1 / 2), ("MCQ", 1 / 4), ("RQ", 1 / 8), ("MAQ", 0)])

@@ -1,0 +1,92 @@
+"""What is read in responses to statements that a model may be unsure of (docs/unsure.md)."""
+
+import pytest
+
+from tasks.answers.reading import read_answer
+
+UNSURE = (
+    "Unsure",
+    " unsure.",
+    "**Unsure**",
+    "Answer: Unsure",
+    'The answer is "Unsure".',
+    '{"answer": "Unsure"}',
+    "I am not sure.",
+    "I'm not entirely sure.",
+    "I’m really not certain",
+    "I don't know.",
+    "I do not know whether this is true or false.",
+    "I don’t know if the answer is True.",
+    "Uncertain.",
+    "Unknown",
+    "Not sure",
+    "Cannot be determined.",
+    "It cannot be determined from this statement.",
+    "The statement cannot be verified.",
+    "I cannot say True or False.",
+    "Not enough information to answer True.",
+    "I am unsure. The statement is true only if the patient is an adult.",
+    "Unsure, but it could be true.",
+    "I'm not sure, but it might be false.",
+    "I don't know. No fever is described.",
+    "I'm not sure, so I would say Unsure.",
+    "I'm not sure. True. Actually, I don't know.",
+    "True or false? I don't know.",
+    "It is hard to say whether it is true. I am not sure.",
+    "Some sources call it true, others do not.\nFinal answer: Unsure",
+    "True.\nOn reflection, the answer is: Unsure",
+    "Gout has many causes, and I do not know all of them.",
+    'The statement "Gout is true, not false" is one that I cannot judge.',
+)
+TRUE = (
+    "True",
+    "True, but I am not sure.",
+    "True. The mechanism is unknown.",
+    "I'm not sure, but the answer is True",
+    "I am not sure, but I would say True.",
+    "I'm not sure, but I think it is true.",
+    "I do not know much, but yes.",
+    "Unsure at first; however, the statement is true.",
+    "I don't know. My best guess is True.",
+    "I'm not certain, I believe this is true",
+    "Unsure? True",
+    "Unsure is not needed here. The answer is True.",
+    "The cause is unknown, but the statement is true.",
+    '"Whether gout hurts cannot be determined" is true.',
+    'The statement "I am unsure about gout" is true.',
+)
+FALSE = (
+    "False",
+    "No, I am sure.",
+    "I'm not sure, but it is not true.",
+    "I don't know. If I had to guess, I would say false.",
+    "It is false. Whether it was known earlier, I cannot say.",
+    "I am sure that it is false.",
+    "I'm not unsure: it is false",
+)
+NOTHING = (
+    "",
+    "Gout is a disease of the joints.",
+    "The cause of gout is uncertain.",
+    'The statement is "I do not know gout".',
+    "True or False, or Unsure if you do not",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (text, answer)
+        for texts, answer in ((UNSURE, "U"), (TRUE, "T"), (FALSE, "F"), (NOTHING, None))
+        for text in texts
+    ],
+)
+def test_doubt_counts_unless_it_is_taken_back(text: str, answer: str | None) -> None:
+    reading = read_answer("TFU", text)
+    assert reading.answer == answer
+    assert (reading.rule is None) == (answer is None)
+
+
+def test_two_answers_are_read_without_doubts() -> None:
+    assert all(read_answer("TFQ", text).answer != "U" for text in (*UNSURE, *TRUE, *FALSE, *NOTHING))
+    assert read_answer("TFQ", "I'm not sure, so I would say Unsure.").answer is None

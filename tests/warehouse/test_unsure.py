@@ -1,0 +1,180 @@
+"""The view knows_guesses_errs, and what the warehouse keeps of samples with a third answer."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pretexeval.config.questions import UNSURE
+from report.page import write_report
+from tests.support.data_folder import DataFolder, fail_response, judge
+from tests.support.parsed_page import parse
+from tests.support.stage_rows import Row, digest, response_row, write_evaluation
+from warehouse.publishing import build_warehouse
+
+# The answer of a model to a sample: T, F, U, None for no answer, or ! if the prompt failed.
+Answer = Callable[[Row], str | None]
+RIGHT = {True: "T", False: "F"}
+WRONG = {True: "F", False: "T"}
+
+
+def write_unsure(
+    data: DataFolder,
+    model_id: str,
+    answer: Answer,
+    policies: tuple[str, ...] = ("strict",),
+    methods: tuple[str, ...] = ("pretexeval",),
+) -> None:
+    """Let the model answer every test sample with three answers, and score the answers under every policy."""
+    requests, responses, predictions = [], [], []
+    for sample in (row for method in methods for row in data.samples(method)):
+        if sample["split"] != "test":
+            continue
+        said = answer(sample)
+        error = "HTTP 500" if said == "!" else None
+        key = digest(model_id, UNSURE, sample["text"], n=32)
+        asked = {"item_id": sample["sample_id"], "model_id": model_id, "prompt_key": key, "repeat": 0}
+        asked |= {"relation": sample["relation"]}
+        given = response_row(model_id, key, sample["text"], None) | {"response": str(said)}
+        responses.append(given | (fail_response(error) if error else {}))
+        read = None if error else said
+        rule = "leading_word" if read else None
+        requests.append(asked | {"n_demonstrations_dropped": 0, "answer": read, "rule": rule, "error": error})
+        truth = {"T": True, "F": False}.get(read or "")
+        for policy in policies:
+            graded = judge(sample, truth, error, policy)
+            if read == "U":
+                is_correct = None if policy == "excluded" else False
+                graded |= {"prediction": "U", "is_correct": is_correct, "n_answers": 1, "n_agreeing": 1}
+            predictions.append(asked | graded)
+    data.write_responses(f"e-{UNSURE}", model_id, responses)
+    record = {
+        "edition_id": "e",
+        "scoring_policies": list(policies),
+        "n_samples": len(requests),
+        "n_asked": len(requests),
+        "n_errors": sum(row["status"] == "error" for row in responses),
+        "max_error_rate": 0.1,
+    }
+    folder = data.root / "unsure_predictions" / "e" / UNSURE / model_id
+    write_evaluation(folder, requests, predictions, record)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataFolder:
+    """Return an edition of four test pairs with the methods pretexeval (64 samples) and direct (8)."""
+    folder = DataFolder(tmp_path)
+    for head in ("Gout", "Acne", "Flu", "Scurvy", "Shown"):
+        folder.add_pair(
+            "symptoms", head, f"{head} sign", f"{head} other", "demonstration" if head == "Shown" else "test"
+        )
+    folder.write_edition("e", ("pretexeval", "direct"))
+    return folder
+
+
+def answer_by_head(sample: Row) -> str | None:
+    """Know Gout and Scurvy, doubt Acne, err on Flu; four samples of Scurvy are open, and two fail."""
+    if sample["head"] == "Acne":
+        return "U"
+    if sample["head"] == "Scurvy" and sample["method"] == "pretexeval" and sample["is_positive"]:
+        return (None, None, None, None, "!", "!", *[RIGHT[sample["label"]]] * 2)[sample["sample_index"]]
+    return (WRONG if sample["head"] == "Flu" else RIGHT)[sample["label"]]
+
+
+@pytest.mark.parametrize("policies", [("strict",), ("coin-flip", "excluded"), ("excluded",)])
+def test_shares_by_hand(data: DataFolder, policies: tuple[str, ...]) -> None:
+    """They are those of the responses, whatever the scoring policy."""
+    data.write_model("m")
+    write_unsure(data, "m", answer_by_head, policies, ("pretexeval", "direct"))
+    # With two answers, the model is right about Gout and half of the samples of Acne, and denies the rest.
+    data.write_answers(
+        "e",
+        "m",
+        lambda row: {"Gout": row["label"], "Acne": row["label"] if row["sample_index"] < 4 else None}.get(
+            row["head"], not row["label"]
+        ),
+    )
+    build_warehouse(data.root)
+    direct, main = data.query("from knows_guesses_errs order by method")
+    assert (main["n_samples"], main["n_pairs"], main["model"], main["repeat"]) == (62, 4, "M", 0)
+    rates = [main[name] for name in ("right_rate", "unsure_rate", "wrong_rate", "no_answer_rate")]
+    assert rates == pytest.approx([26 / 62, 16 / 62, 16 / 62, 4 / 62])
+    assert main["wrong_among_answered"] == pytest.approx(16 / 42)
+    assert main["penalised_score"] == pytest.approx(10 / 62)
+    assert main["two_answer_accuracy"] == pytest.approx(24 / 62)
+    assert main["two_answer_penalised_score"] == pytest.approx((24 - 30) / 62)
+    for name in ("right_rate", "unsure_rate", "wrong_rate", "wrong_among_answered", "penalised_score"):
+        assert main[f"{name}_ci_low"] < main[name] < main[f"{name}_ci_high"]
+    assert [direct[name] for name in ("right_rate", "unsure_rate", "wrong_rate")] == [0.5, 0.25, 0.25]
+    assert direct["two_answer_accuracy"] is direct["two_answer_penalised_score"] is None
+
+
+def test_a_model_that_only_doubts_has_no_wrong_answers_and_no_share_of_them(data: DataFolder) -> None:
+    data.write_model("m")
+    write_unsure(data, "m", lambda _: "U")
+    build_warehouse(data.root)
+    (row,) = data.query("from knows_guesses_errs")
+    assert (row["unsure_rate"], row["wrong_rate"], row["penalised_score"]) == (1, 0, 0)
+    assert (
+        row["wrong_among_answered"]
+        is row["wrong_among_answered_ci_low"]
+        is row["two_answer_accuracy"]
+        is None
+    )
+    for view in ("leaderboard", "prediction_details", "model_comparison", "repeat_spread"):
+        assert data.query(f"from {view}") == []
+    assert data.query("select setting, period from runs") == [{"setting": UNSURE, "period": None}]
+    assert data.query("select distinct answer, is_correct from unsure_predictions") == [
+        {"answer": "U", "is_correct": False}
+    ]
+
+
+def test_too_many_failed_prompts_leave_no_row_but_a_reason(data: DataFolder) -> None:
+    data.write_model("m")
+    write_unsure(data, "m", lambda row: "!" if row["head"] == "Flu" else "U")
+    build_warehouse(data.root)
+    assert data.query("from knows_guesses_errs") == []
+    (row,) = data.query("from not_evaluated")
+    assert (row["setting"], row["n_items"], row["n_errors"]) == (UNSURE, 64, 16)
+    assert row["reason"].startswith("16 of 64 samples failed")
+
+
+def test_each_evaluation_is_loaded_and_removed_alone(data: DataFolder) -> None:
+    data.write_model("m")
+    write_unsure(data, "m", answer_by_head)
+    build_warehouse(data.root)
+    (alone,) = data.query("from knows_guesses_errs")
+    data.write_answers("e", "m", lambda row: row["label"])
+    build_warehouse(data.root)
+    (both,) = data.query("from knows_guesses_errs")
+    assert both["two_answer_accuracy"] == 1
+    assert both | dict.fromkeys(("two_answer_accuracy", "two_answer_penalised_score")) == alone
+    (scored,) = data.query("from leaderboard")
+    write_unsure(data, "m", lambda _: "U")
+    build_warehouse(data.root)
+    (changed,) = data.query("from knows_guesses_errs")
+    assert changed["unsure_rate"] == 1
+    shutil.rmtree(data.root / "unsure_predictions" / "e")
+    (data.root / "unsure_predictions" / "other").mkdir()
+    build_warehouse(data.root)
+    assert data.query("from knows_guesses_errs") == data.query("from unsure_predictions") == []
+    assert data.query("from leaderboard") == [scored]
+
+
+def test_the_page_has_a_section_only_where_a_model_was_asked(data: DataFolder) -> None:
+    data.write_model("m")
+    data.write_answers("e", "m", lambda row: row["label"])
+    build_warehouse(data.root)
+    assert "Unsure" not in write_report(data.root, "e").read_text(encoding="utf-8")
+    # Another model was asked with three answers alone.
+    data.write_model("n")
+    write_unsure(data, "m", answer_by_head)
+    write_unsure(data, "n", lambda _: "U")
+    build_warehouse(data.root)
+    page = parse(write_report(data.root, "e").read_text(encoding="utf-8"))
+    _, *rows = page.table_with("Model", "Right", "Unsure")
+    assert [row[0] for row in rows] == ["M", "N"]
+    assert [cell.split("%")[0].strip() for cell in rows[0][1:5]] == ["41.9", "25.8", "25.8", "38.1"]
+    assert rows[1][4] == "–"
+    assert "Knows, guesses, errs: M is unsure of 26" in page.text
