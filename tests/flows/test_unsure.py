@@ -24,8 +24,8 @@ DOUBTS = (
 RULES = Rules()
 # Number of a head modulo 4 -> whether a model judges its statements rightly, or None for a doubt. Where the
 # model cannot say that it doubts, it is right.
-CAREFUL = {0: True, 1: None, 2: True, 3: False}
-BOLD = {0: True, 1: True, 2: False, 3: False}
+CAREFUL: dict[int, bool | None] = {0: True, 1: None, 2: True, 3: False}
+BOLD: dict[int, bool | None] = {0: True, 1: True, 2: False, 3: False}
 MODELS = {"careful": CAREFUL, "bold": BOLD}
 
 
