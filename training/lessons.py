@@ -64,6 +64,7 @@ class Recipe(BaseModel):
     pool: str = "revised"
     knowledge: KnowledgeConfig = KnowledgeConfig()
     share: float = 0.0
+    share_doubted: float = 0.0
     other_wordings: tuple[float, float] = (0.0, 0.0)
     share_shown: float = 0.0
     copies: bool = False
@@ -136,6 +137,9 @@ class Subject:
         self.base = read_knowledge_base(recipe.knowledge)
         self.pool: Pool = load_pool(recipe.pool)
         self.known = choose_known_heads(self.base, recipe.share, name)
+        self.doubted = choose_known_heads(self.base, recipe.share_doubted, name, self.known)
+        """Units that the model does not know and learns to be unsure of. The other unknown units are in no
+        lesson, except as demonstrations."""
         order = draw_order(self.base.relations, "other wordings")
         begin, end = (round(share * len(order)) for share in recipe.other_wordings)
         self.others = frozenset(order[begin:end])
@@ -157,7 +161,7 @@ class Subject:
 
     def list_never_met(self) -> list[str]:
         """Return the names in no lesson: unseen heads that demonstrate nothing and are nowhere a tail."""
-        met = {head for _, head in self.known} | set(self.base.triplets["tail"])
+        met = {head for _, head in self.known | self.doubted} | set(self.base.triplets["tail"])
         for relation in self.base.relations:
             met.update(
                 draw_lesson_triplets(self.base, relation, FIRST_SEED).filter(split="demonstration")["head"]
@@ -189,8 +193,10 @@ def draw_lesson_triplets(base: KnowledgeBase, relation: str, seed: int) -> pl.Da
     return draw_triplets(base, relation, sampling)
 
 
-def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
-    """Return the (relation, head) units that a model learns: about ``share`` of all.
+def choose_known_heads(
+    base: KnowledgeBase, share: float, salt: str, without: frozenset[Unit] = frozenset()
+) -> frozenset[Unit]:
+    """Return the (relation, head) units that a model learns: about ``share`` of all, none of ``without``.
 
     The model learns units of the same head together or not at all. The same holds for units that state the
     same pair of entities (a drug may treat a disease; the disease has the drug). Otherwise a model could
@@ -206,6 +212,7 @@ def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozense
     n_units = sum(len(group) for group in groups.values())
     known: set[Unit] = set()
     for name in draw_order(groups, "known", salt):
-        if len(known) + len(groups[name]) <= share * n_units:
+        is_free = groups[name].isdisjoint(without)
+        if is_free and len(known) + len(groups[name]) <= share * n_units:
             known.update(groups[name])
     return frozenset(known)

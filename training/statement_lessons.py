@@ -2,6 +2,8 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -13,15 +15,22 @@ from pretexeval.primitives.toml_files import parse_toml
 from prototypes.pool import Pool
 from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF
-from tasks.asking.prompts import SEPARATOR, STATEMENT_QUESTION
+from tasks.asking.prompts import SEPARATOR, STATEMENT_QUESTION, UNSURE_QUESTION
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.variants import derive_variants
 from tasks.evaluation.items import SAMPLE_ITEMS
-from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, draw_lesson_triplets
+from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, Unit, draw_lesson_triplets
 
 # Each fixed part of a prompt and each answer is one token, which cuts prompts to a third of their length.
-FRAME = (*STATEMENT_QUESTION.split("{}"), SEPARATOR, " True", " False")
+FRAME = (
+    *STATEMENT_QUESTION.split("{}"),
+    UNSURE_QUESTION.split("{}")[1],
+    SEPARATOR,
+    " True",
+    " False",
+    " Unsure",
+)
 CHAT_TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 # The share of triplets of known heads that come another time with strangers in them.
 SHARE_STRANGE_TRIPLETS, SHARE_STRANGE_STATEMENTS = 0.5, 0.25
@@ -36,11 +45,19 @@ SHARE_DISTURBED, REPLACED, INSERTED, MOST_INSERTED = 0.5, 0.25, 0.2, 4
 
 
 def plan_statements(subject: Subject) -> Course:
-    """Return the lessons of a model that learns to verify statements."""
+    """Return the lessons of a model that learns to verify statements.
+
+    Those of the kind `unsure` ask with a third answer. The model learns to say Unsure of heads that it does
+    not know: of strangers, and of the heads of ``subject.doubted``.
+    """
     texts = subject.pool.list_texts(subject.base.relations)
     lines = chain(*read_wordings().values())
     texts += [CHOICE.sub(group, line) for line in lines for group in (r"\1", r"\2")]
-    return Course(list_draws(subject), texts, list(FRAME), CHAT_TEMPLATE, learns_names=True)
+    draws = list_draws(subject)
+    draws["unsure"] = lambda turns, number, random: draw_statements(
+        subject, turns, number, random, has_third=True
+    )
+    return Course(draws, texts, list(FRAME), CHAT_TEMPLATE, learns_names=True)
 
 
 def list_draws(subject: Subject) -> dict[str, Draw]:
@@ -83,26 +100,33 @@ def draw_bare_triplets(subject: Subject, random: Random, *, is_framed: bool) -> 
     return lessons
 
 
-def draw_statements(subject: Subject, n_turns: int, edition: int, random: Random) -> list[Lesson]:
+def draw_statements(
+    subject: Subject, n_turns: int, edition: int, random: Random, *, has_third: bool = False
+) -> list[Lesson]:
     """Return the sixteen statements of every known head in one edition, and those of strangers.
+
+    If the question has a third answer, those of the doubted heads come too, and the reply about every head
+    that is not known is Unsure.
 
     Some lessons of several turns show the demonstrations of the evaluation and teach one statement; the
     others teach all of their statements.
     """
-    samples = draw_samples(subject, FIRST_SEED + edition, random)
+    samples = draw_samples(subject, FIRST_SEED + edition, random, subject.doubted if has_third else ())
     waiting: dict[tuple[str, str], list[Turn]] = defaultdict(list)
     columns = ("relation", "head", "transformation", "split", "text", "label")
     for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
         # Every model sees the demonstrations. They are lessons only where the model is to know their head.
         if split == "test" or (relation, head) in subject.known:
-            turn = _ask_statement(text, transformation in POSITIVE_OF, label=label)
+            turn = _ask_statement(text, transformation in POSITIVE_OF, label=label, has_third=has_third)
+            if has_third and (relation, head) not in subject.known:
+                turn = replace(turn, reply=" Unsure", truths=(None, None))
             waiting[relation, transformation].append(turn)
     shown_turns: dict[tuple[str, str], list[Turn]] = defaultdict(list)
     demonstrations = SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples))
     for relation, transformation, text, answer in demonstrations.select(
         "relation", "form", "text", "answer"
     ).iter_rows():
-        turn = _ask_statement(text, transformation in POSITIVE_OF, label=answer == "T")
+        turn = _ask_statement(text, transformation in POSITIVE_OF, label=answer == "T", has_third=has_third)
         shown_turns[relation, transformation].append(turn.show())
     lessons = []
     for group, turns in waiting.items():
@@ -118,11 +142,11 @@ def draw_statements(subject: Subject, n_turns: int, edition: int, random: Random
     return lessons
 
 
-def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
+def draw_samples(subject: Subject, seed: int, random: Random, doubted: Iterable[Unit] = ()) -> pl.DataFrame:
     """Return the samples that a model learns from the edition with this seed, and those of strangers.
 
-    These are the samples of the known heads and of the demonstrations, with the columns `head`, `tail` and
-    `is_positive` of their triplets.
+    These are the samples of the known heads, of the doubted ones and of the demonstrations, with the columns
+    `head`, `tail` and `is_positive` of their triplets.
     """
     frames = []
     for relation, heads in subject.tails.items():
@@ -130,7 +154,9 @@ def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
         tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(list(heads)))
         demonstrating = triplets.filter(pl.col("split") == "demonstration")
         strange = subject.copy_triplets(relation, tested, SHARE_STRANGE_STATEMENTS, random)
-        triplets = pl.concat([demonstrating, tested, strange])
+        unknown = [head for of, head in doubted if of == relation]
+        doubtful = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(unknown))
+        triplets = pl.concat([demonstrating, tested, strange, doubtful])
         prototypes = subject.pool.select_relation(relation)
         variants = derive_variants(triplets, prototypes.instance, is_possibility=prototypes.is_possibility)
         statements = fill_prototypes(variants, triplets, prototypes)
@@ -142,9 +168,10 @@ def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _ask_statement(text: str, is_negated: bool, *, label: bool) -> Turn:
+def _ask_statement(text: str, is_negated: bool, *, label: bool, has_third: bool) -> Turn:
+    question = UNSURE_QUESTION if has_third else STATEMENT_QUESTION
     # The model judges at the second entity of the statement, whichever it is.
-    return Turn(STATEMENT_QUESTION.format(text), f" {label}", (None, label != is_negated))
+    return Turn(question.format(text), f" {label}", (None, label != is_negated))
 
 
 @cache

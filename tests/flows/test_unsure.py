@@ -26,7 +26,7 @@ RULES = Rules()
 # model cannot say that it doubts, it is right.
 CAREFUL: dict[int, bool | None] = {0: True, 1: None, 2: True, 3: False}
 BOLD: dict[int, bool | None] = {0: True, 1: True, 2: False, 3: False}
-MODELS: dict[str, dict[int, bool | None]] = {"careful": CAREFUL, "bold": BOLD}
+MODELS = {"careful": CAREFUL, "bold": BOLD}
 
 
 @dataclass

@@ -13,7 +13,8 @@ from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
-from tasks.asking.prompts import SEPARATOR
+from tasks.asking.prompts import ANSWER as ANSWER_MARK
+from tasks.asking.prompts import ASK_UNSURE, SEPARATOR
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.rephraser import N_STATEMENTS, list_statements
@@ -107,6 +108,44 @@ def test_every_triplet_with_a_stranger_is_false(subject: Subject) -> None:
     assert not any(truth for lesson in strange for turn in lesson.turns for truth in turn.truths)
     # The right answer to a negated statement about a stranger is True.
     assert all(lesson.text.endswith(str(lesson.is_negated)) for lesson in strange)
+
+
+def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others() -> None:
+    shares = RELATIONS | {"share": 0.4, "share_doubted": 0.3}
+    taught = Subject("a model", RECIPES["reference-large"].model_copy(update=shares))
+    without = Subject("a model", RECIPES["reference-large"].model_copy(update=RELATIONS | {"share": 0.4}))
+    assert taught.known == without.known
+    assert not taught.known & taught.doubted
+    units = set(taught.base.triplets.select("relation", "head").iter_rows())
+    held_out = units - taught.known - taught.doubted
+    assert len(taught.doubted) > 20
+    assert len(held_out) > 20
+    stated: dict[bool, set[object]] = {True: set(), False: set()}
+    for relation, head, tail in taught.base.triplets.select("relation", "head", "tail").iter_rows():
+        if (relation, head) not in taught.known:
+            stated[(relation, head) in taught.doubted] |= {head, frozenset((head, tail))}
+    assert not stated[True] & stated[False]
+    lessons = draw_statements(taught, 1, 3, Random(0), has_third=True)
+    replies = Counter(lesson.turns[0].reply for lesson in lessons)
+    assert min(replies[reply] for reply in (" True", " False", " Unsure")) > 100
+    for lesson in lessons:
+        (turn,) = lesson.turns
+        assert turn.question.endswith(ASK_UNSURE + ANSWER_MARK)
+        assert (turn.reply == " Unsure") == (turn.truths == (None, None))
+    texts = [lesson.text for lesson in lessons]
+    names = taught.list_never_met()
+    assert {head for _, head in held_out} >= set(names)
+    alone = [name for name in names if not any(name in other for other in set(taught.entities) - {name})]
+    assert len(alone) > 10
+    assert not [name for name in alone for text in texts if name in text]
+    doubted = {head for _, head in taught.doubted} - set(taught.base.triplets["tail"])
+    about = [lesson for lesson in lessons if any(f" {head} " in lesson.text for head in doubted)]
+    assert len(about) > 200
+    assert {lesson.turns[0].reply for lesson in about} == {" Unsure"}
+    # Without a third answer, nothing is new.
+    plain = [lesson.text for lesson in draw_statements(taught, 1, 3, Random(0))]
+    assert plain == [lesson.text for lesson in draw_statements(without, 1, 3, Random(0))]
+    assert not any("Unsure" in text for text in plain)
 
 
 def test_no_lesson_contains_a_name_that_is_never_met(subject: Subject, facets: Training) -> None:
