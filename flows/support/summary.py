@@ -12,6 +12,7 @@ from flows.support.configurations import name_artifact
 from flows.support.run_names import find_start
 from flows.support.score_changes import read_leaderboard
 from pretexeval.config.file import Config
+from pretexeval.config.questions import UNSURE
 from pretexeval.storage.layout import page_file
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.formats import format_interval, format_percent
@@ -88,6 +89,7 @@ def _describe_models(config: Config, edition_id: str) -> Iterator[Row]:
         root, f"from runs where edition_id = '{edition_id}' and period is null order by finished_at"
     )
     leaderboard = read_leaderboard(root, edition_id)
+    unsure = read_rows(root, f"from knows_guesses_errs where edition_id = '{edition_id}' and repeat = 0")
     facets = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
     # The record has whole seconds.
     started_at = find_start().replace(microsecond=0, tzinfo=None)
@@ -108,6 +110,13 @@ def _describe_models(config: Config, edition_id: str) -> Iterator[Row]:
                 _describe_score(f"{row['method']} accuracy", row, "average_accuracy")
                 for row in leaderboard
                 if row["model_id"] == run["model_id"] and row["repeat"] == 0
+            ]
+        elif setting == UNSURE:
+            scores = [
+                _describe_score(f"{row['method']} {share.removesuffix('_rate')}", row, share)
+                for row in unsure
+                if row["model_id"] == run["model_id"]
+                for share in ("right_rate", "unsure_rate", "wrong_rate")
             ]
         else:
             scores = [
