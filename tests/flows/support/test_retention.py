@@ -96,12 +96,13 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     weeks = [build(config, week) for week in range(5)]
     root, planned = config.storage.root, plan_period(config, MONDAY + timedelta(weeks=4))
     (root / f"question_predictions/{weeks[0]}/answer_only/near-1234").mkdir(parents=True)
+    (root / f"unsure_predictions/{weeks[0]}/true_false_unsure/old-1234").mkdir(parents=True)
     (root / f"reviews/{weeks[1]}").mkdir(parents=True)
     (root / "locks").mkdir()
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
         found, _ = remove_old_editions(planned, Store(config.storage))
     assert [(old.edition_id, old.kept_because) for old in found] == [
-        (weeks[0], "this configuration does not name near-1234, which it was evaluated for"),
+        (weeks[0], "this configuration does not name near-1234, old-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
         (weeks[2], "a model is being evaluated on it"),
     ]

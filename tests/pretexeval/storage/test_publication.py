@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from pretexeval.config.questions import UNSURE
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
-from pretexeval.storage.publication import hold_publication, remove_edition, sync_everything
+from pretexeval.storage.layout import WAREHOUSE, evaluation_folder, withdrawal_record
+from pretexeval.storage.publication import hold_publication, list_pieces, remove_edition, sync_everything
 from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
@@ -104,3 +105,9 @@ def test_other_hosts_remove_their_copies_and_do_not_send_them_again(
     first.push_edition(edition.edition_id)
     sync_everything(second)
     assert read_tree(second.root, "editions") == content
+
+
+@pytest.mark.parametrize("setting", [None, "answer_only", UNSURE])
+def test_an_edition_is_removed_with_its_evaluations(setting: str | None) -> None:
+    folder = evaluation_folder("e", "m", setting)
+    assert any(folder.startswith(f"{piece}/") for piece in list_pieces("e"))
