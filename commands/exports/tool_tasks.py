@@ -27,6 +27,7 @@ COPIED = (
     "tasks.answers.text_rules",
     "tasks.answers.letter_rules",
     "tasks.answers.judgements",
+    "tasks.answers.doubts",
     "tasks.answers.reading",
     "commands.exports.grading",
 )

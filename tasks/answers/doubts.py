@@ -2,7 +2,15 @@
 
 import re
 
-from tasks.answers.judgements import BOTH, CONCLUDED, LEAD, WHETHER, Judgement, read_leading, read_truth
+from tasks.answers.judgements import (
+    BOTH,
+    CONCLUDED,
+    LEAD,
+    WHETHER,
+    Judgement,
+    read_leading_judgement,
+    read_truth,
+)
 
 _ADVERB = r"(?:(?!not\b)\w{2,12}\s){0,2}"
 # What a response says of its own knowledge. It counts anywhere, if nothing is called true or false.
@@ -42,8 +50,10 @@ GUESS = re.compile(
     r"[\s:,]*(?:that\s)?(?:(?:it|this|that)(?:\sis|['’]s)\s)?(?:(?:most likely|likely|probably|rather)\s)?",
     re.IGNORECASE,
 )
-CONDITION = re.compile(r"\W{0,3}(?:only\s)?(?:if|when|unless|in (?:some|certain|most))\b", re.IGNORECASE)
-N_CONTEXT = 40
+DOUBT_CONDITION = re.compile(
+    r"\W{0,3}(?:only\s)?(?:if|when|unless|in (?:some|certain|most))\b", re.IGNORECASE
+)
+N_DOUBT_CONTEXT = 40
 # These rules take a word of the response for its answer wherever it stands.
 WEAK_RULES = ("first_word", "judging_word", "yes_or_no")
 
@@ -78,7 +88,9 @@ def _read_after_doubt(text: str) -> tuple[str, str]:
         stated = clause[match.end() :] if (match := GUESS.match(clause)) else clause
         if _begins_with_doubt(stated):
             answer, rule = "U", "leading_doubt"
-        elif (judgement := read_leading(stated)) and not CONDITION.match(stated, judgement.end):
+        elif (judgement := read_leading_judgement(stated)) and not DOUBT_CONDITION.match(
+            stated, judgement.end
+        ):
             answer, rule = _name(judgement), "after_doubt"
     return answer, rule
 
@@ -91,7 +103,7 @@ def _concludes_with_doubt(text: str) -> bool:
 
 def _is_asked_only(text: str, judgement: Judgement) -> bool:
     """Return whether the judging word only repeats the question: "whether it is true"."""
-    start = max(0, judgement.end - N_CONTEXT)
+    start = max(0, judgement.end - N_DOUBT_CONTEXT)
     return judgement.rule in WEAK_RULES and WHETHER.search(text, start, judgement.end) is not None
 
 

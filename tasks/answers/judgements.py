@@ -156,7 +156,7 @@ def read_truth(text: str) -> Judgement | None:
     text = QUOTED.sub('""', text)
     return (
         found
-        or read_leading(text)
+        or read_leading_judgement(text)
         or _read_concluded(text)
         or _read_at(text, STATED_JUDGEMENT, "stated_word")
         or _read_first(text, TRUTH_WORDS, "first_word")
@@ -170,7 +170,7 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
 
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
-    found = _read_at(text, JSON_VALUE, "json") or read_leading(text) or _read_concluded(text)
+    found = _read_at(text, JSON_VALUE, "json") or read_leading_judgement(text) or _read_concluded(text)
     if found:
         return found
     about_offered = [
@@ -209,7 +209,7 @@ def _ends_clause(text: str, match: re.Match[str]) -> bool:
     return CLAUSE_ENDS.match(text, match.end()) is not None and not BOTH.match(text, match.end())
 
 
-def read_leading(text: str) -> Judgement | None:
+def read_leading_judgement(text: str) -> Judgement | None:
     """Return the judgement with which a text begins, such as "The answer is True", or None."""
     lead = LEAD.match(text)
     match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0)
