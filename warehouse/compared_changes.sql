@@ -30,7 +30,10 @@ matched as (
     select own.edition_id, own.origin, other.origin as compared_with, stratum, own.n / other.n as weight
     from strata as own
     inner join strata as other using (edition_id, stratum)
-    where own.origin in ('new', 'removed', 'reversed') and other.origin in ('kept', 'new') and own.origin <> other.origin
+    where
+        own.origin in ('new', 'removed', 'reversed')
+        and other.origin in ('kept', 'new')
+        and own.origin <> other.origin
 ),
 
 twins as (

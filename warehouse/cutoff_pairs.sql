@@ -1,6 +1,6 @@
--- Grain: one row per edition, model with a training cutoff, and test pair whose fact was first listed before or after it.
--- is_before: a release of that day or earlier holds the true fact. Otherwise, the release before the one that holds it
--- first is of that day or later. All other facts have no row, as in editions whose releases are not named by dates.
+-- Grain: one row per edition, model with a training cutoff, and test pair whose fact was listed before or after it.
+-- is_before: a release of the cutoff's day or earlier holds the true fact. If it is false, the last release without the
+-- fact is of that day or later. Other facts have no row, nor do editions whose releases are not named by dates.
 create or replace view storage.cutoff_pairs as
 with releases as (
     select edition_id, from_json(configuration -> '$.releases.names', '["VARCHAR"]') as names

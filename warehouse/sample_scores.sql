@@ -1,6 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
--- What became of the answer to each sample of a fact that is not undecided. All scores are sums over these rows. Evaluations with too many failed
--- prompts (error_counts.sql) have no rows, so that no view shows their scores.
+-- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
+-- prompts (error_counts.sql) have no rows, so that no view shows their scores; nor have pairs that are undecided
+-- (storage.undecided_pairs).
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
 -- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
 -- guess, but its no-answer rate is still that of the responses.

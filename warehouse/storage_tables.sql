@@ -58,8 +58,8 @@ from storage.responses as stored
 inner join storage.prompts using (prompt_number)
 inner join storage.prompt_prefixes using (prefix_number);
 
--- The test pairs whose true fact the base no longer lists. That a fact has left a list proves nothing, so no score counts
--- such a pair; stale_beliefs says what models affirm.
+-- The test pairs whose true fact the base no longer lists. That a fact has left a list proves nothing, so no score
+-- counts such a pair; stale_beliefs says what models affirm.
 create view storage.undecided_pairs as
 select edition_id, pair_id
 from triplets

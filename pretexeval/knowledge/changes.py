@@ -11,14 +11,13 @@ import polars as pl
 from pretexeval.config.tables import REMOVED, REVERSED
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.hierarchy import climb
-from pretexeval.knowledge.names import list_keys
-from pretexeval.knowledge.releases import Release
+from pretexeval.knowledge.names import AliasTable, list_keys
+from pretexeval.knowledge.releases import SORTED, Release
 from pretexeval.knowledge.same_triplets import SIDES, pair_same_triplets
 
 HEAD_LEFT = "not tested as removed: the base has no fact about the head"
 TAIL_LEFT = "not tested as removed: the base no longer has the tail"
 MORE_GENERAL = "not tested as removed: the base has a more general tail of the head"
-_SORTED = ("relation", "head", "tail", "head_id", "tail_id")
 
 
 def add_changes(base: KnowledgeBase, older: Release) -> KnowledgeBase:
@@ -29,14 +28,13 @@ def add_changes(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     `reversed`. Facts of the older release that are gone for another reason are left out and listed.
     """
     held = Release(base.triplets.with_columns(also_false=False, undecided=False), base.aliases)
-    gone = older.stated.filter(~held.list_held(older.stated, base.hierarchy))
-    reversed_rows = pair_same_triplets(base.also_false, older.stated, base.aliases)["row"].unique()
-    is_reversed = pl.int_range(pl.len()).is_in(reversed_rows.implode())
+    stated = older.stated
+    gone = stated.filter(~held.list_held(stated, base.hierarchy))
+    is_reversed = _find_same(base.also_false, stated, base.aliases)
     also_false = base.also_false.with_columns(
         first_release=pl.when(is_reversed).then(pl.lit(REVERSED)).otherwise(None)
     )
-    gone = _drop(gone, pair_same_triplets(gone, base.also_false, base.aliases)["row"])
-    named = _rename(gone, base)
+    named = _rename(gone.filter(~_find_same(gone, base.also_false, base.aliases)), base)
     reason = (
         pl.when(pl.col("known_head").is_null())
         .then(pl.lit(HEAD_LEFT))
@@ -64,15 +62,17 @@ def add_changes(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     triplets = base.triplets.with_columns(first_release=pl.lit(None, pl.String))
     return replace(
         base,
-        triplets=pl.concat([triplets, removed.unique()]).sort(_SORTED, nulls_last=True),
+        triplets=pl.concat([triplets, removed.unique()]).sort(SORTED, nulls_last=True),
         also_false=also_false,
         left_out=(*base.left_out, *left_out),
         not_listed=base.not_listed | not_listed,
     )
 
 
-def _drop(rows: pl.DataFrame, positions: pl.Series) -> pl.DataFrame:
-    return rows.filter(~pl.int_range(pl.len()).is_in(positions.unique().implode()))
+def _find_same(triplets: pl.DataFrame, others: pl.DataFrame, aliases: AliasTable) -> pl.Series:
+    """Return for each triplet whether one of the others is the same."""
+    rows = pair_same_triplets(triplets, others, aliases)["row"].unique()
+    return pl.int_range(triplets.height, dtype=pl.UInt32, eager=True).is_in(rows.implode())
 
 
 def _rename(gone: pl.DataFrame, base: KnowledgeBase) -> pl.DataFrame:

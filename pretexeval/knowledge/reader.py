@@ -53,7 +53,11 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if older is not None:
         base = add_changes(base, older) if config.changes else keep_new_facts(base, older)
     if paths:
-        return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
+        # Reading HPO takes seconds, so the release with which the base was compared is not read again.
+        known = {compared: older} if older is not None else {}
+        return add_ages(
+            base, list(paths), lambda name: known.get(paths[name]) or _read_release(config, paths[name], base)
+        )
     return add_written_ages(base, dated)
 
 

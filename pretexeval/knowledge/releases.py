@@ -15,7 +15,7 @@ from pretexeval.primitives.errors import InputError
 ALL_KNOWN = "the older release holds all its facts"
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
 _FACT = ("relation", "head", "tail")
-_SORTED = ("relation", "head", "tail", "head_id", "tail_id")
+SORTED = ("relation", "head", "tail", "head_id", "tail_id")
 
 
 class Release:
@@ -29,10 +29,14 @@ class Release:
             aliases: the aliases of the base that is compared with the release.
         """
         self.rows = rows.filter(~pl.col("also_false")).select(_CELLS)
-        undecided = rows.filter(pl.col("also_true") | pl.col("undecided"))
-        self.stated = self.rows.unique().sort(_SORTED, nulls_last=True).join(undecided, on=_FACT, how="anti")
-        """The distinct facts that it does not mark as undecided, sorted."""
+        self._undecided = rows.filter(pl.col("also_true") | pl.col("undecided")).select(_FACT)
         self._aliases = aliases
+
+    @property
+    def stated(self) -> pl.DataFrame:
+        """The distinct facts that it does not mark as undecided, sorted."""
+        decided = self.rows.join(self._undecided, on=_FACT, how="anti")
+        return decided.unique().sort(SORTED, nulls_last=True)
 
     def list_facts(self, relation: str) -> pl.DataFrame:
         """Return the distinct facts of a relation; columns as those of the triplets of a base."""
@@ -91,7 +95,7 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
         marked = own.with_columns(pl.col("also_true") | is_known)
         if not marked["also_true"].all():
             added = older.list_facts(relation).join(own, on=_CELLS, how="anti", nulls_equal=True)
-            kept[relation] = pl.concat([marked, added]).sort(_SORTED, nulls_last=True)
+            kept[relation] = pl.concat([marked, added]).sort(SORTED, nulls_last=True)
     if not kept:
         raise InputError(
             f"the older release holds all facts of the base {base.name!r}: set since of [knowledge] to an "

@@ -2,7 +2,8 @@
 -- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
--- evaluated: the edition's samples, with two answers or three, and its questions, at the price in the record of the latest evaluation that has one.
+-- evaluated: the edition's samples, with two answers or three, and its questions, at the price in the record of the
+-- latest evaluation that has one.
 -- anchors: likewise what a schedule asked in a period; edition_id is the edition of anchors.
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
 -- judge, panel, llmeval: what the judge of rewordings, the rephraser about the panel and the writer of llmeval were
