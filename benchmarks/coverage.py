@@ -209,7 +209,8 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
         connection.register("answers", answers)
         connection.execute(
             "create or replace table triplets as "
-            "select 'e' as edition_id, relation, pair_id, 'test' as split, true as is_positive from drawn"
+            "select 'e' as edition_id, relation, pair_id, 'test' as split, true as is_positive, "
+            "null::varchar as first_release from drawn"
         )
         connection.execute(
             f"""

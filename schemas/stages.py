@@ -65,8 +65,7 @@ TRIPLETS = Stage(
         Column(
             "first_release",
             pa.string(),
-            "oldest given release that holds the triplet, or new; removed if the base no longer lists it; "
-            "null if it is false (reversed if a release held it), or if no release was given",
+            "oldest given release that holds the triplet, or new; null if it is false or none was given",
             is_nullable=True,
         ),
         Column(

@@ -47,16 +47,16 @@ class Registry:
         """Return kind and name of everything on the server."""
         kinds = ("work_pools", "deployments", "automations")
         found = {
-            kind: self.client.post(f"/{kind}/filter", json={}).raise_for_status().json() for kind in kinds
+            kind: self.send("POST", f"/{kind}/filter", {}).raise_for_status().json() for kind in kinds
         }
         return {f"{kind} {each['name']}" for kind in kinds for each in found[kind]}
 
     def post(self, path: str, **body: object) -> Row:
-        row: Row = self.client.post(path, json=body).raise_for_status().json()
+        row: Row = self.send("POST", path, json=body).raise_for_status().json()
         return row
 
     def get(self, path: str) -> Row:
-        row: Row = self.client.get(path).raise_for_status().json()
+        row: Row = self.send("GET", path).raise_for_status().json()
         return row
 
     def render(self, flow: str) -> Row:
@@ -69,20 +69,21 @@ class Registry:
         job: Row = apply_values(template["job_configuration"], values)
         return job
 
-    def delete(self, path: str) -> None:
-        """Delete something. The server answers 503 or closes the connection while its database is locked."""
+    def send(self, method: str, path: str, json: Row | None = None) -> httpx.Response:
+        """Send a request. The server answers 503 or closes the connection while its database is locked."""
         for _ in range(20):
             with suppress(httpx.TransportError):
-                if self.client.delete(path).status_code in (204, 404):
-                    return
+                response = self.client.request(method, path, json=json)
+                if response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                    return response
             time.sleep(0.5)
-        raise AssertionError(f"{path} cannot be deleted")
+        raise AssertionError(f"{method} {path}: the server's database stays locked")
 
     def clear(self) -> None:
         """Delete everything, because other tests use the same server."""
         for kind, key in (("work_pools", "name"), ("deployments", "id"), ("automations", "id")):
-            for each in self.client.post(f"/{kind}/filter", json={}).raise_for_status().json():
-                self.delete(f"/{kind}/{each[key]}")
+            for each in self.send("POST", f"/{kind}/filter", {}).raise_for_status().json():
+                assert self.send("DELETE", f"/{kind}/{each[key]}").status_code in (204, 404)
 
 
 @pytest.fixture
