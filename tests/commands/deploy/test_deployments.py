@@ -46,9 +46,7 @@ class Registry:
     def list_names(self) -> set[str]:
         """Return kind and name of everything on the server."""
         kinds = ("work_pools", "deployments", "automations")
-        found = {
-            kind: self.send("POST", f"/{kind}/filter", {}).raise_for_status().json() for kind in kinds
-        }
+        found = {kind: self.send("POST", f"/{kind}/filter", {}).raise_for_status().json() for kind in kinds}
         return {f"{kind} {each['name']}" for kind in kinds for each in found[kind]}
 
     def post(self, path: str, **body: object) -> Row:
