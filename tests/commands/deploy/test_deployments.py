@@ -57,6 +57,9 @@ class Registry:
         row: Row = self.send("GET", path).raise_for_status().json()
         return row
 
+    def delete(self, path: str) -> None:
+        assert self.send("DELETE", path).status_code in (204, 404)
+
     def render(self, flow: str) -> Row:
         """Return the job of a run as a worker of the pool builds it from template and deployment."""
         deployment = self.get(f"/deployments/name/{flow}/pretexeval")
@@ -81,7 +84,7 @@ class Registry:
         """Delete everything, because other tests use the same server."""
         for kind, key in (("work_pools", "name"), ("deployments", "id"), ("automations", "id")):
             for each in self.send("POST", f"/{kind}/filter", {}).raise_for_status().json():
-                assert self.send("DELETE", f"/{kind}/{each[key]}").status_code in (204, 404)
+                self.delete(f"/{kind}/{each[key]}")
 
 
 @pytest.fixture
