@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from pretexeval.config.file import Config, load_config
+from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
 from pretexeval.storage.layout import edition_folder
@@ -88,7 +89,26 @@ where edition_id = $edition_id and scoring_policy = $scoring_policy
     and ($model is null or model = $model) and setting = $setting
 order by model, relation, point_id, question_id, repeat
 """
+OF_UNSURE = """
+select
+    models.name as model, samples.method, samples.relation, triplets.head, triplets.tail, triplets.is_positive,
+    samples.pair_id, samples.triplet_id, samples.transformation, samples.text, samples.label, answers.*
+from unsure_predictions as answers
+inner join samples using (edition_id, sample_id)
+inner join triplets using (edition_id, triplet_id)
+inner join models using (model_id)
+where edition_id = $edition_id and scoring_policy = $scoring_policy
+    and ($model is null or models.name = $model) and ($method is null or method = $method)
+order by model, method, relation, pair_id, triplet_id, sample_id, repeat
+"""
 KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
+KNOWN_UNSURE = """
+select distinct edition_id, models.name as model, method, scoring_policy
+from unsure_predictions
+inner join models using (model_id)
+inner join samples using (edition_id, sample_id)
+order by all
+"""
 KNOWN_QUESTIONS = """
 select distinct edition_id, models.name as model, setting, scoring_policy
 from question_predictions
@@ -112,20 +132,23 @@ def load_predictions(
     is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, … Of
     questions, they are those of `facet_details`: model, setting, relation, head, facet, type, is_negated,
     text, options, answer, prediction, is_correct, repeat, repeat_answer, response, … All repeats of a
-    question have its prediction and its grade. `is_correct` is null where the prompt failed, and where the
-    scoring policy excludes the row.
+    question have its prediction and its grade. Of samples with a third answer, they are those of the sample,
+    and answer (T, F, U or null), is_correct, response, … `is_correct` is null where the prompt failed, and
+    where the scoring policy excludes the row.
 
     Args:
         model: the name of one model; None: all of them.
-        setting: answer_only or chain_of_thought, for questions; None: samples.
+        setting: answer_only or chain_of_thought, for questions; true_false_unsure, for samples with the
+            answer Unsure; None: samples with two answers.
         method: of samples: pretexeval, prototype, direct, llmeval or origin; None: all of them.
         scoring_policy: strict, coin-flip or excluded.
 
     Raises:
         InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
     """
-    sql, known = (OF_SAMPLES, KNOWN_SAMPLES) if setting is None else (OF_QUESTIONS, KNOWN_QUESTIONS)
-    choice = {"method": method} if setting is None else {"setting": setting}
+    of_settings = {None: (OF_SAMPLES, KNOWN_SAMPLES), UNSURE: (OF_UNSURE, KNOWN_UNSURE)}
+    sql, known = of_settings.get(setting, (OF_QUESTIONS, KNOWN_QUESTIONS))
+    choice = {"method": method} if setting in of_settings else {"setting": setting}
     chosen = {"edition_id": edition_id, "model": model, **choice, "scoring_policy": scoring_policy}
     return _read(root, sql, chosen, known)
 

@@ -22,7 +22,7 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.quality.measurements import measure_edition, record_freshness_limit, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
-from warehouse.query import read_rows
+from warehouse.query import open_warehouse, read_rows
 
 
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
@@ -68,9 +68,11 @@ def publish(
         remove_old_results(root)
     link_results(config, edition_id)
     if edition_id is not None:
-        show_leaderboard(config, edition_id)
-        show_facets(config, edition_id)
-        emit_score_changes(root, edition_id)
+        # The queries in the block share the open database.
+        with open_warehouse(root):
+            show_leaderboard(config, edition_id)
+            show_facets(config, edition_id)
+            emit_score_changes(root, edition_id)
     if problem is not None:
         raise problem
     return [root / WAREHOUSE, root / page_file() if edition_id is None else pages[0]]

@@ -32,6 +32,7 @@ from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.drift import describe_drift, describe_stale_texts
 from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
+from warehouse.query import open_warehouse
 
 # How often the server may start a run whose worker is lost (commands/deploy/automations.py). Without a limit,
 # a run that kills its worker by using too much memory would be started again forever.
@@ -69,11 +70,14 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         remove_editions(config)
         results = publish_outcomes(config, edition_id, outcomes)
     link_results(config, edition_id)
-    show_leaderboard(config, edition_id)
-    show_facets(config, edition_id)
-    summary = show_summary(config, edition_id, str(built.message), results.outcomes)
-    for line in describe_drift(config.storage.root, edition_id):
-        get_run_logger().info("%s", line)
+    # The queries in the block share the open database.
+    with open_warehouse(config.storage.root):
+        show_leaderboard(config, edition_id)
+        show_facets(config, edition_id)
+        summary = show_summary(config, edition_id, str(built.message), results.outcomes)
+        for line in describe_drift(config.storage.root, edition_id):
+            get_run_logger().info("%s", line)
+        stale = describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts)
     if results.failures:
         raise InputError(
             f"{len(results.failures)} of {len(results.outcomes)} models failed on {edition_id}; "
@@ -84,7 +88,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     if not_anchored:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in not_anchored.items())
         raise InputError(f"{len(not_anchored)} models were not asked the anchors in {period}; {reasons}")
-    if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
+    if stale:
         raise InputError(stale)
     return complete_with(edition_id, summary)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from commands.scripting import load_predictions
+from pretexeval.primitives.errors import InputError
 from tasks.asking.prompts import ASK_UNSURE
 from tests.support.command import Outcome, read_bytes, run_command, write_base, write_config
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
@@ -118,6 +120,19 @@ def test_rates_are_those_of_the_rules(story: Story) -> None:
         assert row["two_answer_accuracy"] == pytest.approx((shares[True] + shares[None]) / n_samples)
         (scored,) = read_rows(story.root, f"from leaderboard where model = '{name}'")
         assert row["two_answer_accuracy"] == pytest.approx(scored["average_accuracy"])
+
+
+def test_answers_of_one_model_can_be_read_with_their_samples(story: Story) -> None:
+    (edition,) = read_rows(story.root, "select edition_id from editions")
+    frame = load_predictions(story.root, edition["edition_id"], "careful", setting="true_false_unsure")
+    assert frame.height == story.n_before // len(MODELS)
+    for row in frame.to_dicts():
+        rule = CAREFUL[int(HEAD.findall(row["head"])[0]) % 4]
+        right = "T" if row["label"] else "F"
+        assert (row["answer"] == "U") == (rule is None)
+        assert (row["answer"] == right) == (rule is True) == row["is_correct"]
+    with pytest.raises(InputError, match=r"(?s)model = 'shy'.*it has .*bold \| pretexeval \| strict"):
+        load_predictions(story.root, edition["edition_id"], "shy", setting="true_false_unsure")
 
 
 def test_the_run_reports_both_evaluations_and_the_page_shows_them(story: Story) -> None:
