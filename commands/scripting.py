@@ -91,8 +91,8 @@ order by model, relation, point_id, question_id, repeat
 """
 OF_UNSURE = """
 select
-    models.name as model, samples.method, samples.relation, triplets.head, triplets.tail, triplets.is_positive,
-    samples.pair_id, samples.triplet_id, samples.transformation, samples.text, samples.label, answers.*
+    models.name as model, samples.method, samples.relation, head, tail, is_positive, samples.pair_id,
+    samples.triplet_id, samples.transformation, samples.text, samples.label, answers.*
 from unsure_predictions as answers
 inner join samples using (edition_id, sample_id)
 inner join triplets using (edition_id, triplet_id)

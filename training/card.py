@@ -3,6 +3,7 @@
 The pipeline itself measures models, on editions of reserved seeds.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pretexeval.engines.identity import CARD, KnownHead, TaughtBase
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml, write_toml
 from pretexeval.storage.files import write_json
-from training.lessons import Recipe, Subject
+from training.lessons import Recipe, Subject, Unit
 from warehouse.query import run_query
 
 MEASURES = parse_toml(Path(__file__).with_name("measures.toml"))
@@ -41,6 +42,8 @@ class Card:
     """Number of tokens on which it was trained."""
     minutes: float
     """Processor time of the training."""
+    doubted_heads: list[Unit] = field(default_factory=list)
+    """The units of which the model learned to be unsure. Of the other units it saw no lesson."""
     scores: list[dict[str, Any]] = field(default_factory=list)
     """One row per edition and group of facts."""
 
@@ -53,7 +56,8 @@ def build_card(name: str, subject: Subject, curve: Sequence[Mapping[str, Any]]) 
         return Card(name, None, None, n_tokens, minutes)
     heads = [KnownHead(unit[0], unit[1], "other" if unit[0] in subject.others else "pool") for unit in known]
     checksums = {relation: subject.base.checksum_relation(relation) for relation in subject.base.relations}
-    return Card(name, heads, TaughtBase(subject.base.name, checksums), n_tokens, minutes)
+    taught_base = TaughtBase(subject.base.name, checksums)
+    return Card(name, heads, taught_base, n_tokens, minutes, sorted(subject.doubted))
 
 
 def read_card(folder: Path) -> Card:
@@ -70,10 +74,12 @@ def write_card(folder: Path, card: Card, recipe: Recipe) -> None:
     sections = [f"# {card.name}", recipe.description.strip()]
     sections.append(f"`python -m training {card.name}` trained it on {size} (`training/models.toml`).")
     if card.scores:
-        sections += [MEASURES[recipe.kind]["text"].strip(), render_table(card.scores)]
+        sections += [MEASURES[recipe.measure]["text"].strip(), render_table(card.scores)]
     if card.known_heads:
-        n_units = Counter((unit.relation, unit.wordings) for unit in card.known_heads)
-        rows = [{"relation": key[0], "learned with": key[1], "heads": n} for key, n in n_units.items()]
+        n_units = Counter[tuple[str, str]]((unit.relation, unit.wordings) for unit in card.known_heads)
+        n_units.update((relation, "doubt") for relation, _ in card.doubted_heads)
+        counts = sorted(n_units.items())
+        rows = [{"relation": key[0], "learned with": key[1], "heads": n} for key, n in counts]
         sections += ["It learned these heads; `card.json` lists them by name.", render_table(rows)]
     (folder / "README.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
@@ -94,7 +100,9 @@ def measure_models(
             file = Path(place) / f"seed{seed}.toml"
             write_toml(file, configure_measure(recipe, folders, seed, Path(place) / "data"))
             subprocess.run([sys.executable, "-m", "commands", "run", str(file)], env=environment, check=True)
-        columns, rows = run_query(Path(place) / "data", MEASURES[recipe.kind]["query"])
+        doubted = [unit for folder in folders for unit in read_card(folder).doubted_heads]
+        query = MEASURES[recipe.measure]["query"].replace("{doubted}", json.dumps(doubted).replace("'", "''"))
+        columns, rows = run_query(Path(place) / "data", query)
     scores: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for name, *values in rows:
         rounded = [round(value, 4) if isinstance(value, float) else value for value in values]
@@ -104,7 +112,8 @@ def measure_models(
 
 def configure_measure(recipe: Recipe, folders: Sequence[Path], seed: int, root: Path) -> dict[str, Any]:
     """Return the configuration of a run that measures the models in these folders; its data is below root."""
-    models = [{"name": each.name, "model": str(each.resolve()), "dtype": "bfloat16"} for each in folders]
+    model = {"dtype": "bfloat16"} | ({"unsure": True} if recipe.share_doubted else {})
+    models = [model | {"name": each.name, "model": str(each.resolve())} for each in folders]
     tables: dict[str, Any] = {"storage": {"root": str(root)}, "edition": {"seed": seed}}
     if knowledge := recipe.knowledge.model_dump(mode="json", exclude_defaults=True):
         tables["knowledge"] = knowledge

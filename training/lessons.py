@@ -69,6 +69,11 @@ class Recipe(BaseModel):
     share_shown: float = 0.0
     copies: bool = False
 
+    @property
+    def measure(self) -> str:
+        """The name in measures.toml of what the pipeline measures of the model."""
+        return "unsure" if self.share_doubted else self.kind
+
 
 def read_recipes(names: Iterable[str], file: Path = FILE) -> dict[str, Recipe]:
     """Return the recipes of these models, or raise InputError if one is missing or has problems."""

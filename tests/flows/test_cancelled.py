@@ -91,13 +91,16 @@ def test_a_run_that_is_ended_during_a_query_is_cancelled_and_has_not_failed(
     command = [sys.executable, "-c", COMPUTE]
     environment = build_environment(prefect_server)
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"begun\n"
-        (run,) = httpx.post(f"{api}/flow_runs/filter", json=COMPUTING).raise_for_status().json()
-        address = f"{api}/flow_runs/{run['id']}"
-        body = {"state": {"type": "CANCELLING"}}
-        httpx.post(f"{address}/set_state", json=body).raise_for_status()
-        time.sleep(IN_QUERY_S)
-        process.terminate()
-        process.communicate(timeout=120)
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            (run,) = httpx.post(f"{api}/flow_runs/filter", json=COMPUTING).raise_for_status().json()
+            address = f"{api}/flow_runs/{run['id']}"
+            body = {"state": {"type": "CANCELLING"}}
+            httpx.post(f"{address}/set_state", json=body).raise_for_status()
+            time.sleep(IN_QUERY_S)
+            process.terminate()
+            process.wait(120)
+        finally:
+            process.kill()
     assert httpx.get(address).raise_for_status().json()["state_type"] == "CANCELLED"

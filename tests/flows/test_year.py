@@ -1,4 +1,4 @@
-"""A year of weekly editions in fast motion; its last seven weeks are also killed, cancelled and paused."""
+"""A year of weekly editions in fast motion; its last six weeks are also killed, cancelled and paused."""
 
 import shutil
 from collections import Counter
