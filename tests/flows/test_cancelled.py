@@ -27,8 +27,11 @@ from flows.support.cancellation import end_when_cancelled
 @flow(name="compute")
 @end_when_cancelled
 def compute():
+    # The first query imports other packages, which would lose the error that a signal raises.
+    connection = duckdb.connect()
+    connection.execute("select 1").fetchone()
     print("begun", flush=True)
-    duckdb.connect().execute("select sum(hash(a.range)) from range(10000000) a, range(1000000) b").fetchone()
+    connection.execute("select sum(hash(a.range)) from range(10000000) a, range(1000000) b").fetchone()
 
 compute()
 """
