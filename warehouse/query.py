@@ -180,13 +180,13 @@ def _fetch_table(connection: duckdb.DuckDBPyConnection, sql: str, _: Event) -> "
 
 
 def _wait_for_result(connection: duckdb.DuckDBPyConnection, sql: str, fetch: Fetch[T]) -> T:
-    """Run the query in another thread, because DuckDB handles no signals: Ctrl-C ends the query at once."""
+    """Run the query in another thread, because DuckDB handles no signals: Ctrl-C or SIGTERM ends it."""
     is_interrupted = Event()
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(fetch, connection, sql, is_interrupted)
         try:
             return running.result()
-        except KeyboardInterrupt:
+        except BaseException:
             is_interrupted.set()
             connection.interrupt()
             raise

@@ -11,10 +11,10 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-import httpx
 from prefect.exceptions import CancelledRun
 
 from tests.support.command import send_no_heartbeats, use_server
+from tests.support.prefect_server import open_client
 from tests.support.year import YearOfWeeks, list_moments
 
 KINDS = ("killed", "cancelled", "paused", "killed")
@@ -118,15 +118,15 @@ class DisturbedWeeks:
 
     def _be_cancelled(self, pid: int, label: str) -> None:
         """Cancel the run at the server, as the UI does, and end its process, as a worker does then."""
-        api = self.year.server["PREFECT_API_URL"]
+        client = open_client(self.year.server)
         wanted = {
             "flow_runs": {"name": {"like_": f"{label}"}, "state": {"type": {"any_": ["RUNNING"]}}},
             "flows": {"name": {"any_": ["regenerate"]}},
             "sort": "START_TIME_DESC",
         }
-        for run in httpx.post(f"{api}/flow_runs/filter", json=wanted, timeout=60).json()[:1]:
+        for run in client.post("/flow_runs/filter", json=wanted).raise_for_status().json()[:1]:
             state = {"state": {"type": "CANCELLING", "name": "Cancelling"}}
-            httpx.post(f"{api}/flow_runs/{run['id']}/set_state", json=state, timeout=60).raise_for_status()
+            client.post(f"/flow_runs/{run['id']}/set_state", json=state).raise_for_status()
         os.kill(pid, signal.SIGTERM)
 
 

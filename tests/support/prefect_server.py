@@ -1,7 +1,11 @@
 """A real Prefect server for the tests of a session."""
 
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
+
+import httpx
 
 from tests.support.command import build_environment
 from tests.support.processes import find_free_port, wait_until_served
@@ -29,3 +33,25 @@ def start_prefect(home: Path) -> dict[str, str]:
     address = f"http://127.0.0.1:{port}/api"
     wait_until_served(process, f"{address}/health", log)
     return environment | {"PREFECT_API_URL": address, "PREFECT_LOGGING_LEVEL": "CRITICAL"}
+
+
+class _PatientTransport(httpx.HTTPTransport):
+    """Sends a request again while the server answers 503, because its database is locked.
+
+    Prefect's own client does the same.
+    """
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        deadline = time.monotonic() + 30
+        while True:
+            response = super().handle_request(request)
+            if response.status_code != httpx.codes.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
+                return response
+            response.close()
+            time.sleep(0.5)
+
+
+def open_client(environment: Mapping[str, str]) -> httpx.Client:
+    """Return a client of the server that these variables name."""
+    address = environment["PREFECT_API_URL"]
+    return httpx.Client(base_url=address, timeout=30, trust_env=False, transport=_PatientTransport())

@@ -1,18 +1,16 @@
 """`pretexeval deploy` to pools of containers, on a real server: what it passes to their workers."""
 
 import re
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from prefect.utilities.templating import apply_values
 
 from tests.support.command import Outcome, run_command
+from tests.support.prefect_server import open_client
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +33,7 @@ class Registry:
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.environment, self.folder = environment, folder
-        self.client = httpx.Client(base_url=environment["PREFECT_API_URL"], timeout=30, trust_env=False)
+        self.client = open_client(environment)
 
     def deploy(self, *options: str, config: str = CONFIG) -> Outcome:
         return run_command("deploy", config, *options, folder=self.folder, environment=self.environment)
@@ -46,19 +44,21 @@ class Registry:
     def list_names(self) -> set[str]:
         """Return kind and name of everything on the server."""
         kinds = ("work_pools", "deployments", "automations")
-        found = {kind: self.send("POST", f"/{kind}/filter", {}).raise_for_status().json() for kind in kinds}
+        found = {
+            kind: self.client.post(f"/{kind}/filter", json={}).raise_for_status().json() for kind in kinds
+        }
         return {f"{kind} {each['name']}" for kind in kinds for each in found[kind]}
 
     def post(self, path: str, **body: object) -> Row:
-        row: Row = self.send("POST", path, json=body).raise_for_status().json()
+        row: Row = self.client.post(path, json=body).raise_for_status().json()
         return row
 
     def get(self, path: str) -> Row:
-        row: Row = self.send("GET", path).raise_for_status().json()
+        row: Row = self.client.get(path).raise_for_status().json()
         return row
 
     def delete(self, path: str) -> None:
-        assert self.send("DELETE", path).status_code in (204, 404)
+        assert self.client.delete(path).status_code in (204, 404)
 
     def render(self, flow: str) -> Row:
         """Return the job of a run as a worker of the pool builds it from template and deployment."""
@@ -70,20 +70,10 @@ class Registry:
         job: Row = apply_values(template["job_configuration"], values)
         return job
 
-    def send(self, method: str, path: str, json: Row | None = None) -> httpx.Response:
-        """Send a request. The server answers 503 or closes the connection while its database is locked."""
-        for _ in range(20):
-            with suppress(httpx.TransportError):
-                response = self.client.request(method, path, json=json)
-                if response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
-                    return response
-            time.sleep(0.5)
-        raise AssertionError(f"{method} {path}: the server's database stays locked")
-
     def clear(self) -> None:
         """Delete everything, because other tests use the same server."""
         for kind, key in (("work_pools", "name"), ("deployments", "id"), ("automations", "id")):
-            for each in self.send("POST", f"/{kind}/filter", {}).raise_for_status().json():
+            for each in self.client.post(f"/{kind}/filter", json={}).raise_for_status().json():
                 self.delete(f"/{kind}/{each[key]}")
 
 
