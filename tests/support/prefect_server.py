@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -36,19 +37,21 @@ def start_prefect(home: Path) -> dict[str, str]:
 
 
 class _PatientTransport(httpx.HTTPTransport):
-    """Sends a request again while the server answers 503, because its database is locked.
+    """Sends a request again while the server's database is locked, as Prefect's own client does.
 
-    Prefect's own client does the same.
+    The server then answers 503 or closes the connection.
     """
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         deadline = time.monotonic() + 30
-        while True:
-            response = super().handle_request(request)
-            if response.status_code != httpx.codes.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
-                return response
-            response.close()
+        while time.monotonic() < deadline:
+            with suppress(httpx.TransportError):
+                response = super().handle_request(request)
+                if response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                    return response
+                response.close()
             time.sleep(0.5)
+        return super().handle_request(request)
 
 
 def open_client(environment: Mapping[str, str]) -> httpx.Client:
