@@ -180,7 +180,7 @@ def _fetch_table(connection: duckdb.DuckDBPyConnection, sql: str, _: Event) -> "
 
 
 def _wait_for_result(connection: duckdb.DuckDBPyConnection, sql: str, fetch: Fetch[T]) -> T:
-    """Run the query in another thread, because DuckDB handles no signals: Ctrl-C or SIGTERM ends it."""
+    """Run the query in another thread, and end it if this thread is interrupted, as by Ctrl-C or SIGTERM."""
     is_interrupted = Event()
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(fetch, connection, sql, is_interrupted)
