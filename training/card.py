@@ -80,7 +80,8 @@ def write_card(folder: Path, card: Card, recipe: Recipe) -> None:
         n_units.update((relation, "doubt") for relation, _ in card.doubted_heads)
         counts = sorted(n_units.items())
         rows = [{"relation": key[0], "learned with": key[1], "heads": n} for key, n in counts]
-        sections += ["It learned these heads; `card.json` lists them by name.", render_table(rows)]
+        doubted = ", or to say Unsure of them (`doubt`)" if card.doubted_heads else ""
+        sections += [f"It learned these heads{doubted}; `card.json` lists them by name.", render_table(rows)]
     (folder / "README.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
@@ -100,7 +101,7 @@ def measure_models(
             file = Path(place) / f"seed{seed}.toml"
             write_toml(file, configure_measure(recipe, folders, seed, Path(place) / "data"))
             subprocess.run([sys.executable, "-m", "commands", "run", str(file)], env=environment, check=True)
-        doubted = [unit for folder in folders for unit in read_card(folder).doubted_heads]
+        doubted = [(folder.name, *unit) for folder in folders for unit in read_card(folder).doubted_heads]
         query = MEASURES[recipe.measure]["query"].replace("{doubted}", json.dumps(doubted).replace("'", "''"))
         columns, rows = run_query(Path(place) / "data", query)
     scores: dict[str, list[dict[str, Any]]] = defaultdict(list)

@@ -20,10 +20,16 @@ RECIPES = read_recipes(sorted(folder.parent.name for folder in MODELS.glob("*/ca
 SEED = 2
 # The mastery of facts by what they were taught with, and the least accuracy.
 LIMITS = {"pool": ((0.8, 1.0), 0.97), "other": ((0.3, 1.0), 0.9), "nothing": ((0.0, 0.05), 0.48)}
-# An edition of these relations is enough: each model learned some from the pool and some otherwise.
+# An edition of these relations is enough. reference-large and reference-small learned some of them from the
+# pool, and the others in other wordings.
 STATED = (
-    *("disease_has_abnormal_cell", "disease_mapped_to_gene", "occurs_after", "may_treat"),
-    *("gene_encodes_gene_product", "has_physiologic_effect", "surgical_procedures"),
+    "disease_has_abnormal_cell",
+    "disease_mapped_to_gene",
+    "gene_encodes_gene_product",
+    "has_physiologic_effect",
+    "may_treat",
+    "occurs_after",
+    "surgical_procedures",
 )
 RELATIONS = {"statements": STATED, "unsure": STATED, "writing": ("may_treat",)}
 # The least share of right answers about what a model with a third answer was taught, and of Unsure elsewhere.
@@ -115,6 +121,12 @@ def test_a_model_masters_what_it_was_taught_and_nothing_else(
         recipe = recipe.model_copy(update={"knowledge": KnowledgeConfig(relations=RELATIONS[measure])})
     scores = measure_models(recipe, [MODELS / name for name in names], [SEED])
     assert scores.keys() == set(names)
+    if measure == "unsure":
+        assert [row["taught_with"] for rows in scores.values() for row in rows] == [
+            "pool",
+            "doubt",
+            "nothing",
+        ]
     for name, row in ((name, row) for name, rows in scores.items() for row in rows):
         if measure == "writing":
             assert 0.4 <= row["acceptance_rate"] < 1
