@@ -97,6 +97,8 @@ def prepare_prefect(root: Path) -> None:
         "DO_NOT_TRACK": "1",
         # Starting takes 11 to 18 s on two cores, more on a busy machine.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        # Prefect gives up after 5 retries, which take a minute. These take about eight minutes.
+        "PREFECT_CLIENT_MAX_RETRIES": "8",
     }
     load_client_settings(root)
     # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
@@ -205,8 +207,10 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
         import_great_expectations()
     with _begin_flows(config.storage.root, config_file):
         from flows.build_test_set import build_test_set
+        from flows.support.outcomes import call_flow
 
-        return build_test_set(config=config)
+        call_flow(build_test_set, config=config)
+    return edition.edition_id
 
 
 def _begin_evaluations(config: Config, store: Store) -> None:
@@ -242,8 +246,10 @@ def run_publish(config: Config, edition_id: str | None, config_file: Path | None
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
     with _begin_flows(config.storage.root, config_file):
         from flows.publish import publish
+        from flows.support.outcomes import call_flow
 
-        return publish(edition_id=edition_id, config=config)
+        call_flow(publish, edition_id=edition_id, config=config)
+    return [config.storage.root / WAREHOUSE, config.storage.root / page_file(edition_id)]
 
 
 def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:
@@ -263,8 +269,10 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
             require_finished(evaluation)
     with _begin_flows(config.storage.root, config_file):
         from flows.score_again import score_again
+        from flows.support.outcomes import call_flow
 
-        return score_again(config, policies)
+        call_flow(score_again, config=config, policies=policies)
+    return edition_id
 
 
 def run_all(config: Config, tell: Callable[[str], None], config_file: Path | None = None) -> RunReport:

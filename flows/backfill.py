@@ -8,10 +8,13 @@ from flows.build_test_set import build_test_set
 from flows.publish import note_configuration, publish
 from flows.regenerate import evaluate_models
 from flows.support.configurations import inherit_config_file
+from flows.support.outcomes import call_flow
 from flows.support.periods import plan_period
 from flows.support.retention import list_with_same_method
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE, page_file
+from tasks.edition.planning import plan_edition
 
 
 def backfill(
@@ -38,7 +41,9 @@ def backfill(
         label = str(planned.edition.label)
         names = [edition_id for edition_id, of in complete.items() if of == label]
         try:
-            names = names or [build_test_set(config=planned, **inherit_config_file())]
+            if not names:
+                call_flow(build_test_set, config=planned, **inherit_config_file())
+                names = [plan_edition(planned).edition_id]
         except InputError as error:
             failures[label] = str(error)
         for edition_id in names:
@@ -48,7 +53,9 @@ def backfill(
             note_configuration(planned, edition_id)
     report_step("publishing")
     try:
-        return publish(config=config, **inherit_config_file()), failures
+        call_flow(publish, config=config, **inherit_config_file())
     except InputError as error:
         lines = [f"{what}: {reason}" for what, reason in failures.items()]
         raise InputError("\n".join([*lines, str(error)])) from error
+    root = config.storage.root
+    return [root / WAREHOUSE, root / page_file()], failures

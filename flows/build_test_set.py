@@ -12,10 +12,11 @@ from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.dispatch import require_subflow
 from flows.support.keys import open_store
+from flows.support.outcomes import complete_with
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import RunStage, list_stage_files, run_stage
-from flows.support.summary import complete_with, describe_stages
+from flows.support.summary import describe_stages
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
 from schemas.question_stages import QUESTIONS

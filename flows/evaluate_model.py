@@ -11,9 +11,10 @@ from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
+from flows.support.outcomes import complete_with
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
-from flows.support.summary import complete_with, describe_answers
+from flows.support.summary import describe_answers
 from pretexeval.config.questions import Setting
 from pretexeval.storage.store import Store
 from tasks.evaluation import chains, request_files, scoring

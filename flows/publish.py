@@ -13,7 +13,7 @@ from flows.support.score_changes import emit_score_changes
 from flows.support.stage_task import remove_old_results
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
+from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST
 from pretexeval.storage.publication import hold_publication
 from pretexeval.storage.records import find_manifest
 from report.page import list_later_pages, write_pages
@@ -28,8 +28,8 @@ from warehouse.query import open_warehouse, read_rows
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
 def publish(
     config_file: Path | None = None, edition_id: str | None = None, config: PlannedConfig = None
-) -> list[Path]:
-    """Publish, and return the paths of the warehouse and the edition's page, or of the index of all pages.
+) -> None:
+    """Publish: build the warehouse, and write the edition's page or the pages of all editions.
 
     The old warehouse and pages stay until the new ones are complete.
 
@@ -64,7 +64,7 @@ def publish(
         elif problem is not None and edition_id not in [row["edition_id"] for row in listed]:
             raise problem
         later_ids = list_later_pages(root, edition_id) if edition_id else []
-        pages = write_report_pages(root, [*edition_ids, *later_ids])
+        write_report_pages(root, [*edition_ids, *later_ids])
         remove_old_results(root)
     link_results(config, edition_id)
     if edition_id is not None:
@@ -75,7 +75,6 @@ def publish(
             emit_score_changes(root, edition_id)
     if problem is not None:
         raise problem
-    return [root / WAREHOUSE, root / page_file() if edition_id is None else pages[0]]
 
 
 def _list_editions(root: Path) -> list[str]:

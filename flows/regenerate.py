@@ -19,15 +19,17 @@ from flows.support.cancellation import end_when_cancelled
 from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_evaluations
 from flows.support.keys import open_store
+from flows.support.outcomes import call_flow, complete_with
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import find_moment, name_period_run, name_waiting_runs, tag_runs
-from flows.support.summary import complete_with, show_summary
+from flows.support.summary import show_summary
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.drift import describe_drift, describe_stale_texts
 from warehouse.published import require_usable_root
@@ -62,8 +64,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     config = plan_period(given, find_moment())
     period = str(config.edition.label)
     with tag_runs():
-        built = build_test_set(config_file, config=config, return_state=True)
-        edition_id = built.result()
+        stages = call_flow(build_test_set, config_file=config_file, config=config)
+        edition_id = plan_edition(config).edition_id
         not_anchored = ask_anchors(given, period)
         outcomes = evaluate_models(config, edition_id)
         # Before the publication, so that tables and pages agree with the files.
@@ -74,7 +76,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     with open_warehouse(config.storage.root):
         show_leaderboard(config, edition_id)
         show_facets(config, edition_id)
-        summary = show_summary(config, edition_id, str(built.message), results.outcomes)
+        summary = show_summary(config, edition_id, stages, results.outcomes)
         for line in describe_drift(config.storage.root, edition_id):
             get_run_logger().info("%s", line)
         stale = describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts)
@@ -151,13 +153,13 @@ def publish_outcomes(config: Config, edition_id: str, outcomes: dict[str, str | 
     Raises:
         InputError: publishing failed; the message also names the models that failed.
     """
+    root = config.storage.root
+    paths = [root / WAREHOUSE, root / page_file(edition_id)]
     try:
-        return EditionResults(
-            outcomes, publish(edition_id=edition_id, config=config, **inherit_config_file())
-        )
+        call_flow(publish, edition_id=edition_id, config=config, **inherit_config_file())
+        return EditionResults(outcomes, paths)
     except PartsLeftOut as error:
-        root = config.storage.root
-        return EditionResults(outcomes, [root / WAREHOUSE, root / page_file(edition_id)], str(error))
+        return EditionResults(outcomes, paths, str(error))
     except InputError as error:
         failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
         raise InputError("\n".join([*failures, str(error)])) from error
@@ -174,10 +176,10 @@ def ask_anchors(config: Config, period: str) -> dict[str, str]:
         return {}
     models = list_asked_again(config)
     try:
-        edition_id = build_test_set(config=planned, **inherit_config_file())
+        call_flow(build_test_set, config=planned, **inherit_config_file())
     except InputError as error:
         return dict.fromkeys(models, f"the edition of anchors cannot be built: {error}")
-    names = {"config": planned, "edition_id": edition_id, "period": period}
+    names = {"config": planned, "edition_id": plan_edition(planned).edition_id, "period": period}
     reasons = _run_evaluations([names | {"model_name": name} for name in models])
     return {name: reason for name, reason in zip(models, reasons, strict=True) if reason is not None}
 

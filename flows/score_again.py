@@ -7,6 +7,7 @@ from prefect import flow, task
 
 from flows.publish import publish
 from flows.support.keys import open_store
+from flows.support.outcomes import call_flow
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
 from pretexeval.config.file import Config
@@ -40,7 +41,7 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
             evaluation = replace(evaluation, scoring=table)
         score_answers_again(evaluation)
         store.push_evaluation(edition_id, evaluation.model_id, setting)
-    publish(edition_id=edition_id, config=config)
+    call_flow(publish, edition_id=edition_id, config=config)
     return edition_id
 
 

@@ -4,9 +4,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
-from uuid import UUID
 
 import httpx
+from prefect import get_run_logger
 from prefect.artifacts import (
     create_link_artifact,
     create_progress_artifact,
@@ -139,7 +139,18 @@ def locate(config: Config, path: str) -> str:
 
 def _link(config: Config, edition_id: str | None, kind: str, text: str, address: str, what: str) -> None:
     key = name_artifact(kind, config, edition_id)
-    create_link_artifact(address, link_text=text, key=key, description=what)
+    show_in_ui(create_link_artifact, address, link_text=text, key=key, description=what)
+
+
+def show_in_ui(
+    create: Callable[Parameters, Result], *args: Parameters.args, **options: Parameters.kwargs
+) -> Result | None:
+    """Create an artifact and return its id; None if the server is unavailable, which fails no run."""
+    try:
+        return create(*args, **options)
+    except httpx.HTTPError as error:
+        get_run_logger().warning("Prefect's server did not take an artifact: %s", error)
+        return None
 
 
 def show_leaderboard(config: Config, edition_id: str) -> None:
@@ -190,7 +201,7 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
     notes = [*repeats, *note_unfinished(rows), *([freshness] if freshness else []), *drift]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
     key = name_artifact("leaderboard", config, edition_id)
-    create_table_artifact(scored + failed, key=key, description=description)
+    show_in_ui(create_table_artifact, scored + failed, key=key, description=description)
 
 
 def show_facets(config: Config, edition_id: str) -> None:
@@ -213,7 +224,7 @@ def show_facets(config: Config, edition_id: str) -> None:
     ]
     if table:
         key = name_artifact("facets", config, edition_id)
-        create_table_artifact(table, key=key, description=f"Facets of {edition_id}.")
+        show_in_ui(create_table_artifact, table, key=key, description=f"Facets of {edition_id}.")
 
 
 def _percent(share: float | None) -> float | None:
@@ -225,16 +236,13 @@ class _ProgressArtifact:
 
     def __init__(self, title: str, total: int) -> None:
         """Create the artifact with no progress."""
-        artifact_id = create_progress_artifact(0.0, description=title)
-        assert isinstance(artifact_id, UUID)
-        self._id = artifact_id
+        self._id = show_in_ui(create_progress_artifact, 0.0, description=title)
         self._total = max(total, 1)
 
     def update(self, n_done: int) -> None:
         """Show how many items are done."""
-        # An unavailable server is no reason to stop asking a model.
-        with contextlib.suppress(httpx.HTTPError):
-            update_progress_artifact(self._id, min(100.0, 100 * n_done / self._total))
+        if self._id is not None:
+            show_in_ui(update_progress_artifact, self._id, min(100.0, 100 * n_done / self._total))
 
 
 def track_calls(

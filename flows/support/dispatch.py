@@ -21,6 +21,7 @@ from prefect.exceptions import ObjectNotFound
 
 from flows.support.cancellation import cancel_with_this_run, require_not_cancelled
 from flows.support.configurations import inherit_config_file
+from flows.support.outcomes import call_flow
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
@@ -116,7 +117,7 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | No
     """Call the flow; return why it failed, or null."""
     require_not_cancelled()
     try:
-        subflow(**parameters)
+        call_flow(subflow, **parameters)
     except BaseException as error:
         if not is_failure(error):
             raise

@@ -16,9 +16,10 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.utilities.annotations import quote
 from pydantic import BaseModel, model_validator
 
+from flows.support.artifacts import show_in_ui
 from flows.support.configurations import name_artifact
+from flows.support.outcomes import complete_with
 from flows.support.retries import RETRIES
-from flows.support.summary import complete_with
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import TASKS_FOLDER
 from tasks.edition.edition import Edition
@@ -86,7 +87,8 @@ def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     storage = edition.root.absolute() / TASKS_FOLDER
     check = check_stage.with_options(name=f"check-{name}", result_storage=storage)
     report = record_check(edition, stage, check(_pass_whole(edition), stage))
-    create_markdown_artifact(
+    show_in_ui(
+        create_markdown_artifact,
         report.render_markdown(),
         key=name_artifact(f"quality-{name}", edition.config, edition.edition_id),
         description=f"Data quality of stage {name} of {edition.edition_id}.",

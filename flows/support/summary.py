@@ -1,13 +1,12 @@
-"""What a run did: in its log, as an artifact, and in the message of its state."""
+"""What a run did, for its log, as an artifact, and for the message of its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from prefect import get_run_logger, runtime
 from prefect.artifacts import create_table_artifact
-from prefect.states import Completed
 
-from flows.support.artifacts import locate
+from flows.support.artifacts import locate, show_in_ui
 from flows.support.configurations import name_artifact
 from flows.support.run_names import find_start
 from flows.support.score_changes import read_leaderboard
@@ -20,14 +19,7 @@ from tasks.edition.stage_files import StageFiles
 from tasks.evaluation.evaluation import find_model
 from warehouse.query import read_rows
 
-Result = TypeVar("Result")
 Row = dict[str, Any]
-
-
-def complete_with(result: Result, message: str) -> Result:
-    """Return what a flow or a task returns so that its state has this message; callers get the result."""
-    # Prefect takes the result out of the state, which its types do not say.
-    return cast(Result, Completed(message=message, data=result))
 
 
 def describe_stages(edition_id: str, stages: Sequence[StageFiles]) -> str:
@@ -78,7 +70,7 @@ def show_summary(config: Config, edition_id: str, stages: str, outcomes: Mapping
     for line in (start, *scored, end):
         get_run_logger().info("%s", line)
     key = name_artifact("models", config, edition_id)
-    create_table_artifact(table, key=key, description=f"{start}. {end}")
+    show_in_ui(create_table_artifact, table, key=key, description=f"{start}. {end}")
     return f"{edition_id}: {end}"
 
 

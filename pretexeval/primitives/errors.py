@@ -3,10 +3,12 @@
 The message of an InputError says where the problem is, what it is, and what to do.
 """
 
+import copyreg
 import errno
 import threading
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from pretexeval.primitives.secrets import hide_secrets
 
@@ -21,6 +23,10 @@ MAX_REASON = 300
 
 class InputError(ValueError):
     """The input cannot be used: a configuration, a knowledge base, a prototype pool or a model."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickle restore the error without __init__, whose parameters differ in subclasses."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 N_PROBLEMS_SHOWN = 20
