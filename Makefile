@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# The configurations that `make run` runs, one after the other.
+# The configurations that `make run` runs, one after the other in one process.
 CONFIG ?= configs/quickstart.toml configs/comparison.toml configs/facets.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,7 +18,7 @@ BASES := hpo-2021 hpo-2025 icd-10-cm
 
 run: $(STAMP)
 	$(BIN)/python requirements/check_gpu.py --hint
-	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
+	$(BIN)/pretexeval run $(CONFIG)
 
 # Three at a time on two cores, because many tests wait for a server.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder

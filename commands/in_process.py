@@ -43,21 +43,19 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
 
 
 def find_published(config: Config, edition_id: str) -> list[Path] | None:
-    """Return the warehouse and the edition's page if a publication would change nothing; null if it would.
-
-    The tokens of a judge, of a panel and of the writer of llmeval are only counted by a publication.
-    """
+    """Return the warehouse and the edition's page if a publication would change nothing; null if it would."""
     from report.page import are_pages_current
+    from tasks.edition.planning import plan_edition
+    from tasks.edition.writer_tokens import are_tokens_recorded
     from tasks.quality.measurements import is_measured
     from warehouse.publishing import is_warehouse_current
 
     root = config.storage.root
-    if config.has_other_prompts:
-        return None
     noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
     is_current = (
         noted.get("min_new_texts") == config.report.min_new_texts
         and is_measured(root, edition_id)
+        and (not config.has_other_prompts or are_tokens_recorded(plan_edition(config)))
         and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
         and is_warehouse_current(root)
         and are_pages_current(root, [edition_id])
@@ -250,6 +248,12 @@ def run_publish(config: Config, edition_id: str | None, config_file: Path | None
 
         call_flow(publish, edition_id=edition_id, config=config)
     return [config.storage.root / WAREHOUSE, config.storage.root / page_file(edition_id)]
+
+
+def refresh_page(config: Config, edition_id: str) -> None:
+    """Write the page of a published edition again if editions that were published since belong on it."""
+    if find_published(config, edition_id) is None:
+        run_publish(config, edition_id)
 
 
 def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:

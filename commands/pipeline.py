@@ -1,12 +1,14 @@
 """The subcommands that run the pipeline: run, build, evaluate, publish."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.arguments import (
     Subcommands,
     add_command,
     add_config,
+    read_path,
     report_error,
     report_progress,
     write_output,
@@ -17,6 +19,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import edition_folder
 
 if TYPE_CHECKING:
+    from commands.in_process import RunReport
     from report.facet_scores import FacetScores
 
 
@@ -25,8 +28,15 @@ def add_commands(subcommands: Subcommands) -> None:
     example = "configs/quickstart.toml"
     examples = [example, f"{example} --model reference-small --limit 5"]
     summary = "Build the edition, evaluate every model and publish, all in this process."
-    parser = add_command(subcommands, "run", run, summary, examples)
-    add_config(parser)
+    parser = add_command(subcommands, "run", run, summary, [*examples, f"{example} configs/facets.toml"])
+    parser.add_argument(
+        "configs",
+        metavar="config",
+        type=read_path,
+        nargs="+",
+        help="a TOML file; several are run one after the other, and the page of each is there as soon as it "
+        "is done",
+    )
     add_selection(parser)
     parser.add_argument(
         "--wide", action="store_true", help="show all columns of the leaderboard, also those that do not fit"
@@ -60,12 +70,51 @@ def add_commands(subcommands: Subcommands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
-    from commands.in_process import run_all
+    from commands.in_process import refresh_page, run_all
+    from warehouse.query import open_warehouse
+
+    configs = {file: select_evaluations(load_config(file), options) for file in options.configs}
+    _require_one_root(configs)
+    statuses, complete, waiting = [], list[tuple[Config, str]](), list(configs)
+    for file, config in configs.items():
+        waiting.remove(file)
+        if len(configs) > 1:
+            report_progress(f"\n{file}")
+        try:
+            report = run_all(config, report_progress, file)
+        except InputError as error:
+            if len(configs) == 1:
+                raise
+            report_error(f"{file}: {error}")
+            statuses.append(2)
+            continue
+        with open_warehouse(config.storage.root):
+            statuses.append(_print_results(config, report, is_wide=options.wide))
+        if report.left_out is None:
+            complete.append((config, report.edition_id))
+        if waiting:
+            report_progress(f"open {report.paths[1]} now; still to run: {', '.join(map(str, waiting))}")
+    # The page of an edition links the others, and compares itself with them.
+    for config, edition_id in complete[:-1]:
+        refresh_page(config, edition_id)
+    return max(statuses)
+
+
+def _require_one_root(configs: dict[Path, Config]) -> None:
+    """Raise InputError unless all configurations have the same data folder: there is one server for each."""
+    roots = {config.storage.root.absolute(): file for file, config in configs.items()}
+    if len(roots) > 1:
+        (one, first), (other, second), *_ = roots.items()
+        raise InputError(
+            f"{first} has the [storage] root {one}, and {second} has {other}: run them one after the other"
+        )
+
+
+def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int:
+    """Print the scores and the paths of a run, and what failed; return the exit status."""
     from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
-    config = select_evaluations(load_config(options.config), options)
-    report = run_all(config, report_progress, options.config)
-    _print_leaderboard(config, report.edition_id, is_wide=options.wide)
+    _print_leaderboard(config, report.edition_id, is_wide=is_wide)
     if len(config.edition.methods) > 1:
         from report.paper_tables import render_all_tables
 

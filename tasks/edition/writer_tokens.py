@@ -29,18 +29,9 @@ def record_writer_tokens(edition: Edition, store: Store) -> None:
 
     An edition without a judge, a panel and llmeval has no record.
     """
-    rephraser = edition.rephraser
-    judge = rephraser and rephraser.judge
-    roles: dict[str, Writer] = {} if judge is None else {"judge": judge.writer}
-    roles |= {"panel": rephraser.writer} if rephraser and rephraser.is_limited_by_panel else {}
-    roles |= {} if edition.llmeval is None else {"llmeval": edition.llmeval.writer}
-    if not roles:
+    if are_tokens_recorded(edition):
         return
-    key = hash_json([edition.edition_id, {role: writer.config.price for role, writer in roles.items()}])
-    path = edition.root / writer_tokens_record(edition.edition_id)
-    if (find_record(path, "it is written again") or {}).get("key") == key:
-        return
-    counts = []
+    roles, counts = _list_roles(edition), []
     list_prompts = {
         "judge": _list_judge_prompts,
         "panel": _list_panel_prompts,
@@ -49,7 +40,28 @@ def record_writer_tokens(edition: Edition, store: Store) -> None:
     for role, writer in roles.items():
         store.sync_responses(writer.model_id)
         counts.append({"role": role, **_count_tokens(edition, writer, list_prompts[role](edition))})
-    write_record(path, {"edition_id": edition.edition_id, "key": key, "roles": counts})
+    record = {"edition_id": edition.edition_id, "key": _key_tokens(edition, roles), "roles": counts}
+    write_record(edition.root / writer_tokens_record(edition.edition_id), record)
+
+
+def are_tokens_recorded(edition: Edition) -> bool:
+    """Return whether the edition needs no record, or has one with the present prices."""
+    roles = _list_roles(edition)
+    found = find_record(edition.root / writer_tokens_record(edition.edition_id), "it is written again") or {}
+    return not roles or found.get("key") == _key_tokens(edition, roles)
+
+
+def _list_roles(edition: Edition) -> dict[str, Writer]:
+    """Return role -> writer, of those whose prompts no stage names."""
+    rephraser = edition.rephraser
+    judge = rephraser and rephraser.judge
+    roles = {} if judge is None else {"judge": judge.writer}
+    roles |= {"panel": rephraser.writer} if rephraser and rephraser.is_limited_by_panel else {}
+    return roles | ({} if edition.llmeval is None else {"llmeval": edition.llmeval.writer})
+
+
+def _key_tokens(edition: Edition, roles: dict[str, Writer]) -> str:
+    return hash_json([edition.edition_id, {role: writer.config.price for role, writer in roles.items()}])
 
 
 def _list_judge_prompts(edition: Edition) -> Iterable[WriterPrompt]:
