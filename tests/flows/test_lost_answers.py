@@ -1,6 +1,7 @@
 """Runs end as they ended, although answers of Prefect's server are lost and its client repeats requests."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pretexeval.primitives.errors import InputError
 from tests.support.command import make_rows, run_command, use_server, write_base, write_config
 from tests.support.endpoint import Body, EndpointReply, build_error, serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
-from tests.support.lossy_proxy import lose_answers
+from tests.support.lossy_proxy import LossyProxy, lose_answers
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +23,13 @@ def reply(body: Body, number: int) -> EndpointReply:
     return build_error(401, "no key") if body["model"] == "bad" else answer_by_checksum(body, number)
 
 
+@pytest.fixture(scope="module")
+def proxy(prefect_server: dict[str, str]) -> Iterator[LossyProxy]:
+    """One address for all tests: Prefect's clients of this process keep the first one."""
+    with lose_answers(prefect_server) as started:
+        yield started
+
+
 @pytest.mark.parametrize(
     ("only_ends", "delay_s"),
     [
@@ -31,12 +39,11 @@ def reply(body: Body, number: int) -> EndpointReply:
     ],
 )
 def test_lost_answers_change_no_outcome(
-    tmp_path: Path, prefect_server: dict[str, str], only_ends: bool, delay_s: float
+    tmp_path: Path, proxy: LossyProxy, only_ends: bool, delay_s: float
 ) -> None:
-    with (
-        serve_endpoint(reply) as endpoint,
-        lose_answers(prefect_server, only_ends=only_ends, delay_s=delay_s) as proxy,
-    ):
+    proxy.only_ends, proxy.delay_s = only_ends, delay_s
+    proxy.n_lost.clear()
+    with serve_endpoint(reply) as endpoint:
         models = [
             {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url}
             | {"pairs_per_relation": 4}

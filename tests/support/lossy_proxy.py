@@ -19,13 +19,17 @@ HOP_HEADERS = ("connection", "transfer-encoding", "content-length", "keep-alive"
 
 @dataclass
 class LossyProxy:
-    """The variables that name the server behind the proxy, and what the proxy did.
+    """The variables that name the server behind the proxy, what the proxy does, and what it did.
 
     The server handles the first request of every kind, but the client gets no answer; the second one is
     refused with 503; all others pass.
     """
 
     environment: dict[str, str]
+    only_ends: bool = True
+    """Lose only the answers to requests that end a run, not those to all POST requests."""
+    delay_s: float = 0
+    """How long the client waits before the connection is closed without an answer."""
     n_lost: Counter[str] = field(default_factory=Counter)
     """Type of a state that was to be set, or path of the request -> lost answers."""
 
@@ -36,15 +40,8 @@ def read_state(path: str, body: bytes) -> str | None:
 
 
 @contextmanager
-def lose_answers(
-    server: Mapping[str, str], *, only_ends: bool = True, delay_s: float = 0
-) -> Iterator[LossyProxy]:
-    """Run a proxy before the server that the variables name.
-
-    Args:
-        only_ends: lose only the answers to requests that end a run, not those to all POST requests.
-        delay_s: how long the client waits before the connection is closed without an answer.
-    """
+def lose_answers(server: Mapping[str, str]) -> Iterator[LossyProxy]:
+    """Run a proxy before the server that the variables name."""
     upstream = urlsplit(server["PREFECT_API_URL"])
     place = (str(upstream.hostname), int(upstream.port or 80))
     lock, seen = threading.Lock(), Counter[str]()
@@ -56,7 +53,7 @@ def lose_answers(
                 return
             body = self.rfile.read(int(self.headers["Content-Length"] or 0))
             number, state = 2, read_state(self.path, body)
-            if self.command == "POST" and (state in FINAL or not only_ends):
+            if self.command == "POST" and (state in FINAL or not proxy.only_ends):
                 with lock:
                     number = seen[f"{self.path} {state}"]
                     seen[f"{self.path} {state}"] += 1
@@ -70,7 +67,7 @@ def lose_answers(
             if number == 0:
                 with lock:
                     proxy.n_lost[state or self.path] += 1
-                time.sleep(delay_s)
+                time.sleep(proxy.delay_s)
                 return
             # The client may have lost patience.
             with suppress(OSError):
