@@ -3,7 +3,8 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
+from uuid import UUID
 
 import httpx
 from prefect import get_run_logger
@@ -242,7 +243,7 @@ class _ProgressArtifact:
     def update(self, n_done: int) -> None:
         """Show how many items are done."""
         if self._id is not None:
-            show_in_ui(update_progress_artifact, self._id, min(100.0, 100 * n_done / self._total))
+            show_in_ui(update_progress_artifact, cast(UUID, self._id), min(100.0, 100 * n_done / self._total))
 
 
 def track_calls(
