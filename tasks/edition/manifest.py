@@ -58,7 +58,7 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         **_describe_left_out(edition, left_out),
         **_describe_relations(edition, files),
         **describe_wrong_texts(edition, files, earlier or {}),
-        "naturalness": describe_naturalness(edition.pool, edition.base.relations),
+        "naturalness": describe_naturalness(edition.pool, edition.worded_relations),
         "files": list_files(files, edition.folder),
     }
     write_record(path, manifest)

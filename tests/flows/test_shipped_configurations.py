@@ -1,0 +1,107 @@
+"""Every configuration of the project is built from an excerpt of its base, up to the requests."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.main import main
+from pretexeval.config.file import load_config
+from pretexeval.primitives.toml_files import write_toml
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.request_files import write_requests
+from tests.support.command import REPOSITORY, run_command
+from tests.support.endpoint import Body, EndpointReply, build_reply, reply_to_chat, serve_endpoint
+
+pytestmark = pytest.mark.slow
+
+FILES = sorted([*REPOSITORY.glob("configs/*.toml"), *REPOSITORY.glob("examples/*/config.toml")])
+STUDENT = REPOSITORY / "models" / "reference-facets-small"
+# Keys of a model that only its own files or cards need.
+OF_OTHER_FILES = ("revision", "tensor_parallel_size", "trust_remote_code", "quantization", "workers")
+N_HEADS = 12
+
+
+def write_excerpts(folder: Path) -> None:
+    """Write made rows in the formats and under the names of the public files (docs/paper-results.md)."""
+    rows = [f"C{n},drug {n},may_treat,disease {n % 4},D{n % 4}" for n in range(20)]
+    texts = ",".join(f"[X] {n} treats [Y] ." for n in range(9))
+    item = {"answer_idx": "B", "meta_info": "step1"}
+    items = [
+        item
+        | {
+            "question": f"A patient has disease {n}. Which drug is best?",
+            "options": {letter: f"drug {letter}{n}" for letter in "ABCDE"},
+            "answer": f"drug B{n}",
+        }
+        for n in range(N_HEADS)
+    ]
+    prompts = ",".join(["pid", "default_prompt", "human_prompt", *(f"prompt{n}" for n in range(2, 9))])
+    files = {
+        "medlama/data/medlama/2021AA/may_treat_1000.csv": [
+            "head_cui,head_name,rel,tail_names,tail_cuis",
+            *rows,
+        ],
+        "PretexEval/medlama_data/prompts_pretex.csv": [prompts, f"may_treat,{texts}"],
+        "data_clean/questions/US/test.jsonl": [json.dumps(item) for item in items],
+    }
+    for name, lines in files.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_small(file: Path, target: Path, address: str) -> None:
+    """Write the configuration with a bundled model in place of its models, and with an endpoint as writer."""
+    tables: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables["storage"] = {"root": str(target.parent / target.stem)}
+    knowledge = tables.setdefault("knowledge", {})
+    if knowledge.get("format", "starter") == "starter":
+        # The last two relations of configs/facets.toml, and of all.
+        knowledge["relations"] = knowledge.get("relations", ["symptoms", "therapeutic_drugs"])[-2:]
+        tables.setdefault("edition", {})["heads_per_relation"] = N_HEADS
+    for model in tables["models"]:
+        if model.get("engine", "vllm") == "vllm":
+            kept = {key: value for key, value in model.items() if key not in OF_OTHER_FILES}
+            model.clear()
+            model.update(kept | {"model": str(STUDENT), "prompt_style": "completion"})
+    for writer in tables.get("writers", []):
+        served = {"name": writer["name"], "engine": "openai", "model": "writer", "base_url": address}
+        style = {key: writer[key] for key in ("prompt_style", "system_prompt") if key in writer}
+        writer.clear()
+        writer.update(served | style)
+    write_toml(target, tables)
+
+
+def reply(body: Body, _: int) -> EndpointReply:
+    text = "[gene] is one. " * 8
+    return reply_to_chat({"content": text}) if "messages" in body else build_reply(text)
+
+
+def test_every_configuration_leads_to_requests(
+    tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_excerpts(tmp_path)
+    environment = {"PRETEXEVAL_REFERENCE_DATA": str(tmp_path), "OPENAI_API_KEY": "-", "GEMINI_API_KEY": "-"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert main(["init", str(tmp_path / "mine")]) == 0
+    failures = []
+    with serve_endpoint(reply) as endpoint:
+        for file in [*FILES, tmp_path / "mine" / "config.toml"]:
+            # Relative paths start there.
+            folder = REPOSITORY if file in FILES else file.parent
+            monkeypatch.chdir(folder)
+            small = tmp_path / f"{file.parent.name}-{file.stem}.toml"
+            write_small(file, small, endpoint.base_url)
+            done = run_command("build", small, folder=folder, environment=prefect_server | environment)
+            if done.status != 0:
+                failures.append(f"{file}: {done.err}")
+                continue
+            config, edition_id = load_config(small), Path(done.out.strip()).name
+            for model, setting in config.list_evaluations():
+                requests = write_requests(plan_evaluation(config, edition_id, model, setting))
+                if requests.n_samples == 0:
+                    failures.append(f"{file}: nothing is asked of {model} ({setting})")
+    assert not failures, "\n".join(failures)
