@@ -32,10 +32,13 @@ def check(statement: str, text: str, head: str, tail: str) -> tuple[str, ...]:
     return check_rewording(Rewording(fill(statement, head, tail), fill(text, head, tail), head, tail))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
-def test_a_rewording_passes_if_it_says_the_same(row: dict[str, str]) -> None:
-    reasons = check_rewording(Rewording(row["statement"], row["text"], row["head"], row["tail"]))
-    assert bool(reasons) == (row["meaning"] == "other"), reasons
+def test_a_rewording_passes_if_it_says_the_same() -> None:
+    wrong = []
+    for row in ROWS:
+        reasons = check_rewording(Rewording(row["statement"], row["text"], row["head"], row["tail"]))
+        if bool(reasons) != (row["meaning"] == "other"):
+            wrong.append((row, reasons))
+    assert not wrong
 
 
 def test_most_texts_of_relations_that_the_gate_does_not_know_are_judged_right() -> None:
@@ -85,25 +88,34 @@ def test_the_reason_names_the_change(text: str, reason: str) -> None:
     assert reason in REASONS
 
 
-@pytest.mark.parametrize(("relation", "name"), CELLS)
-def test_no_prototype_passes_with_exchanged_names_or_negated(relation: str, name: str) -> None:
-    cells = POOL[relation].cells
-    statement = fill(cells[name].prototype, *DRUG)
-    exchanged = Rewording(statement, fill(cells[name].prototype, *DRUG[::-1]), *DRUG)
-    assert relation in SYMMETRIC or "roles" in check_rewording(exchanged)
-    partner = POSITIVE_OF.get(name) or next(n for n, p in POSITIVE_OF.items() if p == name)
-    assert all(
-        check_rewording(Rewording(statement, fill(text, *DRUG), *DRUG)) for text in cells[partner].texts
-    )
+def test_no_prototype_passes_with_exchanged_names_or_negated() -> None:
+    passed = []
+    for relation, name in CELLS:
+        cells = POOL[relation].cells
+        prototype = cells[name].prototype
+        partner = POSITIVE_OF.get(name) or next(n for n, p in POSITIVE_OF.items() if p == name)
+        texts = [fill(text, *DRUG) for text in cells[partner].texts]
+        statement = fill(prototype, *DRUG)
+        passed += [text for text in texts if not check_rewording(Rewording(statement, text, *DRUG))]
+        exchanged = fill(prototype, *DRUG[::-1])
+        if relation not in SYMMETRIC:
+            passed += (
+                [] if "roles" in check_rewording(Rewording(statement, exchanged, *DRUG)) else [exchanged]
+            )
+    assert not passed
 
 
-@pytest.mark.parametrize(("relation", "name"), CELLS)
-def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not(relation: str, name: str) -> None:
-    prototype = POOL[relation].cells[name].prototype
-    clause = prototype[0].lower() + prototype[1:]
-    for frame in ("It is false that", "It is not the case that", "It is untrue that", "Nobody claims that"):
-        assert check(prototype, f"{frame} {clause}", *DISEASE)
-    assert check(prototype, f"It is true that {clause}", *DISEASE) == ()
+def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not() -> None:
+    denying = ("It is false that", "It is not the case that", "It is untrue that", "Nobody claims that")
+    wrong = []
+    for relation, name in CELLS:
+        prototype = POOL[relation].cells[name].prototype
+        clause = prototype[0].lower() + prototype[1:]
+        wrong += [(frame, clause) for frame in denying if not check(prototype, f"{frame} {clause}", *DISEASE)]
+        wrong += (
+            [("It is true that", clause)] if check(prototype, f"It is true that {clause}", *DISEASE) else []
+        )
+    assert not wrong
 
 
 NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", fullmatch=True).filter(
