@@ -27,6 +27,7 @@ MAX_TIMES_LIBRARIES = 4
 STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 
 
+@pytest.mark.long
 def test_questions_are_answered_quickly_and_without_slow_imports(tmp_path: Path) -> None:
     blocked = block_packages(tmp_path / "blocked", *SLOW)
     near = {"name": "near", "model": str(REPOSITORY / "models" / "reference-small")}
@@ -137,7 +138,7 @@ def test_init_writes_files_that_are_valid_and_replaces_none(
     assert not Path("config.toml").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_scaffold_runs_at_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     run_process_command("init", folder=tmp_path).require()
     run_process_command("run", "config.toml", folder=tmp_path, environment=prefect_server).require()

@@ -102,7 +102,7 @@ def test_signals_that_the_caller_ignores_stay_ignored() -> None:
     assert done.stdout == "True\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:

@@ -95,7 +95,7 @@ def test_a_damaged_history_is_named_in_one_sentence(tmp_path: Path, damage: str)
     assert path.read_bytes() == changed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_commands_share_a_new_history_and_no_server_outlives_its_command(tmp_path: Path) -> None:
     home = tmp_path / "prefect"
     home.mkdir()

@@ -206,6 +206,7 @@ def test_publish_names_the_sample_with_a_wrong_label(bench: Bench) -> None:
     assert f"wrong label: sample {sample_id} of relation 'occurs_after'" in outcome.err
 
 
+@pytest.mark.long
 def test_full_disk_leaves_no_incomplete_file_and_the_next_run_continues(
     tmp_path: Path, prefect_server: dict[str, str], first: Path
 ) -> None:

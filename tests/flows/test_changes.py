@@ -11,7 +11,7 @@ from tests.support.data_folder import query_rows
 from tests.support.endpoint import EndpointReply, build_reply, serve_endpoint
 from tests.support.year_endpoint import RELATION, STATEMENT, Rules, is_fact
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 N_HEADS, N_TAILS = 48, 16
 Fact = tuple[int, int]
 OLD = {(head, tail) for head in range(N_HEADS) for tail in range(N_TAILS) if is_fact(head, tail)}

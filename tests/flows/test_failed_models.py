@@ -13,7 +13,7 @@ from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 NAMES = ("refused", "good", "unprocessable", "flaky", "fragile", "expired")
 # The first ends before there are scores, the second after too many failed prompts.

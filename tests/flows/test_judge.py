@@ -36,7 +36,7 @@ def write_judged(folder: Path) -> tuple[Path, Edition]:
     return config, plan_edition(load_config(config))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:

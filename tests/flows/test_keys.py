@@ -23,7 +23,7 @@ from tests.support.command import (
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.secret_search import find_in_files, read_records
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 KEY = "sk-far-7c1e9a40b2d85f36"
 # A truncated text may contain a part of the key.

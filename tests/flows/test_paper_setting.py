@@ -14,7 +14,7 @@ from tests.support.command import make_rows, run_command, write_base, write_conf
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 INSTRUCTION = "Please paraphrase the following statement. Statement: {statement}"
 

@@ -23,7 +23,7 @@ from tests.support.command import (
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 from warehouse.query import run_query
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 N_REPEATS = 3
 # What endpoints have answered: prose, nothing, marks of every kind, other alphabets, and very long texts.

@@ -221,6 +221,7 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
     assert (find_published(changed, edition_id) is not None) == is_published
 
 
+@pytest.mark.long
 def test_killed_run_leaves_stored_answers_and_neither_a_complete_evaluation_nor_a_server(
     killed: Killed,
 ) -> None:
@@ -229,6 +230,7 @@ def test_killed_run_leaves_stored_answers_and_neither_a_complete_evaluation_nor_
     assert killed.servers_ended
 
 
+@pytest.mark.long
 def test_run_after_a_kill_asks_no_stored_prompt_again(killed: Killed) -> None:
     again = killed.again
     now = read_bytes(again.root, "responses/*/part-*.parquet")
@@ -240,6 +242,7 @@ def test_run_after_a_kill_asks_no_stored_prompt_again(killed: Killed) -> None:
     assert list_half_written(again.root) == []
 
 
+@pytest.mark.long
 def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run, killed: Killed) -> None:
     assert killed.again.record["model_id"] == first.record["model_id"]
     assert read_bytes(killed.again.root / "editions") == read_bytes(first.root / "editions")

@@ -24,7 +24,7 @@ from tests.support.fault_models import answer_by_checksum, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
 PREDICTIONS = "predictions/**/predictions/*.parquet"

@@ -15,7 +15,7 @@ from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, s
 from tests.support.year_endpoint import HEAD, STATEMENT, Rules, list_facts
 from warehouse.query import read_rows
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 DOUBTS = (
     " Unsure",

@@ -12,7 +12,7 @@ from prefect.utilities.templating import apply_values
 from tests.support.command import Outcome, run_command
 from tests.support.prefect_server import open_client
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # Of a run that waits for its time.
 NAME = re.compile(r"regenerate-quickstart-\d{4}-W\d\d")

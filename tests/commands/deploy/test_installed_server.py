@@ -26,7 +26,7 @@ from tests.support.fault_models import wait_until
 from tests.support.installation import MAKE_BLOCK
 from tests.support.processes import find_free_port, wait_until_served
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 INSTALLATION = InstallationNames("notified")
 FILE = REPOSITORY / "commands" / "deploy" / "automations.yaml"

@@ -48,7 +48,7 @@ def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> N
     assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_key_is_read_from_the_block_that_a_run_would_read(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.command import find_processes, has_servers, wait_for_servers_
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.installation import kill_service
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 # A flow that writes its process id to a file, and then sleeps for the given time.
 FLOW = """
