@@ -38,7 +38,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_notebook_runs_a_configuration_twice_and_reads_its_results(tmp_path: Path) -> None:
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     with serve_endpoint(answer_by_checksum) as endpoint:

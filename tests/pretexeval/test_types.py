@@ -31,7 +31,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_example_of_the_readme_has_its_types(tmp_path: Path) -> None:
     page = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     (tmp_path / "script.py").write_text(page.partition("```python\n")[2].partition("```")[0] + SCRIPT)

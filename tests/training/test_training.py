@@ -48,6 +48,7 @@ def shrink(name: str) -> Recipe:
     return recipe.model_copy(update=sizes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["reference-unsure", "reference-facets-small", "reference-writer"])
 def test_a_training_lowers_the_loss_resumes_and_writes_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -108,7 +109,7 @@ def test_a_card_says_what_its_recipe_teaches(tmp_path: Path, name: str) -> None:
         assert (tmp_path / file).read_bytes() == (MODELS / name / file).read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["statements", "unsure", "questions", "writing"])
 def test_a_model_masters_what_it_was_taught_and_nothing_else(
     prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch, measure: str

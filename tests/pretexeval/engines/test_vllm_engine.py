@@ -220,6 +220,7 @@ def endpoint(server: VllmServer, session: Session) -> Iterator[Engine]:
         yield engine
 
 
+@pytest.mark.long
 def test_server_says_what_the_engine_in_process_says(endpoint: Engine, session: Session) -> None:
     answers = endpoint.generate(SHORT, GREEDY)
     assert_same_but_for_ties(answers, session.batch)
@@ -228,6 +229,7 @@ def test_server_says_what_the_engine_in_process_says(endpoint: Engine, session: 
     assert all(c.logprob_true is not None for c in said)
 
 
+@pytest.mark.long
 def test_a_server_of_vllm_gives_both_probabilities_of_every_answer(
     endpoint: Engine, session: Session, tiny_llama: Path
 ) -> None:
@@ -239,12 +241,14 @@ def test_a_server_of_vllm_gives_both_probabilities_of_every_answer(
     assert_same_but_for_ties(answers, session.batch)
 
 
+@pytest.mark.long
 def test_server_answers_chat_as_the_engine_in_process_does(endpoint: Engine, session: Session) -> None:
     answer = endpoint.generate([CHAT], GREEDY)[0]
     assert answer.n_prompt_tokens == session.mixed[2].n_prompt_tokens
     assert answer.response == session.mixed[2].response
 
 
+@pytest.mark.long
 def test_unknown_model_on_a_server_stops_the_run(server: VllmServer) -> None:
     server.wait()
     config = {"name": "m", "engine": "openai", "model": "other", "base_url": server.base_url}

@@ -43,7 +43,7 @@ def test_thought_that_the_template_opened_and_that_does_not_end_is_reasoning() -
     assert split("False? </think> True", "Fever?<think>\n") == ("False? </think> True", None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_settings_reach_the_chat_template_the_sampling_and_the_parser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
