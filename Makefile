@@ -28,7 +28,7 @@ test: $(STAMP)
 
 # Also a year of weeks, simulations, injected faults, deployments, training, published bases, and other tools.
 test-all: $(STAMP) test-interop $(BASES:%=.bases/%/.installed)
-	$(PYTEST) -m "not interop and not real_model"
+	$(PYTEST) -m "not interop and not real_model" --hypothesis-profile all
 
 # All tests but those that start real engines and servers.
 quick: $(STAMP)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.examples import PROFILES
 from tests.support.object_storage import ObjectStorage, serve_moto
 from tests.support.prefect_server import start_prefect
 from tests.support.session_process import share
@@ -16,13 +17,14 @@ from tests.support.tiny_llama import build_tiny_llama
 gc.disable()
 
 # A busy machine may need seconds for an example. The same examples are tried in every run of the suite.
-settings.register_profile("suite", deadline=None, derandomize=True)
+for name, n_examples in PROFILES.items():
+    settings.register_profile(name, deadline=None, derandomize=True, max_examples=n_examples)
 settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the year first, which lasts longest, and then the files with slow tests, which wait for servers."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    slow = {item.path for item in items for name in ("slow", "long") if item.get_closest_marker(name)}
     items.sort(key=lambda item: (item.path.name != "test_year.py", item.path not in slow))
 
 

@@ -28,6 +28,7 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
+from tests.support.examples import count_examples
 from tests.support.small_bases import write_files
 
 # In the past, because the command keeps the period of today.
@@ -133,7 +134,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, list[Editio
     return config, [plan_edition(plan_period(config, MONDAY + timedelta(weeks=week))) for week in WEEKS]
 
 
-@settings(max_examples=30)
+@settings(max_examples=count_examples(30))
 @given(
     runs=st.lists(st.tuples(st.sampled_from(WEEKS), st.booleans()), min_size=1, max_size=6),
     n_kept=st.integers(1, 3),

@@ -14,6 +14,7 @@ from pretexeval.gate import REASONS, Rewording, check_rewording
 from prototypes.pool import load_pool
 from schemas.transformations import POSITIVE_OF
 from tests.pretexeval.gate.gate_wordings import CHANGED, DISEASE, DRUG, KEPT
+from tests.support.examples import count_examples
 from tests.support.pool_texts import SYMMETRIC
 
 with Path(__file__).with_name("rewordings.tsv").open() as table:
@@ -123,7 +124,7 @@ NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", ful
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=count_examples(60))
 @given(NAME, NAME, st.sampled_from(CELLS))
 def test_a_statement_is_found_unchanged_whatever_the_names(
     head: str, tail: str, cell: tuple[str, str]

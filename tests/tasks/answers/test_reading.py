@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.answers.reading import NOTHING, Reading, read_answer, vote
+from tests.support.examples import count_examples
 
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
 TYPES = ("MCQ", "RQ", "MAQ", "TFQ")
@@ -38,7 +39,7 @@ def read(question_type: str, response: str) -> Reading:
 @pytest.mark.parametrize("question_type", TYPES)
 @given(response=HOSTILE)
 @example(response="Question: question 1 aspirin and question 2 increased cortisol")
-@settings(max_examples=60)
+@settings(max_examples=count_examples(60))
 def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, response: str) -> None:
     reading = read(question_type, response)
     assert (reading.answer is None) or (reading.fragment is None)
@@ -53,7 +54,7 @@ def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, resp
 
 
 @given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=10), response=st.text(max_size=200))
-@settings(max_examples=60)
+@settings(max_examples=count_examples(60))
 def test_any_options_can_be_read(texts: list[str], response: str) -> None:
     for text in (response, " ".join(texts), f"The answer is {texts[-1]}"):
         reading = read_answer("MAQ", text, texts)

@@ -23,6 +23,7 @@ from schemas.exchange import Prompt, Sampling
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
+from tests.support.examples import count_examples
 from tests.support.raw_endpoint import (
     RawEndpoint,
     RawReply,
@@ -145,7 +146,7 @@ def mutate_answers(draw: st.DrawFn) -> bytes:
 
 
 @given(mutate_answers() | st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_field_of_an_answer_fits_its_column_or_is_null(content: bytes) -> None:
     for style in ("completion", "chat"):
         try:
@@ -225,7 +226,7 @@ def draw_replies(draw: st.DrawFn) -> RawReply:
 
 
 @given(reply=draw_replies(), is_odd_first=st.booleans(), style=st.sampled_from(["completion", "chat"]))
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_comes_back_answers_are_kept_and_nothing_is_paid_for_twice(
     reply: RawReply, is_odd_first: bool, style: str
 ) -> None:

@@ -20,6 +20,7 @@ from tasks.drawing.series import SeriesTurn
 from tasks.edition.risks import describe_balance
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
+from tests.support.examples import count_examples
 from tests.support.small_bases import (
     as_facts,
     as_rows,
@@ -65,7 +66,7 @@ def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:
 
 
 @given(row_lists(), row_lists(), st.integers(0, 3))
-@settings(max_examples=50)
+@settings(max_examples=count_examples(50))
 def test_tails_balance_and_no_negative_is_true_or_uncertain(
     rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
 ) -> None:

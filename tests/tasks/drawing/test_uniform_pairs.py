@@ -12,6 +12,7 @@ from tasks.drawing.evidence import Evidence
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.uniform_pairs import draw_uniform
+from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, index_facts, row_lists
 
 TURNS = (None, SeriesTurn(1, 5))
@@ -24,7 +25,7 @@ def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) ->
 
 
 @given(row_lists(), st.sampled_from(TURNS))
-@settings(max_examples=20)
+@settings(max_examples=count_examples(20))
 def test_pairs_do_not_depend_on_other_heads(rows: list[dict[str, Any]], turn: SeriesTurn | None) -> None:
     facts = index_facts(as_rows(rows))
     drawn = draw(facts, turn=turn)

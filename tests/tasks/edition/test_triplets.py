@@ -21,6 +21,7 @@ from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.planning import plan_edition
 from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads
+from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, index_facts, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -68,7 +69,7 @@ def is_true(rows: list[Row], head: object, tail: object) -> bool:
 
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(0, 50))
-@settings(max_examples=40)
+@settings(max_examples=count_examples(40))
 def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row], seed: int) -> None:
     full = as_rows(rows).to_dicts()
     tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
@@ -84,7 +85,7 @@ def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row],
 
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(1, 4), random=st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@settings(max_examples=count_examples(30))
 def test_order_of_rows_does_not_change_the_draw(
     policy: Policy, rows: list[Row], seed: int, random: Random
 ) -> None:
@@ -188,7 +189,7 @@ def test_relation_without_a_pair_is_an_error() -> None:
         draw(same, sampling("balanced"))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=count_examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(20, 60), st.integers(3, 9), st.integers(0, 6), st.integers(1, 50))
 def test_every_tail_of_a_block_is_false_as_often_as_it_is_true(
     monkeypatch: pytest.MonkeyPatch, n_heads: int, n_tails: int, n_full: int, seed: int

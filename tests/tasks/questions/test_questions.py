@@ -23,6 +23,7 @@ from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tasks.questions.points import Point, Points, collect_points, describe_missing, identify_point
 from tasks.questions.questions import Question, build_questions, draw_questions, identify_question
+from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -178,7 +179,7 @@ def require_complete(drawn: Drawn, heads: set[str]) -> None:
 
 
 @EVERY_POLICY
-@settings(max_examples=20)
+@settings(max_examples=count_examples(20))
 @given(rows=row_lists(), seed=st.integers(0, 3), random=st.randoms(use_true_random=False))
 def test_questions_of_any_base_are_sound(
     policy: Policy, rows: list[dict[str, Any]], seed: int, random: Random
