@@ -102,7 +102,7 @@ bench: $(DEV)
 
 # An environment of `make gpu` stays one, whatever target finds that it is out of date.
 $(STAMP): requirements/install.py $(addprefix requirements/,uv.txt torch.txt cpu.txt gpu.txt) pyproject.toml
-	$(MAKE) $$(test -e $(VENV)/.gpu && echo gpu || echo cpu)
+	@$(MAKE) --no-print-directory $$(test -e $(VENV)/.gpu && echo gpu || echo cpu)
 
 dev: $(DEV)
 
@@ -111,6 +111,7 @@ $(DEV): requirements/dev.txt $(STAMP)
 	touch $@
 
 $(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "pretexeval needs Python 3.11; set PYTHON=/path/to/python3.11." >&2; exit 1; }
 	@$(PYTHON) requirements/check_python.py
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 

@@ -1,11 +1,10 @@
-"""Refuse another version of Python in one sentence. Old versions must be able to read this file, too."""
+"""Refuse another version of Python in one sentence. Python 2 must be able to run this file, too."""
 
 import sys
 
-NEEDED = (3, 11)
-
-if sys.version_info[:2] != NEEDED:
-    sys.exit(
-        "pretexeval needs Python 3.11, and {} is {}.{}.{}; install Python 3.11, or name it: "
-        "make PYTHON=/path/to/python3.11".format(sys.executable, *sys.version_info[:3])
-    )
+FOUND = "{}.{}.{}".format(*sys.version_info[:3])
+REMEDY = "install Python 3.11, or set PYTHON=/path/to/python3.11"
+if sys.prefix != getattr(sys, "base_prefix", sys.prefix):
+    REMEDY = "remove this environment"
+if sys.version_info[:2] != (3, 11):
+    sys.exit("pretexeval needs Python 3.11, and {} is {}; {}.".format(sys.executable, FOUND, REMEDY))  # noqa: UP032

@@ -1,8 +1,9 @@
-"""Install pinned lists of packages by uv, with the settings that the user made for pip; standard library only.
+"""Install pinned lists of packages by uv, with the settings that the user made for pip.
 
-pip installs uv (requirements/uv.txt) into the environment whose Python runs this script. uv reads neither pip's
-files nor its variables PIP_*, so their settings are translated. Variables UV_* of the user have precedence. Where
-no build of uv fits, or where a setting has no counterpart in uv, pip installs the lists: five times as slowly.
+pip installs uv (requirements/uv.txt) into the environment whose Python runs this script. uv reads neither
+pip's files nor its variables PIP_*, so their settings are translated. The user's variables UV_* have
+precedence. pip installs the lists where no build of uv fits, or where a setting has no counterpart in uv. The
+script imports only the standard library and pip.
 """
 
 from __future__ import annotations
@@ -72,8 +73,12 @@ class InstallationError(Exception):
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lists", nargs="+", help="files with pinned versions and hashes; . is the project itself")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "lists", nargs="+", help="files with pinned versions and hashes; . is the project itself"
+    )
     parser.add_argument("--into", type=Path, metavar="ENV", help="another environment, created if missing")
     parser.add_argument("--target", type=Path, metavar="FOLDER", help="a folder for the files of wheels")
     parser.add_argument("--with-pip", action="store_true", help="do not use uv")
@@ -137,7 +142,9 @@ def read_pip_settings() -> dict[str, str]:
     values = {name: str(ast.literal_eval(value)) for name, _, value in lines}
     settings: dict[str, str] = {}
     for section in ("global.", "install.", ":env:."):
-        chosen = {name.removeprefix(section): value for name, value in values.items() if name.startswith(section)}
+        chosen = {
+            name.removeprefix(section): value for name, value in values.items() if name.startswith(section)
+        }
         settings |= {name: " ".join(value.split()) for name, value in chosen.items() if value.strip()}
     return settings
 
@@ -179,13 +186,17 @@ def translate(settings: Mapping[str, str], environment: Mapping[str, str]) -> Uv
 
 
 def choose_certificates(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that names the certificates which pip trusts. Debian's pip trusts those of Debian."""
-    named = next((environment[name] for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE") if environment.get(name)), "")
+    """Return the variables that name the certificates which pip trusts."""
     if certificate := settings.get("cert"):
-        return {"SSL_CERT_DIR" if Path(certificate).is_dir() else "SSL_CERT_FILE": certificate}
+        names = ("SSL_CERT_DIR", "SSL_CERT_FILE")
+        chosen, other = names if Path(certificate).is_dir() else reversed(names)
+        # uv would trust both.
+        return {chosen: certificate, other: ""}
     if environment.get("SSL_CERT_FILE") or environment.get("SSL_CERT_DIR"):
         return {}
-    return {"SSL_CERT_FILE": named or where()}
+    # Debian's pip brings no certificates of its own, and trusts those of the system.
+    named = (environment.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
+    return {"SSL_CERT_FILE": next(filter(None, named), where())}
 
 
 def read_pins(path: Path) -> dict[str, str]:
@@ -196,12 +207,12 @@ def read_pins(path: Path) -> dict[str, str]:
 def find_contradictions(settings: Mapping[str, str], lists: Sequence[Path]) -> Iterator[str]:
     """Yield a sentence for each pinned version that a constraint of the user forbids.
 
-    uv refuses constraints other than == beside hashes. With exact versions, a constraint can only agree or not.
+    Beside hashes, uv refuses constraints other than ==. An exact version can only meet a constraint or not.
     """
     named = settings.get("constraint", "").split()
     for constraints in (Path(name) for name in named if "://" not in name):
         if not constraints.is_file():
-            yield f"{constraints}, which pip's setting `constraint` names, is not a file; correct the setting."
+            yield f"{constraints}, which pip's setting `constraint` names, is no file; correct the setting."
             continue
         for line in constraints.read_text(encoding="utf-8").splitlines():
             try:
@@ -214,8 +225,8 @@ def find_contradictions(settings: Mapping[str, str], lists: Sequence[Path]) -> I
                 is_meant = constraint.marker is None or constraint.marker.evaluate()
                 if pinned and is_meant and not constraint.specifier.contains(pinned, prereleases=True):
                     yield (
-                        f"{path} pins {name} {pinned}, and {constraints} allows only {name}{constraint.specifier}; "
-                        f"change that file, or set PIP_CONSTRAINT for this installation."
+                        f"{path} pins {name} {pinned}, and {constraints} allows only "
+                        f"{name}{constraint.specifier}; change that file or pip's setting `constraint`."
                     )
 
 
@@ -223,8 +234,8 @@ def choose_torch_index(path: Path) -> str | None:
     """Return the index with the CPU build of torch; None if the configured one offers it.
 
     The variable TORCH_INDEX names the index. Without it, the configured index is asked whether it offers the
-    pinned version, and if it does not, the build comes from the PyTorch project's own index. A question that fails
-    ends the installation: another index is never tried because of an error.
+    pinned version, and if it does not, the build comes from the PyTorch project's own index. A question that
+    fails ends the installation: another index is never tried because of an error.
 
     Raises:
         InstallationError: the configured index does not answer.
