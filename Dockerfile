@@ -3,22 +3,22 @@
 # The digest is that of the index of all architectures. After a change of the tag, look it up with
 # `docker buildx imagetools inspect python:TAG`.
 FROM python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d AS base
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+# Modules are compiled here, because the user of the images cannot keep what Python compiles. No cache is kept.
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
+    PIP_NO_CACHE_DIR=1 UV_COMPILE_BYTECODE=1
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 WORKDIR /app
 
 FROM base AS cpu-packages
-COPY requirements/torch.txt requirements/torch_index.py requirements/cpu.txt /build/
-# As in the Makefile: first torch alone, from this index, or else from the one that the script chooses.
+COPY requirements/install.py requirements/uv.txt requirements/torch.txt requirements/cpu.txt /build/
+# As in the Makefile: first torch, from this index, or else from the one that the script chooses.
 ARG TORCH_INDEX
-RUN index="$(python /build/torch_index.py)" \
-    && pip install --no-cache-dir --no-deps --require-hashes $index -r /build/torch.txt
-RUN pip install --no-cache-dir --no-deps --require-hashes -r /build/cpu.txt
+RUN python /build/install.py /build/torch.txt /build/cpu.txt
 
 FROM base AS gpu-packages
-COPY requirements/gpu.txt /build/
-RUN pip install --no-cache-dir --no-deps --require-hashes -r /build/gpu.txt
+COPY requirements/install.py requirements/uv.txt requirements/gpu.txt /build/
+RUN python /build/install.py /build/gpu.txt
 
 # The user of both images, and the folders for volumes: a new volume takes its owner from the folder.
 FROM base AS runtime
@@ -44,7 +44,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=cpu-packages /opt/venv /opt/venv
 COPY . /app
-RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
+RUN pip install --no-deps --no-build-isolation -e .
 USER 10001:10001
 CMD ["prefect", "worker", "start", "--pool", "pretexeval-cpu", "--type", "process", "--with-healthcheck"]
 
@@ -55,7 +55,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=gpu-packages /opt/venv /opt/venv
 COPY . /app
-RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
+RUN pip install --no-deps --no-build-isolation -e .
 # FlashInfer would compile its sampler at the start, and the image has no nvcc (vllm-project/vllm#49497).
 ENV TRITON_CACHE_DIR=/cache/triton VLLM_USE_FLASHINFER_SAMPLER=0
 USER 10001:10001

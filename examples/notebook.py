@@ -2,7 +2,7 @@
 
 Open it from the root of the repository, after `make run`:
 
-    .venv/bin/marimo edit examples/notebook.py
+    make dev && .venv/bin/marimo edit examples/notebook.py
 
 It also runs as a script (`.venv/bin/python examples/notebook.py`), which prints the tables. Set the variable
 PRETEXEVAL_ROOT to the data folder of another run.

@@ -130,6 +130,8 @@ def prepare_environment(is_local: bool, *, is_deterministic: bool = False) -> No
         # vLLM's logging set-up first removes all handlers of the process, and setting up Prefect's takes 5 s.
         os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")
     logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"].upper())
+    # torch warns at every import that Triton is missing, which the CPU does not need.
+    logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
     if _hub_is_chosen_by_user:
         return
     os.environ[HUB_VARIABLE] = "1" if is_local else "0"

@@ -1,0 +1,250 @@
+"""The installation: uv with pip's settings, pip in its place, and no other version of Python."""
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from pip._vendor.certifi import where
+
+from requirements.install import (
+    PYTORCH_INDEX,
+    InstallationError,
+    choose_torch_index,
+    find_contradictions,
+    read_pins,
+    read_pip_settings,
+    translate,
+)
+from tests.support.command import REPOSITORY
+
+REQUIREMENTS = REPOSITORY / "requirements"
+PINNED = read_pins(REQUIREMENTS / "torch.txt")["torch"]
+NO_INDEX = "http://127.0.0.1:9/simple"
+MAX_GIGABYTES = 3.6
+
+
+@pytest.fixture
+def pip_settings(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Let pip read no file, and no variables but those that the test sets."""
+    for name in os.environ:
+        if name.startswith(("PIP_", "UV_", "TORCH_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    return monkeypatch
+
+
+def test_settings_are_read_as_pip_merges_them(tmp_path: Path, pip_settings: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[global]\nindex-url = https://a/simple\ntimeout = 7\nextra-index-url =\n  https://b\n  https://c d\n"
+        "[install]\nindex-url = https://i/simple\nkeyring-provider =\n[download]\nabi = cp310\n"
+    )
+    # The files of the machine are read, too.
+    pip_settings.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    pip_settings.setenv("PIP_TIMEOUT", "60")
+    read = read_pip_settings()
+    assert (read["index-url"], read["timeout"]) == ("https://i/simple", "60")
+    assert read["extra-index-url"] == "https://b https://c d"
+    assert not {"keyring-provider", "abi"} & read.keys()
+
+
+def test_every_setting_has_its_counterpart(tmp_path: Path) -> None:
+    settings = {
+        "index-url": "https://a/simple",
+        "extra-index-url": "https://b file:///c",
+        "find-links": "wheels https://d/links",
+        "trusted-host": "a b:8443",
+        "cert": "own.pem",
+        "client-cert": "me.pem",
+        "proxy": "http://proxy:3128",
+        "timeout": "2.5",
+        "retries": "9",
+        "no-cache-dir": "false",
+        "no-index": "True",
+        "only-binary": ":all:",
+        "no-binary": "a,b",
+        "keyring-provider": "subprocess",
+        "user": "true",
+    }
+    translated = translate(settings, {"SSL_CERT_DIR": "/etc/certs", "UV_HTTP_RETRIES": "1"})
+    assert translated.variables == {
+        "UV_DEFAULT_INDEX": "https://a/simple",
+        "UV_INDEX": "https://b file:///c",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_INSECURE_HOST": "a b:8443",
+        "SSL_CERT_FILE": "own.pem",
+        "SSL_CERT_DIR": "",
+        "SSL_CLIENT_CERT": "me.pem",
+        "HTTP_PROXY": "http://proxy:3128",
+        "HTTPS_PROXY": "http://proxy:3128",
+        "UV_HTTP_TIMEOUT": "2",
+        "UV_NO_CACHE": "1",
+        "UV_KEYRING_PROVIDER": "subprocess",
+    }
+    assert translated.options == [
+        "--find-links=wheels",
+        "--find-links=https://d/links",
+        "--no-binary=a",
+        "--no-binary=b",
+        "--only-binary=:all:",
+        "--no-index",
+    ]
+    assert translate({"cache-dir": "/big/pip"}, {}).variables["UV_CACHE_DIR"] == "/big/pip/uv"
+    certificates = {
+        where(): translate({}, {}),
+        "bundle.pem": translate({}, {"REQUESTS_CA_BUNDLE": "bundle.pem"}),
+    }
+    assert all(used.variables["SSL_CERT_FILE"] == path for path, used in certificates.items())
+    assert "SSL_CERT_FILE" not in translate({}, {"SSL_CERT_FILE": "of-uv.pem"}).variables
+    assert translate({"cert": str(tmp_path)}, {}).variables["SSL_CERT_DIR"] == str(tmp_path)
+
+
+def test_constraints_that_forbid_a_pinned_version_are_named(tmp_path: Path) -> None:
+    pinned, constraints = tmp_path / "pinned.txt", tmp_path / "constraints.txt"
+    pinned.write_text("one-package==1.5 \\\n    --hash=sha256:0\ntorch==2.13.0+cpu \\\n")
+    settings = {"constraint": f"{constraints} https://host/constraints.txt"}
+    constraints.write_text(
+        "# comment\n-c other.txt\ntorch<=2.14  # agrees\nabsent<1\none.package<1; python_version < '3'\n"
+    )
+    assert list(find_contradictions(settings, [pinned, Path(".")])) == []
+    constraints.write_text("One_Package<1.5\n")
+    (problem,) = find_contradictions(settings, [pinned])
+    assert "pins one-package 1.5" in problem
+    assert "one-package<1.5" in problem
+    constraints.unlink()
+    (problem,) = find_contradictions(settings, [pinned])
+    assert "is no file" in problem
+
+
+def test_torch_comes_from_the_configured_index_if_it_offers_the_build(
+    tmp_path: Path, pip_settings: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch").mkdir()
+    pip_settings.setenv("PIP_INDEX_URL", tmp_path.as_uri())
+    offered = {
+        (PINNED, "2.0.0"): None,
+        (PINNED.removesuffix("+cpu"), "2.0.0+cpu"): PYTORCH_INDEX,
+    }
+    for versions, index in offered.items():
+        links = [f'<a href="torch-{version}-py3-none-any.whl">torch</a>' for version in versions]
+        (tmp_path / "torch" / "index.html").write_text("\n".join(links))
+        assert choose_torch_index(REQUIREMENTS / "torch.txt") == index
+    pip_settings.setenv("PIP_INDEX_URL", NO_INDEX)
+    with pytest.raises(InstallationError, match="set TORCH_INDEX"):
+        choose_torch_index(REQUIREMENTS / "torch.txt")
+    pip_settings.setenv("TORCH_INDEX", "http://127.0.0.1:9/cpu")
+    assert choose_torch_index(REQUIREMENTS / "torch.txt") == "http://127.0.0.1:9/cpu"
+
+
+def write_wheel(folder: Path) -> str:
+    """Write a package with one module, and return its line of a list."""
+    path = folder / "tiny-1.0-py3-none-any.whl"
+    files = {
+        "tiny.py": "",
+        "tiny-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n",
+        "tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    digests = {name: hashlib.sha256(text.encode()).digest() for name, text in files.items()}
+    encoded = {
+        name: base64.urlsafe_b64encode(digest).decode().rstrip("=") for name, digest in digests.items()
+    }
+    record = [f"{name},sha256={encoded[name]},{len(text)}" for name, text in files.items()]
+    files["tiny-1.0.dist-info/RECORD"] = "\n".join([*record, "tiny-1.0.dist-info/RECORD,,\n"])
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+    return f"tiny==1.0 --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+@pytest.mark.parametrize("installer", ["uv", "pip"])
+def test_pip_installs_where_no_build_of_uv_fits(
+    tmp_path: Path, pip_settings: pytest.MonkeyPatch, installer: str
+) -> None:
+    (tmp_path / "list.txt").write_text(write_wheel(tmp_path))
+    pip_settings.setenv("PIP_NO_INDEX", "1")
+    pip_settings.setenv("PIP_FIND_LINKS", str(tmp_path))
+    script = shutil.copy(REQUIREMENTS / "install.py", tmp_path)
+    pinned = (REQUIREMENTS / "uv.txt").read_text(encoding="utf-8")
+    if installer == "pip":
+        pinned = pinned.replace("uv==", "uv==999!")
+    (tmp_path / "uv.txt").write_text(pinned)
+    target = tmp_path / "target"
+    command = [sys.executable, script, "--target", str(target), str(tmp_path / "list.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (target / "tiny.py").exists()
+    assert (target / "tiny-1.0.dist-info/INSTALLER").read_text().strip() == installer
+    assert ("pip installs all packages" in done.stdout) == (installer == "pip")
+    if installer == "pip":
+        return
+    # A file with another hash is refused.
+    (tmp_path / "list.txt").write_text("tiny==1.0 --hash=sha256:" + "0" * 64)
+    shutil.rmtree(target)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "hash" in done.stderr.lower()
+    assert not (target / "tiny.py").exists()
+
+
+def copy_installation(folder: Path) -> None:
+    shutil.copytree(REQUIREMENTS, folder / "requirements")
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, folder)
+
+
+def test_another_version_of_python_is_refused_before_anything_else(tmp_path: Path) -> None:
+    copy_installation(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 12, 1, 'final', 0)\n")
+    python = str(Path(sys.base_prefix) / "bin" / "python3")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    for chosen in ([], [f"PYTHON={python}"]):
+        command = ["make", "run", *chosen]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        refusal, *rest = done.stderr.splitlines()
+        assert "pretexeval needs Python 3.11, and" in refusal
+        assert "is 3.12.1; install Python 3.11, or set PYTHON=" in refusal
+        assert all(line.startswith("make") for line in rest)
+        assert not (tmp_path / ".venv").exists()
+    done = subprocess.run(
+        ["make", "cpu", "PYTHON=/absent/python3.11"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "pretexeval needs Python 3.11; set PYTHON=" in done.stderr
+    command = [sys.executable, str(tmp_path / "requirements/check_python.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "is 3.12.1; remove this environment" in done.stderr
+
+
+@pytest.mark.long
+def test_a_clone_is_installed_in_the_size_that_is_promised(tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True)
+    make = ["make", "-C", str(tmp_path / "clone"), f"PYTHON={Path(sys.base_prefix) / 'bin' / 'python3'}"]
+    subprocess.run([*make, ".venv/.installed"], check=True)
+    environment = tmp_path / "clone" / ".venv"
+    files = [path for path in environment.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert sum(path.stat().st_size for path in files) < MAX_GIGABYTES * 1e9
+    packages = environment / "lib/python3.11/site-packages"
+    assert [name for name in ("triton", "pytest", "marimo", "mypy") if (packages / name).exists()] == []
+    subprocess.run([environment / "bin/pretexeval", "--help"], stdout=subprocess.DEVNULL, check=True)
+    imported = "import commands.main, vllm, polars, duckdb, great_expectations, prefect; print('all')"
+    done = subprocess.run(
+        [environment / "bin/python", "-c", imported],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.endswith("all\n")
+    again = subprocess.run([*make, "-n", ".venv/.installed"], capture_output=True, text=True, check=True)
+    assert "install.py" not in again.stdout
