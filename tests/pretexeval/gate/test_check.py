@@ -137,6 +137,7 @@ def test_a_statement_is_found_unchanged_whatever_the_names(
     assert check_rewording(Rewording(statement, statement, head, tail)) == ("unchanged",)
 
 
+@pytest.mark.long
 def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
     """Python orders the words of a set anew in every process, unless its hash seed is given."""
     script = """

@@ -1,5 +1,6 @@
 import errno
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,11 +41,20 @@ def say_true(_: Prompt) -> str:
     return " True"
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The root and the name of a complete edition; every test gets a copy."""
+    root = tmp_path_factory.mktemp("built")
+    edition = make_edition(root, BASE)
+    return root, complete_edition(edition, list(write_files(edition).values()), [])
+
+
 @pytest.fixture
-def evaluate(tmp_path: Path) -> Evaluate:
+def evaluate(tmp_path: Path, built: tuple[Path, str]) -> Evaluate:
     """Return a function that makes an evaluation of a model with recorded answers."""
-    edition, storage = make_edition(tmp_path, BASE), StorageConfig(root=tmp_path)
-    edition_id = complete_edition(edition, list(write_files(edition).values()), [])
+    root, edition_id = built
+    shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    storage = StorageConfig(root=tmp_path)
 
     def write(name: str, answer: Answer = say_true, **table: object) -> Evaluation:
         recording = tmp_path / f"{name}.parquet"

@@ -81,12 +81,11 @@ def test_tails_balance_and_no_negative_is_true_or_uncertain(
     require_balance(index_facts(base), draw(index_facts(base), seed))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_as_many_heads_are_kept_as_by_the_exact_program(seed: int) -> None:
+def test_as_many_heads_are_kept_as_by_the_exact_program() -> None:
     """Up to 20 heads over few tails, of which some are true of many heads and some are related."""
-    random = Random(seed)
+    random = Random(1)
     n_crowded = 0
-    for i in range(40):
+    for i in range(n_bases := count_examples(160)):
         names = [" ".join(random.sample(WORDS, random.randint(1, 3))) for _ in range(random.randint(2, 9))]
         weights = [random.random() ** random.choice((1, 3, 9)) for _ in names]
         given = {
@@ -100,7 +99,7 @@ def test_as_many_heads_are_kept_as_by_the_exact_program(seed: int) -> None:
         require_balance(facts, drawn)
         assert drawn.height == count_keepable(list_possible(facts)), given
         n_crowded += drawn.height < len(given)
-    assert n_crowded > 5
+    assert n_crowded > n_bases / 8
 
 
 def test_asserted_negatives_are_preferred() -> None:
