@@ -1,7 +1,7 @@
 """A year of weekly editions in fast motion: ``python -m benchmarks --only year``.
 
-Lives the year of tests/flows/test_year.py without disturbances, prints a row per week, and draws the picture
-of docs/operations.md: the accuracy of each model by week, and the size of the data folder.
+Lives a year of the weeks that tests/flows/test_weeks.py checks, prints a row per week, and draws the
+picture of docs/operations.md: the accuracy of each model by week, and the size of the data folder.
 """
 
 import tempfile
@@ -14,18 +14,7 @@ import vl_convert
 from benchmarks.measuring import REPOSITORY, build_parser
 from report.axes import VEGA_LITE
 from report.console import align
-from tests.support.year import (
-    ADDED_IN,
-    BACKFILLED_AFTER,
-    CHANGED_IN,
-    MISSED,
-    WITHDRAWN,
-    Week,
-    YearOfWeeks,
-    list_moments,
-    serve_models,
-    start_history,
-)
+from tests.support.weeks import YEAR, LivedWeeks, Week, name_week, serve_models, start_history
 
 PICTURES = REPOSITORY / "docs" / "pictures"
 # Theme -> the colours of the ground, of texts, and of lines, and those of the three models.
@@ -34,10 +23,10 @@ THEMES = {
     "dark": (("#0d1117", "#f0f6fc", "#3d444d"), ("#2f9eb6", "#fb910e", "#6da50d")),
 }
 EVENTS = {
-    MISSED[0]: f"W10 and W11 made after {BACKFILLED_AFTER[5:]}",
-    ADDED_IN: "a model is added",
-    CHANGED_IN: "an endpoint changes",
-    WITHDRAWN: "an edition is withdrawn",
+    YEAR.missed[0]: f"W10 and W11 made after W{YEAR.backfilled_after}",
+    YEAR.added_in: "a model is added",
+    YEAR.changed_in: "an endpoint changes",
+    YEAR.withdrawn: "an edition is withdrawn",
 }
 # Part of the picture -> the folders and files of the root that it adds up.
 PARTS = {
@@ -59,12 +48,12 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="pretexeval-year-") as name, serve_models() as endpoint:
         folder = Path(name)
-        year = YearOfWeeks(folder, start_history(folder / "data"), endpoint)
-        year.live_until(max(list_moments()))
-        weeks = sorted(year.weeks, key=lambda week: week.label)
+        year = LivedWeeks(YEAR, folder, start_history(folder / "data"), endpoint)
+        year.live()
+        weeks = sorted(year.weeks, key=lambda week: week.number)
     names = list(weeks[-1].accuracy)
     rows = [
-        [week.label, f"{week.seconds:.1f}", f"{sum(week.n_bytes.values()) / 1e6:.1f}"]
+        [name_week(week.number), f"{week.seconds:.1f}", f"{sum(week.n_bytes.values()) / 1e6:.1f}"]
         + [f"{100 * week.accuracy[name]:.1f}" if name in week.accuracy else "" for name in names]
         for week in weeks
     ]
@@ -97,11 +86,11 @@ def draw_year(weeks: Sequence[Week], theme: str, path: Path) -> None:
 
 def _draw_accuracy(weeks: Sequence[Week], text: str, colours: Sequence[str]) -> alt.LayerChart:
     points = [
-        {"week": _number(week.label), "model": name, "accuracy": accuracy, "edition": _describe(week.label)}
-        for week in sorted(weeks, key=lambda week: week.label)
+        {"week": week.number, "model": name, "accuracy": accuracy, "edition": _describe(week.number)}
+        for week in sorted(weeks, key=lambda week: week.number)
         for name, accuracy in week.accuracy.items()
     ]
-    events = [{"week": _number(label), "event": event} for label, event in EVENTS.items()]
+    events = [{"week": number, "event": event} for number, event in EVENTS.items()]
     x = alt.X("week:Q").title(None).scale(domain=[1, 53], nice=False).axis(tickCount=12, grid=False)
     y = alt.Y("accuracy:Q").title("average accuracy").scale(zero=False).axis(format="%")
     colour = alt.Color("model:N").title("model").scale(domain=list(weeks[-1].accuracy), range=list(colours))
@@ -143,9 +132,5 @@ def _draw_sizes(weeks: Sequence[Week]) -> alt.Chart:
     )
 
 
-def _number(label: str) -> int:
-    return int(label.partition("-W")[2])
-
-
-def _describe(label: str) -> str:
-    return "withdrawn" if label == WITHDRAWN else "made later" if label in MISSED else "on time"
+def _describe(number: int) -> str:
+    return "withdrawn" if number == YEAR.withdrawn else "made later" if number in YEAR.missed else "on time"

@@ -23,9 +23,9 @@ settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the year first, which lasts longest, and then the files with slow tests, which wait for servers."""
+    """Run the weeks first, which last longest, and then the files with slow tests, which wait for servers."""
     slow = {item.path for item in items for name in ("slow", "long") if item.get_closest_marker(name)}
-    items.sort(key=lambda item: (item.path.name != "test_year.py", item.path not in slow))
+    items.sort(key=lambda item: (item.path.name != "test_weeks.py", item.path not in slow))
 
 
 def pytest_collection_finish() -> None:

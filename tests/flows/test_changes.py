@@ -9,7 +9,7 @@ import pytest
 from tests.support.command import run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import EndpointReply, build_reply, serve_endpoint
-from tests.support.year_endpoint import RELATION, STATEMENT, Rules, is_fact
+from tests.support.weeks_endpoint import RELATION, STATEMENT, Rules, is_fact
 
 pytestmark = pytest.mark.long
 N_HEADS, N_TAILS = 48, 16

@@ -12,7 +12,7 @@ from pretexeval.primitives.errors import InputError
 from tasks.asking.prompts import ASK_UNSURE
 from tests.support.command import Outcome, read_bytes, run_command, write_base, write_config
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
-from tests.support.year_endpoint import HEAD, STATEMENT, Rules, list_facts
+from tests.support.weeks_endpoint import HEAD, STATEMENT, Rules, list_facts
 from warehouse.query import read_rows
 
 pytestmark = pytest.mark.long

@@ -1,4 +1,4 @@
-"""Weeks of the year that are disturbed: killed, cancelled or paused at random moments, and run again."""
+"""Weekly editions that are disturbed: killed, cancelled or paused at random moments, and run again."""
 
 import os
 import random
@@ -15,7 +15,7 @@ from prefect.exceptions import CancelledRun
 
 from tests.support.command import send_no_heartbeats, use_server
 from tests.support.prefect_server import open_client
-from tests.support.year import YearOfWeeks, list_moments
+from tests.support.weeks import LivedWeeks, name_week
 
 KINDS = ("killed", "cancelled", "paused", "killed")
 PAUSE_S = 2.0
@@ -42,47 +42,46 @@ def regenerate_logged(config: Path, moment: datetime, log: Path) -> None:
 
 @dataclass
 class DisturbedWeeks:
-    """The weeks of a year whose runs are disturbed, and what was done to them."""
+    """The weeks of a calendar after one of them, whose runs are disturbed, and what was done to them."""
 
-    year: YearOfWeeks
-    after: str
+    lived: LivedWeeks
+    after: int
     """The last week that was lived before."""
-    n_per_week: int = 4
+    n_per_week: int
     done: list[tuple[str, float]] = field(default_factory=list)
     """The kind of each disturbance, and when it happened (time.time)."""
-    _began: dict[str, float] = field(default_factory=dict)
+    _began: dict[int, float] = field(default_factory=dict)
     _draw: random.Random = field(default_factory=lambda: random.Random(34))
     _cpu_s: float | None = None
     """The processor time of an undisturbed week. It says how far a run is, also on a busy machine."""
 
-    def live_until(self, last: str) -> None:
-        """Run the weeks up to this one, each in processes that are disturbed until one ends by itself."""
+    def live(self) -> None:
+        """Run the weeks, each in processes that are disturbed until one ends by itself; the first is not."""
         context = get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
-        first = max(self._began, default=self.after)
-        moments = {label: when for label, when in list_moments().items() if first < label <= last}
-        with use_server(self.year.server, self.year.folder):
-            for label, moment in moments.items():
+        moments = self.lived.calendar.list_moments()
+        with use_server(self.lived.server, self.lived.folder):
+            for number in range(self.after + 1, self.lived.calendar.last + 1):
                 n_wanted = self.n_per_week * len(self._began)
-                self._began[label] = time.time()
+                self._began[number] = time.time()
                 is_complete, n_runs = False, 0
                 while not is_complete or len(self.done) < n_wanted:
                     n_runs += 1
-                    given = (self.year.config, moment, self.log)
+                    given = (self.lived.config, moments[number], self.log)
                     process = context.Process(target=regenerate_logged, args=given)
-                    is_complete = self._run(process, label, n_runs if len(self.done) < n_wanted else None)
-                self.year.withdraw_after(label)
+                    is_complete = self._run(process, number, n_runs if len(self.done) < n_wanted else None)
+                self.lived.withdraw_after(number)
 
     @property
     def log(self) -> Path:
         """The output of the last run."""
-        return self.year.folder / "log"
+        return self.lived.folder / "log"
 
-    def find_week(self, when: float) -> str:
-        """Return the name of the week that was lived at this time (time.time)."""
-        return max(label for label, began in self._began.items() if began <= when)
+    def find_week(self, when: float) -> int:
+        """Return the week that was lived at this time (time.time)."""
+        return max(number for number, began in self._began.items() if began <= when)
 
-    def _run(self, process: ForkServerProcess, label: str, nth: int | None) -> bool:
+    def _run(self, process: ForkServerProcess, number: int, nth: int | None) -> bool:
         """Run a week, and return whether it completed.
 
         Args:
@@ -98,7 +97,7 @@ class DisturbedWeeks:
                 time.sleep(0.005)
             if process.is_alive():
                 self.done.append((kind, time.time()))
-                getattr(self, f"_be_{kind}")(process.pid, label)
+                getattr(self, f"_be_{kind}")(process.pid, number)
         cpu_s = 0.0
         while process.exitcode is None:
             cpu_s = read_cpu_s(process.pid) or cpu_s
@@ -108,19 +107,19 @@ class DisturbedWeeks:
         assert process.exitcode in ENDS, self.log.read_text()
         return process.exitcode == 0
 
-    def _be_killed(self, pid: int, _: str) -> None:
+    def _be_killed(self, pid: int, _: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
-    def _be_paused(self, pid: int, _: str) -> None:
+    def _be_paused(self, pid: int, _: int) -> None:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(PAUSE_S)
         os.kill(pid, signal.SIGCONT)
 
-    def _be_cancelled(self, pid: int, label: str) -> None:
+    def _be_cancelled(self, pid: int, number: int) -> None:
         """Cancel the run at the server, as the UI does, and end its process, as a worker does then."""
-        client = open_client(self.year.server)
+        client = open_client(self.lived.server)
         wanted = {
-            "flow_runs": {"name": {"like_": f"{label}"}, "state": {"type": {"any_": ["RUNNING"]}}},
+            "flow_runs": {"name": {"like_": name_week(number)}, "state": {"type": {"any_": ["RUNNING"]}}},
             "flows": {"name": {"any_": ["regenerate"]}},
             "sort": "START_TIME_DESC",
         }

@@ -1,4 +1,4 @@
-"""A process that serves the models of the year: python -m tests.support.year_endpoint PORT.
+"""A process that serves the models of weekly editions: python -m tests.support.weeks_endpoint PORT.
 
 Every model answers from a rule, so that its accuracy on an edition is known beforehand. GET /asked returns
 when each prompt of each model was asked; POST /change changes the answers of one model from then on.

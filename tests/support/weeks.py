@@ -1,4 +1,4 @@
-"""A year of weekly editions in fast motion: its calendar, its configuration, and what each week leaves."""
+"""Weekly editions in fast motion: their calendar, their configuration, and what each week leaves."""
 
 import asyncio
 import contextlib
@@ -20,36 +20,63 @@ from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.command import Environment, run_command, use_server, write_base, write_config
 from tests.support.prefect_server import start_prefect
 from tests.support.processes import find_free_port, wait_until_served
-from tests.support.year_endpoint import ERRORS, N_TESTED, list_facts
+from tests.support.weeks_endpoint import ERRORS, N_TESTED, list_facts
 from warehouse.query import read_rows
 
 BERLIN = ZoneInfo("Europe/Berlin")
-# On Sunday 2026-03-29 there is no 02:30, and on 2026-10-25 there are two.
+# On Sunday 2026-03-29 (week 13) there is no 02:30, and on 2026-10-25 (week 43) there are two.
 SCHEDULE: dict[str, Any] = {"cron": "30 2 * * 0", "timezone": str(BERLIN)}
-BEGIN, N_WEEKS = datetime(2025, 12, 29, tzinfo=BERLIN), 53
-N_KEPT = 12
-MISSED, BACKFILLED_AFTER = ("2026-W10", "2026-W11"), "2026-W14"
-ADDED_IN, CHANGED_IN = "2026-W20", "2026-W30"
-WITHDRAWN, WITHDRAWN_AFTER = "2026-W45", "2026-W48"
 REASON = "two labels of the base were wrong"
-COPIED_AFTER = "2026-W47"
 N_ANCHORS, CONCURRENCY = 5, 8
 
 
-def list_moments() -> dict[str, datetime]:
-    """Return period -> when Prefect starts its run, for the weeks of 2026."""
-    from prefect.server.schemas.schedules import CronSchedule
+@dataclass(frozen=True)
+class Calendar:
+    """Some weeks of 2026, and what happens in them. Weeks are numbers."""
 
-    schedule = CronSchedule(**SCHEDULE)
-    moments = asyncio.run(schedule.get_dates(n=N_WEEKS, start=BEGIN))
-    return {label_period(moment.astimezone(BERLIN).date(), "week"): moment for moment in moments}
+    first: int
+    last: int
+    n_kept: int
+    """How many editions are kept."""
+    missed: tuple[int, int]
+    """Two weeks without a run, whose editions are made after `backfilled_after`."""
+    backfilled_after: int
+    added_in: int
+    """The model `newcomer` is added."""
+    changed_in: int
+    """The endpoint serves another model under the name `changing`."""
+    withdrawn: int
+    """The edition that is withdrawn after `withdrawn_after`."""
+    withdrawn_after: int
+
+    def list_moments(self) -> dict[int, datetime]:
+        """Return week -> when Prefect starts its run."""
+        from prefect.server.schemas.schedules import CronSchedule
+
+        begin = datetime.fromisocalendar(2026, self.first, 1).replace(tzinfo=BERLIN)
+        n_weeks = self.last - self.first + 1
+        moments = asyncio.run(CronSchedule(**SCHEDULE).get_dates(n=n_weeks, start=begin))
+        days = [moment.astimezone(BERLIN).date() for moment in moments]
+        assert [label_period(day, "week") for day in days] == [
+            name_week(number) for number in range(self.first, self.last + 1)
+        ]
+        return dict(zip(range(self.first, self.last + 1), moments, strict=True))
+
+
+YEAR = Calendar(1, 53, 12, (10, 11), 14, 20, 30, 45, 48)
+TEN_WEEKS = Calendar(8, 17, 4, (9, 10), 11, 12, 13, 14, 16)
+
+
+def name_week(number: int) -> str:
+    """Return the label of a week of 2026."""
+    return f"2026-W{number:02}"
 
 
 @dataclass(frozen=True)
 class Week:
     """What there was after the run of a week."""
 
-    label: str
+    number: int
     seconds: float
     accuracy: Mapping[str, float]
     """Model -> average accuracy on the edition of the week."""
@@ -58,22 +85,21 @@ class Week:
     """Folder or file of the root -> its size."""
     texts: tuple[str, ...]
     """The text of each test sample of the edition."""
-    kept: tuple[str, ...]
-    """The labels of the editions in the warehouse."""
+    kept: tuple[int, ...]
+    """The weeks of the editions in the warehouse."""
 
 
 @dataclass
-class YearOfWeeks:
+class LivedWeeks:
     """A folder with a base, a configuration and a data root; a Prefect server; the endpoint of models."""
 
+    calendar: Calendar
     folder: Path
     server: Environment
     endpoint: str
     models: tuple[str, ...] = tuple(ERRORS)
-    """Those of the year. `newcomer` is added in ADDED_IN, and `changing` changes in CHANGED_IN."""
     weeks: list[Week] = field(default_factory=list)
-    _waiting: dict[str, datetime] = field(default_factory=list_moments)
-    """The weeks that were not lived yet, with the moments of their runs."""
+    """In the order in which their editions were made."""
 
     @property
     def root(self) -> Path:
@@ -94,9 +120,9 @@ class YearOfWeeks:
             self.config,
             self.root,
             models=[table | {"concurrency": CONCURRENCY} for table in tables],
-            knowledge={"name": "year", "format": "table", "path": str(self.folder / "base.tsv")},
+            knowledge={"name": "weekly", "format": "table", "path": str(self.folder / "base.tsv")},
             edition={"heads_per_relation": N_TESTED + 5, "evidence": []},
-            storage={"keep_editions": N_KEPT},
+            storage={"keep_editions": self.calendar.n_kept},
             schedule=SCHEDULE,
             anchors={"n_pairs": N_ANCHORS},
         )
@@ -112,12 +138,13 @@ class YearOfWeeks:
         """Run a subcommand of `pretexeval` that must succeed."""
         run_command(*arguments, folder=self.folder, environment=self.server).require()
 
-    def observe(self, label: str, seconds: float) -> None:
-        """Add what there is now of the week with this name.
+    def observe(self, number: int, seconds: float) -> None:
+        """Add what there is now of this week.
 
         Args:
             seconds: how long its run took.
         """
+        label = name_week(number)
         (edition,) = read_rows(self.root, f"select edition_id from editions where label = '{label}'")
         of_edition = f"where edition_id = '{edition['edition_id']}'"
         scores = read_rows(self.root, f"select model, average_accuracy from leaderboard {of_edition}")
@@ -126,50 +153,50 @@ class YearOfWeeks:
         editions = read_rows(self.root, "select label from editions where not is_anchors")
         self.weeks.append(
             Week(
-                label,
+                number,
                 seconds,
                 {row["model"]: row["average_accuracy"] for row in scores},
                 fresh["new_text_rate"],
                 measure_root(self.root),
                 tuple(row["text"] for row in tested),
-                tuple(row["label"] for row in editions),
+                tuple(int(row["label"].partition("-W")[2]) for row in editions),
             )
         )
 
-    def live_until(self, last: str, after: Callable[[str], None] = lambda _: None) -> None:
-        """Live the weeks up to this one that were not lived yet.
-
-        The year has its schedule, missed weeks, a new and a changed model, and a bad edition.
+    def live(self, after: Callable[[int], None] = lambda _: None) -> None:
+        """Live all weeks of the calendar.
 
         Args:
-            after: called after each week with its name.
+            after: called after each week with its number.
         """
-        for label in [label for label in self._waiting if label <= last]:
-            moment = self._waiting.pop(label)
-            if label in MISSED:
+        calendar = self.calendar
+        for number, moment in calendar.list_moments().items():
+            if number in calendar.missed:
                 continue
-            if not self.weeks:
+            if number == calendar.first:
                 self.configure(*(name for name in self.models if name != "newcomer"))
-            if label == ADDED_IN:
+            if number == calendar.added_in:
                 self.configure()
-            if label == CHANGED_IN:
+            if number == calendar.changed_in:
                 change_answers(self.endpoint)
             began = time.monotonic()
             self.regenerate(moment)
-            self.observe(label, time.monotonic() - began)
-            if label == BACKFILLED_AFTER:
+            self.observe(number, time.monotonic() - began)
+            if number == calendar.backfilled_after:
                 began = time.monotonic()
-                self.run("backfill", self.config, "--from", MISSED[0], "--to", MISSED[-1])
-                seconds = (time.monotonic() - began) / len(MISSED)
-                for missed in MISSED:
+                first, last = map(name_week, calendar.missed)
+                self.run("backfill", self.config, "--from", first, "--to", last)
+                seconds = (time.monotonic() - began) / len(calendar.missed)
+                for missed in calendar.missed:
                     self.observe(missed, seconds)
-            self.withdraw_after(label)
-            after(label)
+            self.withdraw_after(number)
+            after(number)
 
-    def withdraw_after(self, label: str) -> None:
+    def withdraw_after(self, number: int) -> None:
         """Withdraw the bad edition if this is the week in which it is noticed."""
-        if label == WITHDRAWN_AFTER:
-            self.run("withdraw", WITHDRAWN, "--reason", REASON, "--root", self.root)
+        if number == self.calendar.withdrawn_after:
+            bad = name_week(self.calendar.withdrawn)
+            self.run("withdraw", bad, "--reason", REASON, "--root", self.root)
 
 
 def measure_root(root: Path) -> dict[str, int]:
@@ -200,7 +227,7 @@ def start_history(root: Path) -> Environment:
 def serve_models() -> Iterator[str]:
     """Run the endpoint of the models in a process of its own, and yield its address."""
     port = find_free_port()
-    process = subprocess.Popen([sys.executable, "-m", "tests.support.year_endpoint", str(port)])
+    process = subprocess.Popen([sys.executable, "-m", "tests.support.weeks_endpoint", str(port)])
     try:
         wait_until_served(process, f"http://127.0.0.1:{port}/")
         yield f"http://127.0.0.1:{port}"
