@@ -35,7 +35,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 test: $(DEV)
 	$(PYTEST)
 
-# Also a year of weeks, simulations, injected faults, deployments, training, published bases, and other tools.
+# Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools.
 test-all: $(DEV) test-interop $(BASES:%=.bases/%/.installed)
 	$(PYTEST) -m "not interop and not real_model" --hypothesis-profile all
 
