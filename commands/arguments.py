@@ -99,7 +99,8 @@ def write_output(text: object = "") -> None:
     """
     if sys.stdout is None:
         raise InputError("standard output is closed, so the result cannot be printed; redirect it to a file")
-    print(escape_controls(str(text)))
+    # In a pipe or a file, results would otherwise follow the progress of what is printed later.
+    print(escape_controls(str(text)), flush=True)
 
 
 def report_error(message: str) -> None:

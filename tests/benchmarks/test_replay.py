@@ -31,6 +31,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.long
 def test_every_published_question_is_made_and_has_its_answer() -> None:
     """Most texts are the published ones but for grammar; elsewhere, the published text is wrong."""
     unturned, compared = compare_questions(FOLDER)
@@ -72,6 +73,7 @@ def test_every_negation_changes_the_question_and_the_statements() -> None:
             assert abs(n_nots[0] - n_nots[1]) == 1, both
 
 
+@pytest.mark.long
 def test_answers_are_read_as_the_authors_read_them() -> None:
     """The rules were written on five of nine models; most disagreements are the authors' mistakes."""
     found = compare_extraction(FOLDER)
@@ -83,6 +85,7 @@ def test_answers_are_read_as_the_authors_read_them() -> None:
             assert n_same / (n_same + n_other) >= least, (kind, models)
 
 
+@pytest.mark.long
 def test_predictions_of_the_authors_give_their_scores_and_mastered_points(tmp_path: Path) -> None:
     reports = replay(FOLDER, tmp_path, ["med42-70B"])
     scores = {row["type"]: row for row in list_scores(tmp_path, FOLDER)}

@@ -23,11 +23,20 @@ def reply(body: Body, number: int) -> EndpointReply:
     return build_error(401, "no key") if body["model"] == "bad" else answer_by_checksum(body, number)
 
 
-@pytest.fixture(scope="module")
-def proxy(prefect_server: dict[str, str]) -> Iterator[LossyProxy]:
-    """One address for all tests: Prefect's clients of this process keep the first one."""
+@pytest.fixture(scope="session")
+def started_proxy(prefect_server: dict[str, str]) -> Iterator[LossyProxy]:
+    """One address until the process ends: some clients of Prefect keep the first one for all later tests."""
     with lose_answers(prefect_server) as started:
         yield started
+
+
+@pytest.fixture
+def proxy(started_proxy: LossyProxy) -> Iterator[LossyProxy]:
+    """The proxy, which passes all requests on after the test."""
+    started_proxy.n_lost.clear()
+    started_proxy.is_lossy = True
+    yield started_proxy
+    started_proxy.is_lossy = False
 
 
 @pytest.mark.parametrize(
@@ -42,7 +51,6 @@ def test_lost_answers_change_no_outcome(
     tmp_path: Path, proxy: LossyProxy, only_ends: bool, delay_s: float
 ) -> None:
     proxy.only_ends, proxy.delay_s = only_ends, delay_s
-    proxy.n_lost.clear()
     with serve_endpoint(reply) as endpoint:
         models = [
             {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url}

@@ -26,6 +26,8 @@ class LossyProxy:
     """
 
     environment: dict[str, str]
+    is_lossy: bool = True
+    """Whether it loses answers at all."""
     only_ends: bool = True
     """Lose only the answers to requests that end a run, not those to all POST requests."""
     delay_s: float = 0
@@ -53,7 +55,8 @@ def lose_answers(server: Mapping[str, str]) -> Iterator[LossyProxy]:
                 return
             body = self.rfile.read(int(self.headers["Content-Length"] or 0))
             number, state = 2, read_state(self.path, body)
-            if self.command == "POST" and (state in FINAL or not proxy.only_ends):
+            is_chosen = state in FINAL or not proxy.only_ends
+            if self.command == "POST" and is_chosen and proxy.is_lossy:
                 with lock:
                     number = seen[f"{self.path} {state}"]
                     seen[f"{self.path} {state}"] += 1

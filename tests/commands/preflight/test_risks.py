@@ -77,7 +77,7 @@ def run_until_models(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config], list
     [
         (list_sites, {}, "names", 100),
         (list_common_tails, {"negatives": "uniform"}, "tails", 80),
-        (list_icd_pairs, {"heads_per_relation": 1000}, "names", 89),
+        pytest.param(list_icd_pairs, {"heads_per_relation": 1000}, "names", 89, marks=pytest.mark.long),
     ],
 )
 def test_a_guessable_base_is_named_with_the_figure(

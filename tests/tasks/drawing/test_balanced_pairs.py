@@ -141,6 +141,7 @@ def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
     return fmean(is_right), describe_balance([frame])
 
 
+@pytest.mark.long
 @needs_reference
 @pytest.mark.parametrize(
     "relation", ["disease_has_associated_anatomic_site", "gene_product_plays_role_in_biological_process"]
@@ -152,6 +153,7 @@ def test_resemblance_does_not_reveal_the_label_on_medlama(relation: str) -> None
     assert balance["is_balanced"]
 
 
+@pytest.mark.long
 @needs_reference
 def test_tails_of_medlama_are_as_frequent_among_positives_as_among_negatives() -> None:
     base, n_heads = read_medlama(), Counter[str]()

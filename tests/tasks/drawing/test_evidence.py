@@ -134,6 +134,7 @@ def test_no_draw_uses_what_the_hierarchy_excludes(negatives: Policy) -> None:
         assert not own & {name.split()[-1] for name in found.tails if name not in point.forbidden}
 
 
+@pytest.mark.long
 @needs_reference
 def test_few_hidden_facts_of_medlama_become_false_twins() -> None:
     """Without evidence, 5 % of the balanced negatives are hidden facts."""

@@ -34,6 +34,7 @@ def test_pairs_do_not_depend_on_other_heads(rows: list[dict[str, Any]], turn: Se
     assert pl.concat(parts).sort("head").equals(drawn)
 
 
+@pytest.mark.long
 def test_every_possible_tail_is_as_likely_as_another() -> None:
     facts = index_facts(as_facts(FACTS))
     n_seeds = 300
