@@ -1,8 +1,11 @@
 """Fixtures that tests of several folders use."""
 
 import gc
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -12,6 +15,16 @@ from tests.support.object_storage import ObjectStorage, serve_moto
 from tests.support.prefect_server import start_prefect
 from tests.support.session_process import share
 from tests.support.tiny_llama import build_tiny_llama
+
+# When pip is imported, as by the tests of the installation, a hook of setuptools brings back the distutils of
+# Python, with which vLLM cannot be loaded.
+_FINDERS = [
+    finder
+    for finder in sys.meta_path
+    if getattr(finder, "__name__", type(finder).__name__) != "DistutilsMetaFinder"
+]
+with mock.patch.object(sys, "meta_path", _FINDERS):
+    import_module("pip")
 
 # Until all tests are collected, which imports everything: objects that stay would be scanned again and again.
 gc.disable()
