@@ -13,8 +13,8 @@ INSTALL := $(BIN)/python requirements/install.py
 CONFIG ?= configs/quickstart.toml configs/comparison.toml configs/facets.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Python compiles a module when it is first imported, and the installation compiles nothing: a run imports a third of
-# all modules (36 s of processor time instead of 168). It must keep what it compiles.
+# The installation compiles nothing, because a run imports only a part of all modules. Python compiles a module when it is
+# first imported, and must keep what it compiles.
 export PYTHONDONTWRITEBYTECODE :=
 
 # The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.

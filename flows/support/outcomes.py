@@ -5,11 +5,12 @@ the state that it has stored, which has the message of the run but not its resul
 from the records and files that a flow writes, and from a state only whether and why the run failed.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from prefect import Flow
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, raise_state_exception
+from prefect.states import Completed, get_state_exception
 
 Result = TypeVar("Result")
 
@@ -29,5 +30,6 @@ def call_flow(called: Flow[..., Any], **parameters: object) -> str:
     # Prefect's types do not say that a flow of any parameters returns its state.
     state = cast("State[Any]", called(**parameters, return_state=True))
     if not state.is_completed():
-        raise_state_exception(state)
+        # In a notebook an event loop runs, and Prefect would return a coroutine in place of the error.
+        raise cast(Callable[..., BaseException], get_state_exception)(state, _sync=True)
     return state.message or ""
