@@ -5,17 +5,23 @@ other bytes are intended, count up EDITION_FORMAT (or QUESTION_FORMAT for questi
 another name, and pin the new checksums.
 """
 
+import json
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from pretexeval.primitives.hashing import hash_text
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from tasks.drawing import pieces
 from tasks.edition.edition import Edition
-from tests.support.small_bases import make_base, make_edition, make_facts, write_files
+from tests.support.command import REPOSITORY
+from tests.support.small_bases import make_base, make_edition, make_facts, shuffle, write_files
 
 BASE = make_base(r=make_facts(26, 7), s=make_facts(14, 5))
 TEXTS = {
@@ -37,31 +43,52 @@ PINNED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def build(root: Path, monkeypatch: pytest.MonkeyPatch, **table: Any) -> dict[str, str]:  # noqa: ANN401
-    """Build an edition, and return stage -> the hash of the checksums of its files."""
-    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
-    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    planned = make_edition(root, BASE, tables={"questions": {"settings": ["answer_only"]}}, **table)
-    edition = Edition(planned.config, planned.base, planned.pool, WORDING)
-    assert list(edition.pieces) == ["r", "r.0002", "s"]
-    files = defaultdict(list)
-    for path, ref in write_files(edition).items():
-        files[path.split("/")[-2]].append(ref.sha256)
-    return {stage: hash_text(*checksums) for stage, checksums in files.items()}
+def build(root: Path, table: dict[str, Any], seed: int | None = None) -> dict[str, str]:
+    """Build an edition, from rows in another order if there is a seed; return stage -> hash of its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "BLOCK_HEADS", 8)
+        patch.setattr(pieces, "PIECE_BLOCKS", 2)
+        planned = make_edition(root, BASE, tables={"questions": {"settings": ["answer_only"]}}, **table)
+        base = BASE if seed is None else shuffle(BASE, seed)
+        edition = Edition(planned.config, base, planned.pool, WORDING)
+        assert list(edition.pieces) == ["r", "r.0002", "s"]
+        files = defaultdict(list)
+        for path, ref in write_files(edition).items():
+            files[path.split("/")[-2]].append(ref.sha256)
+        return {stage: hash_text(*checksums) for stage, checksums in files.items()}
+
+
+def name_stages(checksums: str) -> dict[str, str]:
+    return dict(zip(STAGES, checksums.split(), strict=True))
 
 
 @pytest.mark.parametrize(("table", "checksums"), PINNED, ids=str)
-def test_bytes_never_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: dict[str, Any], checksums: str
-) -> None:
-    assert build(tmp_path, monkeypatch, **table) == dict(zip(STAGES, checksums.split(), strict=True))
+def test_bytes_never_change(tmp_path: Path, table: dict[str, Any], checksums: str) -> None:
+    assert build(tmp_path, table) == name_stages(checksums)
 
 
-@pytest.mark.parametrize("negatives", ["balanced", "uniform"])
+@pytest.mark.parametrize(("table", "checksums"), [PINNED[1], PINNED[4]], ids=("balanced", "uniform"))
 def test_the_next_edition_of_a_series_has_other_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, negatives: str
+    tmp_path: Path, table: dict[str, Any], checksums: str
 ) -> None:
-    one, other = (
-        build(tmp_path / str(n), monkeypatch, negatives=negatives, **WEEK | {"number": n}) for n in (5, 6)
+    following = build(tmp_path, table | {"number": 6})
+    assert not following.items() & name_stages(checksums).items()
+
+
+def print_checksums(root: str) -> None:
+    """Print the checksums of the first edition from shuffled rows; another process runs this."""
+    print(json.dumps([pl.thread_pool_size(), build(Path(root), {}, seed=7)]))
+
+
+def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_bytes(tmp_path: Path) -> None:
+    code = f"import sys; from {__name__} import print_checksums; print_checksums(sys.argv[1])"
+    settings = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "12345", "PYTHONPATH": str(REPOSITORY)}
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env=os.environ | settings,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert all(one[stage] != other[stage] for stage in ("triplets", "variants", "statements", "samples"))
+    assert json.loads(result.stdout) == [1, name_stages(PINNED[0][1])]
