@@ -1,78 +1,151 @@
+"""Statements, the filled prototypes of variants; and samples, their wordings."""
+
 import re
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pretexeval.primitives.errors import InputError
-from schemas.stages import SAMPLES
+from prototypes.templates import build_prototypes
+from schemas.stages import SAMPLES, STATEMENTS
 from schemas.transformations import NAMES
 from tasks.edition.samples import keep_statements, reword_statements
-from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, make_prototypes
+from tasks.edition.statements import fill_prototypes, write_sentences
+from tests.support.small_bases import (
+    build_frames,
+    make_base,
+    make_edition,
+    make_facts,
+    make_prototypes,
+    names,
+)
 
 BASE = make_base(r=make_facts(40, 10))
+PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["Cs"]), max_size=9)
+CONSTANT = ["method", "rephraser", "status", "attempts"]
+SENTENCES = [
+    ("[X] may treat [Y].", "aspirin", "pain", "Aspirin may treat pain."),
+    ("[Y] may be treated by [X].", "aspirin", "acute pain", "Acute pain may be treated by aspirin."),
+    ("[X] is made by [Y].", "mRNA", "p53", "mRNA is made by p53."),
+    ("[X] is made by [Y].", "p53 protein", "x", "p53 protein is made by x."),
+    ("The drug [X] may treat [Y].", "aspirin", "pain", "The drug aspirin may treat pain."),
+    ("Take a [X] for an [Y].", "aspirin", "fever", "Take an aspirin for a fever."),
+    ("A [X] is a [Y].", "MRI", "uterine scan", "An MRI is a uterine scan."),
+    ("An [X] is an [Y].", "urinary scan", "unusual event", "A urinary scan is an unusual event."),
+    ("Vitamin a [X] [Y].", "one-off", "use", "Vitamin a one-off use."),
+    ("[X] treats [Y].", "crohn's drug", "x", "Crohn's drug treats x."),
+    ("[X] treats [Y].", "β-blocker", "$1 [X]", "β-blocker treats $1 [X]."),
+    ("Take [X] for [Y].", "[Y]", "[X]", "Take [Y] for [X]."),
+    ("[Y] and [X] \\1 {} $0.", "[Y]", "a\\b [X]", "a\\b [X] and [Y] \\1 {} $0."),
+]
+
+
+def fill(*rows: tuple[str, ...]) -> list[str]:
+    """Return the sentences of rows of a template, a head and a tail."""
+    frame = pl.DataFrame([row[:3] for row in rows], schema=["template", "head", "tail"], orient="row")
+    return write_sentences(frame).to_list()
+
+
+@given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
+def test_names_do_not_change_how_a_template_is_filled(
+    parts: tuple[str, str, str], head: str, tail: str, is_head_first: bool
+) -> None:
+    before, between, after = parts
+    slots = ("[X]", "[Y]") if is_head_first else ("[Y]", "[X]")
+    values = (head, tail) if is_head_first else (tail, head)
+    # A word before the slot: what begins a sentence gets a capital, and an article fits the name.
+    template = f"As {before}: {slots[0]}{between}: {slots[1]}{after}"
+    assert fill((template, head, tail)) == [f"As {before}: {values[0]}{between}: {values[1]}{after}"]
+
+
+def test_sentences_begin_with_a_capital_and_have_the_right_articles() -> None:
+    assert fill(*SENTENCES) == [text for *_, text in SENTENCES]
+
+
+@pytest.mark.parametrize(
+    ("article", "names"),
+    [
+        ("an", "MRI MI NSAID ECG HIV LAD X-ray mRNA hCG siRNA AIDS ulcer unusual uninfected oncogene onion"),
+        ("an", "hour heir infarct Ebola upper umbilicus 80-year 11-beta S F-wave étude ε-toxin"),
+        (
+            "a",
+            "UTI UV uterus urologic ureter unit unilateral use ubiquitin uveal European Ewing one-off once",
+        ),
+        ("a", "SARS NASH HELLP CT PET scan beta tRNA 70-year 110 héros Rash 1-alpha γ-globulin"),
+    ],
+)
+def test_articles_follow_the_sound_of_the_name(article: str, names: str) -> None:
+    expected = [f"It is {article} {name} of x." for name in names.split()]
+    for written in ("a", "an"):
+        assert fill(*((f"It is {written} [X] of [Y].", name, "x") for name in names.split())) == expected
 
 
 def make_samples(root: Path, **table: Any) -> pl.DataFrame:  # noqa: ANN401
     return build_frames(make_edition(root, BASE, **table), "r")["samples"]
 
 
-def held_out(samples: pl.DataFrame) -> pl.DataFrame:
-    return samples.filter(pl.col("split") == "demonstration")
-
-
-def under_test(samples: pl.DataFrame) -> pl.DataFrame:
-    return samples.filter(pl.col("split") == "test")
-
-
-def test_reviewed_samples_are_filled_wordings_with_their_metadata(tmp_path: Path) -> None:
+def test_statements_are_filled_prototypes_and_reviewed_samples_filled_wordings(tmp_path: Path) -> None:
     frames = build_frames(make_edition(tmp_path, BASE), "r")
-    samples, triplets = frames["samples"], frames["triplets"]
-    assert samples.columns == SAMPLES.names
-    constant = ["method", "rephraser", "status", "attempts"]
-    assert samples.select(constant).unique().rows() == [("pretexeval", "reviewed", "as_is", 0)]
+    statements, samples, variants = frames["statements"], frames["samples"], frames["variants"]
+    assert (statements.columns, samples.columns) == (STATEMENTS.names, SAMPLES.names)
+    assert samples.select(CONSTANT).unique().rows() == [("pretexeval", "reviewed", "as_is", 0)]
     shared = ["variant_id", "triplet_id", "pair_id", "relation", "split", "transformation", "label"]
-    assert samples.select(shared).equals(frames["statements"].select(shared))
+    assert samples.select(shared).equals(statements.select(shared))
+    assert statements.select("variant_id", "label").equals(variants.select("variant_id", "label"))
     assert samples["sample_id"].n_unique() == samples.height == 640
-    entities = {i: (h, t) for i, h, t in triplets.select("triplet_id", "head", "tail").iter_rows()}
-    for triplet_id, name, index, text in samples.select(
-        "triplet_id", "transformation", "sample_index", "text"
-    ).iter_rows():
+    entities = {i: (h, t) for i, h, t in frames["triplets"].select("triplet_id", "head", "tail").iter_rows()}
+    columns = ("triplet_id", "transformation", "sample_index", "text")
+    for (triplet_id, name, index, text), statement in zip(
+        samples.select(columns).iter_rows(), statements["statement"], strict=True
+    ):
         head, tail = entities[triplet_id]
         first, second = (tail, head) if name.startswith("inv") else (head, tail)
+        assert statement == f"r {name} 0: {first} and {second}."
         assert re.fullmatch(rf"r {name} [12]: {first} and {second}\.", text)
         assert index == NAMES.index(name)
+    # All wordings are drawn. 640 fair draws: five standard deviations on either side.
+    counts = Counter(text.split()[2] for text in samples["text"])
+    assert all(abs(n - 320) < 64 for n in counts.values())
+
+
+def test_ids_change_with_relation_transformation_template_and_method(tmp_path: Path) -> None:
+    frames = build_frames(make_edition(tmp_path, BASE), "r")
+    same = {name: ["[X] and [Y]."] for name in NAMES}
+    pools = [
+        make_prototypes("r"),
+        make_prototypes("r", word="or"),
+        *(build_prototypes(relation, ("P", "Q"), same) for relation in "rs"),
+    ]
+    filled = [fill_prototypes(frames["variants"], frames["triplets"], each) for each in pools]
+    ids = [set(frame["prototype_id"]) for frame in filled]
+    assert [len(found) for found in ids] == [8, 8, 8, 8]
+    assert len(set().union(*ids)) == 32
+    one, *others = (
+        keep_statements(*given) for given in ((filled[0], "pretexeval"), (filled[0], "prototype"))
+    )
+    for other in (*others, keep_statements(filled[1], "pretexeval")):
+        assert not set(one["sample_id"]) & set(other["sample_id"])
 
 
 def test_only_wordings_of_a_bundled_pool_count_as_reviewed(tmp_path: Path) -> None:
     frames = build_frames(make_edition(tmp_path, BASE), "r")
-    own = frames["samples"]
     reviewed = reword_statements(frames["statements"], frames["triplets"], make_prototypes("r"), 1)
-    assert reviewed["text"].equals(own["text"])
+    assert reviewed["text"].equals(frames["samples"]["text"])
     assert set(reviewed["status"]) == {"accepted"}
-    assert set(own["status"]) == {"as_is"}
-
-
-def test_all_wordings_are_drawn_but_not_the_prototype(tmp_path: Path) -> None:
-    texts = make_samples(tmp_path)["text"]
-    counts = Counter(text.split()[2] for text in texts)
-    assert set(counts) == {"1:", "2:"}
-    # 640 fair draws: five standard deviations on either side.
-    assert all(abs(n - 320) < 64 for n in counts.values())
+    assert set(frames["samples"]["status"]) == {"as_is"}
 
 
 def test_demonstrations_do_not_change_with_the_edition(tmp_path: Path) -> None:
-    editions = [
-        make_samples(tmp_path, seed=seed, negatives=n)
-        for seed, n in ((1, "balanced"), (2, "balanced"), (3, "balanced"))
-    ]
-    for one, two in pairwise(editions):
-        assert held_out(one).equals(held_out(two))
-        assert not under_test(one).equals(under_test(two))
-        assert not set(held_out(one)["text"]) & set(under_test(two)["text"])
+    one, other = (make_samples(tmp_path, seed=seed) for seed in (1, 2))
+    held_out, tested = ([each.filter(split=s) for each in (one, other)] for s in ("demonstration", "test"))
+    assert held_out[0].equals(held_out[1])
+    assert not tested[0].equals(tested[1])
+    assert not set(held_out[0]["text"]) & set(tested[1]["text"])
 
 
 @pytest.mark.parametrize(
@@ -85,8 +158,7 @@ def test_unrephrased_sample_is_its_statement(tmp_path: Path, method: str, kind: 
     kept = frames["statements"].filter(pl.col("transformation").is_in(NAMES[:n_texts]))
     assert samples["text"].to_list() == kept["statement"].to_list()
     assert samples.height == 80 * n_texts
-    constant = ["method", "rephraser", "status", "attempts"]
-    assert samples.select(constant).unique().rows() == [(method, "none", "as_is", 0)]
+    assert samples.select(CONSTANT).unique().rows() == [(method, "none", "as_is", 0)]
     assert set(samples["reasons"].list.len()) == {0}
 
 
@@ -107,14 +179,6 @@ def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Pa
     samples = make_samples(tmp_path, methods=("direct", "prototype"))
     assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
     assert samples["sample_id"].n_unique() == 720
-
-
-def test_ids_change_with_method_and_template(tmp_path: Path) -> None:
-    statements = build_frames(make_edition(tmp_path, BASE), "r")["statements"]
-    one = keep_statements(statements, "pretexeval")
-    reworded = statements.with_columns(pl.col("prototype_id") + "0")
-    for other in (keep_statements(statements, "prototype"), keep_statements(reworded, "pretexeval")):
-        assert not set(one["sample_id"]) & set(other["sample_id"])
 
 
 def test_missing_wordings_are_an_error(tmp_path: Path) -> None:
