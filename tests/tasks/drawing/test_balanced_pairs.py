@@ -173,25 +173,3 @@ def test_manifest_lists_the_relation_that_cannot_be_balanced() -> None:
     share, balance = measure_overlap("occurs_after")
     assert share > 0.7
     assert not balance["is_balanced"]
-
-
-def test_counts_of_the_manifest() -> None:
-    triplets = [
-        ("lung cancer", "lung", True, "test", None),
-        ("lung cancer", "skin", False, "test", True),
-        ("skin rash", "skin", True, "test", None),
-        ("skin rash", "lung", False, "test", None),
-        ("lung tumor", "lung", True, "demonstration", None),
-    ]
-    columns = ["head", "tail", "is_positive", "split", "is_asserted"]
-    frame = pl.DataFrame(triplets, schema=columns, orient="row")
-    assert describe_balance([frame, frame.with_columns(is_positive=~pl.col("is_positive"))]) == {
-        "n_pairs": 4,
-        "n_true_sharing": 2,
-        "n_false_sharing": 2,
-        "n_unmatched": 4,
-        "n_asserted": 2,
-        "tail_rate": 0.5,
-        "guessable_rate": 1.0,
-        "is_balanced": False,
-    }

@@ -1,5 +1,4 @@
 import polars as pl
-import pytest
 
 from pretexeval.config.engines import WriterConfig
 from pretexeval.config.tables import LlmevalConfig
@@ -14,25 +13,21 @@ LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction)
 EIGHT = "\n".join(f"Statement {n} of it." for n in range(8))
 
 
-@pytest.mark.parametrize(
-    ("reply", "lines"),
-    [
-        ("", []),
-        ("One is this.\n\n  Two is that.  \n", ["One is this.", "Two is that."]),
-        (
-            "1. One is this.\n2) Two is that.\n- Three is so.",
-            ["One is this.", "Two is that.", "Three is so."],
-        ),
-        ("Here are 8 statements:\nOne is this.", ["One is this."]),
-        ("One is this.\nOne is this.", ["One is this."]),
-        ("True\nOne is this.", ["One is this."]),
-        ("One\x0cis\u2028this here.\tYes.", ["this here. Yes."]),
-        (EIGHT + "\nA ninth of it.", EIGHT.splitlines()),
-        ("2 in 3 patients with gout are men.", ["2 in 3 patients with gout are men."]),
-    ],
-)
-def test_usable_lines_of_a_reply_are_its_statements(reply: str, lines: list[str]) -> None:
-    assert list_statements(reply) == lines
+REPLIES = {
+    "": [],
+    "One is this.\n\n  Two is that.  \n": ["One is this.", "Two is that."],
+    "1. One is this.\n2) Two is that.\n- Three is so.": ["One is this.", "Two is that.", "Three is so."],
+    "Here are 8 statements:\nOne is this.": ["One is this."],
+    "One is this.\nOne is this.": ["One is this."],
+    "True\nOne is this.": ["One is this."],
+    "One\x0cis\u2028this here.\tYes.": ["this here. Yes."],
+    EIGHT + "\nA ninth of it.": EIGHT.splitlines(),
+    "2 in 3 patients with gout are men.": ["2 in 3 patients with gout are men."],
+}
+
+
+def test_usable_lines_of_a_reply_are_its_statements() -> None:
+    assert {reply: list_statements(reply) for reply in REPLIES} == REPLIES
 
 
 def test_prompt_contains_the_triplet() -> None:

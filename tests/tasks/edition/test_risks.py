@@ -52,3 +52,25 @@ def test_labels_are_guessable_as_far_as_resemblance_differs(
     assert (found["tail_rate"], found["guessable_rate"]) == (tail_rate, guessable_rate)
     lopsided = frame.with_columns(tail=pl.Series(["lung", "lung", "lung", "skin"]))
     assert describe_balance([lopsided])["tail_rate"] == 0.75
+
+
+def test_counts_of_the_manifest() -> None:
+    triplets = [
+        ("lung cancer", "lung", True, "test", None),
+        ("lung cancer", "skin", False, "test", True),
+        ("skin rash", "skin", True, "test", None),
+        ("skin rash", "lung", False, "test", None),
+        ("lung tumor", "lung", True, "demonstration", None),
+    ]
+    columns = ["head", "tail", "is_positive", "split", "is_asserted"]
+    frame = pl.DataFrame(triplets, schema=columns, orient="row")
+    assert describe_balance([frame, frame.with_columns(is_positive=~pl.col("is_positive"))]) == {
+        "n_pairs": 4,
+        "n_true_sharing": 2,
+        "n_false_sharing": 2,
+        "n_unmatched": 4,
+        "n_asserted": 2,
+        "tail_rate": 0.5,
+        "guessable_rate": 1.0,
+        "is_balanced": False,
+    }

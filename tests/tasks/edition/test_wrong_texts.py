@@ -20,22 +20,16 @@ from tests.support.command import make_rows, write_base
 
 
 def plan(folder: Path, **rephraser: Any) -> Edition:  # noqa: ANN401
-    config = Config.model_validate(
-        {
-            "knowledge": {
-                "name": "own",
-                "format": "table",
-                "path": write_base(folder / "own.tsv", make_rows("may_treat")),
-            },
-            "edition": {"negatives": "uniform", "seed": rephraser.pop("seed", 1)},
-            "rephraser": {"kind": "model", "writer": "pen", **rephraser},
-            "writers": [
-                {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-            ],
-            "storage": {"root": folder / "data"},
-        }
-    )
-    return plan_edition(config)
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    pen = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    tables = {
+        "knowledge": {"name": "own", "format": "table", "path": base},
+        "edition": {"negatives": "uniform"},
+        "rephraser": {"kind": "model", "writer": "pen", **rephraser},
+        "writers": [pen],
+        "storage": {"root": folder / "data"},
+    }
+    return plan_edition(Config.model_validate(tables))
 
 
 def answer_panel(edition: Edition, reword: Callable[[str], str]) -> None:
@@ -69,17 +63,10 @@ def test_limit_follows_from_the_panel_and_is_part_of_the_key_of_every_piece(
     assert describe_wrong_texts(edition, [], {"wrong_texts": {"kept": 1}}) == {"wrong_texts": {"kept": 1}}
 
 
-def test_panel_is_asked_once_for_all_editions_of_a_writer(tmp_path: Path) -> None:
-    one, other = (plan(tmp_path, seed=seed).rephraser for seed in (1, 2))
-    assert one is not None
-    assert other is not None
-    assert one.build_panel_prompts() == other.build_panel_prompts()
-
-
 def test_name_of_an_edition_covers_the_setting(tmp_path: Path) -> None:
-    names = {plan(tmp_path, max_new_words=value).edition_id for value in ("auto", "free", 0, 1)}
-    assert len(names) == 4
-    free = plan(tmp_path, max_new_words="free").rephraser
+    editions = {value: plan(tmp_path, max_new_words=value) for value in ("auto", "free", 0, 1)}
+    assert len({edition.edition_id for edition in editions.values()}) == 4
+    free = editions["free"].rephraser
     assert free is not None
     assert (free.is_limited_by_panel, free.max_new_words) == (False, None)
     assert not plan(tmp_path, gate="off").config.rephraser.has_panel
