@@ -1,15 +1,17 @@
 """Balanced pairs: what must hold for every base, and pairs that must never change."""
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from random import Random
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
@@ -29,7 +31,6 @@ from tests.support.small_bases import (
     read_medlama,
     row_lists,
 )
-from tests.tasks.drawing.largest_circulation import count_keepable
 
 SCHEMA = {"head": pl.String, "tail": pl.String}
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
@@ -66,7 +67,7 @@ def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:
 
 
 @given(row_lists(), row_lists(), st.integers(0, 3))
-@settings(max_examples=count_examples(50))
+@settings(max_examples=count_examples(30))
 def test_tails_balance_and_no_negative_is_true_or_uncertain(
     rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
 ) -> None:
@@ -81,6 +82,35 @@ def test_tails_balance_and_no_negative_is_true_or_uncertain(
     require_balance(index_facts(base), draw(index_facts(base), seed))
 
 
+def count_keepable(heads: Mapping[str, tuple[Collection[str], Collection[str]]]) -> int:
+    """Return the largest number of heads that can be kept so that every tail is as often true as false.
+
+    In this linear program, each head sends at most one unit from a true tail to a tail that may be false, and
+    the flow into a tail equals the flow out of it. It is a network, so the optimum is a whole number.
+
+    Args:
+        heads: head -> its true tails, and the tails that may be false of it.
+    """
+    arcs = [
+        (("head", head), ("tail", tail), sign)
+        for head, pair in heads.items()
+        for tails, sign in zip(pair, (1, -1), strict=True)
+        for tail in tails
+    ]
+    nodes = {end for *ends, _ in arcs for end in ends}
+    found = linprog(
+        [-(sign > 0) for *_, sign in arcs],
+        A_ub=[[int(sign > 0 and end == ("head", head)) for end, _, sign in arcs] for head in heads],
+        b_ub=np.ones(len(heads)),
+        A_eq=[[sign * (node in ends) for *ends, sign in arcs] for node in nodes],
+        b_eq=np.zeros(len(nodes)),
+        bounds=(0, 1),
+    )
+    assert found.status == 0, found.message
+    return round(-float(found.fun))
+
+
+@pytest.mark.long
 def test_as_many_heads_are_kept_as_by_the_exact_program() -> None:
     """Up to 20 heads over few tails, of which some are true of many heads and some are related."""
     random = Random(1)
@@ -102,13 +132,6 @@ def test_as_many_heads_are_kept_as_by_the_exact_program() -> None:
     assert n_crowded > n_bases / 8
 
 
-def test_asserted_negatives_are_preferred() -> None:
-    facts = as_facts({f"h{i}": [f"t{i}"] for i in range(12)})
-    also_false = as_facts({f"h{i}": [f"t{(i + 5) % 12}"] for i in range(12)})
-    drawn = draw(index_facts(facts, also_false)).select("head", tail="negative")
-    assert drawn.equals(also_false.select("head", "tail").sort("head"))
-
-
 def test_false_tails_resemble_their_heads_as_true_ones_do() -> None:
     """A draw at random would give 1 of 40 heads a false tail that shares its first word."""
     sites = [letter * 4 for letter in "abcdefghijklmnopqrst"]
@@ -120,17 +143,6 @@ def test_false_tails_resemble_their_heads_as_true_ones_do() -> None:
     for column in ("positive", "negative"):
         pairs = drawn.select("head", column).iter_rows()
         assert sum(tail.split()[0] in head for head, tail in pairs) == 20
-
-
-def test_seed_and_relation_change_the_draw() -> None:
-    rows = as_facts({f"h{i}": [f"t{i % 12}"] for i in range(40)})
-    one, same, seeded, other = (
-        draw(replace(index_facts(rows), relation=relation), seed)
-        for relation, seed in (("r", 1), ("r", 1), ("r", 2), ("s", 1))
-    )
-    assert one.equals(same)
-    assert not one.equals(seeded)
-    assert not one.equals(other)
 
 
 def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
@@ -167,6 +179,7 @@ def test_tails_of_medlama_are_as_frequent_among_positives_as_among_negatives() -
     assert n_heads.total() > 15_000
 
 
+@pytest.mark.long
 @needs_reference
 def test_manifest_lists_the_relation_that_cannot_be_balanced() -> None:
     """Half of the heads are allergies whose only true tail is "Allergic sensitization"."""

@@ -54,11 +54,6 @@ def test_heads_of_an_edition_draw_independently() -> None:
     assert 100 < n_drawn < 150
 
 
-@pytest.mark.parametrize("turn", TURNS)
-def test_a_head_without_a_possible_negative_is_left_out(turn: SeriesTurn | None) -> None:
-    assert set(FACTS) - set(draw(index_facts(as_facts(FACTS)), turn=turn)["head"]) == {"h"}
-
-
 def test_all_tails_take_turns_in_a_series() -> None:
     facts = index_facts(as_facts(FACTS))
     first = draw(facts, 1, SeriesTurn(1, 4))
@@ -77,9 +72,3 @@ def test_generalisations_are_no_negatives_unless_the_evidence_is_off() -> None:
     assert draw(index_facts(rows)).rows() == [("i", "Pain", "Acute Pain")]
     both = [("h", "Acute Pain", "Pain"), ("i", "Pain", "Acute Pain")]
     assert draw(index_facts(rows, evidence=())).rows() == both
-
-
-def test_asserted_negatives_are_preferred() -> None:
-    rows = as_facts({"h": ["Acute Pain"], "i": ["Pain"]})
-    asserted = as_facts({"h": ["a tail of no true fact", "Acute Pain"]})
-    assert draw(index_facts(rows, asserted)).row(0) == ("h", "Acute Pain", "a tail of no true fact")
