@@ -58,6 +58,7 @@ def test_the_true_tails_of_negated_questions_follow_the_false_one() -> None:
     assert all(abs(true[f"tail {k}"] - 3 * false[f"tail {k}"]) <= 2 for k in range(10))
 
 
+@pytest.mark.long
 @needs_reference
 @pytest.mark.parametrize("relation", ["may_treat", "disease_has_normal_cell_origin"])
 def test_no_choice_of_wrong_options_of_medlama_is_better_balanced(relation: str) -> None:
@@ -73,6 +74,7 @@ def test_no_choice_of_wrong_options_of_medlama_is_better_balanced(relation: str)
     assert (n_bound > 0) == (relation == "disease_has_normal_cell_origin")
 
 
+@pytest.mark.long
 @needs_reference
 def test_right_and_wrong_uses_in_multiple_answer_questions_of_medlama_are_proportional() -> None:
     _, options = draw(read_medlama().select_relation("disease_may_have_finding"), "balanced")

@@ -85,26 +85,23 @@ def test_right_options_are_the_answer_and_its_synonyms() -> None:
         assert "Fever" in names
         seen.add(len(right))
     assert seen == {1, 2, 3, 4}
-
-
-def test_one_wrong_option_stays() -> None:
+    # One wrong option stays.
     item = replace(make_item(1), options=("Gout", "Fever"))
     assert replace_options(item, SYNONYMS.find("Fever"), "1", "x") == (["Gout", "Fever"], ["B"])
 
 
-def test_questions_depend_on_the_seed_but_not_on_the_order(questions: pl.DataFrame) -> None:
+def test_questions_depend_on_the_seed_but_not_on_the_order_and_demonstrations_on_neither(
+    questions: pl.DataFrame,
+) -> None:
     shuffled = random.Random(3).sample(ITEMS, len(ITEMS))
     assert build_medqa_questions(shuffled, SYNONYMS, seed=1).equals(questions)
     other = build_medqa_questions(ITEMS, SYNONYMS, seed=2)
     assert set(other["point_id"]) == set(questions["point_id"])
     assert set(other["question_id"]) != set(questions["question_id"])
-
-
-def test_five_points_are_demonstrations_and_do_not_change_with_the_seed(questions: pl.DataFrame) -> None:
+    assert set(questions["split"]) == {"demonstration", "test"}
     held_out = questions.filter(split="demonstration")
     assert held_out["point_id"].n_unique() == 5
-    assert set(questions["split"]) == {"demonstration", "test"}
-    assert build_medqa_questions(ITEMS, SYNONYMS, seed=2).filter(split="demonstration").equals(held_out)
+    assert other.filter(split="demonstration").equals(held_out)
 
 
 def test_items_that_cannot_be_turned_are_listed() -> None:
@@ -123,25 +120,21 @@ def test_the_text_after_the_closing_sentence_stays_after_it() -> None:
     assert turned.render_statement("B", False) == 'He sweats.\nNa+: 120\nStatement: "Fever is the cause."'
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "sentence", "after"),
-    [
-        ("He coughs. What is the cause?", "He coughs. ", "What is the cause", ""),
-        ("What is the cause?", "", "What is the cause", ""),
-        ("Is he ill? Yes. What is the cause?", "Is he ill? Yes. ", "What is the cause", ""),
-        ('She says, "Am I ill?" What  is it?', 'She says, "Am I ill?" ', "What is it", ""),
-        ("Na+: 140\nWhat is low?\nTable", "Na+: 140\n", "What is low", "\nTable"),
-        ('He coughs. What is low?"\nAbstract', "He coughs. ", "What is low", "\nAbstract"),
-        ("He coughs. It is due to which drug:", "He coughs. ", "It is due to which drug", ""),
-        ("Values (pH 7.3) Which drug is it?", "Values (pH 7.3) ", "Which drug is it", ""),
-    ],
-)
-def test_the_last_sentence_that_asks_is_found(question: str, before: str, sentence: str, after: str) -> None:
-    asked = find_closing(question)
-    assert asked is not None
-    assert (asked.before, asked.sentence, asked.after) == (before, sentence, after)
+CLOSINGS = {
+    "He coughs. What is the cause?": ("He coughs. ", "What is the cause", ""),
+    "What is the cause?": ("", "What is the cause", ""),
+    "Is he ill? Yes. What is the cause?": ("Is he ill? Yes. ", "What is the cause", ""),
+    'She says, "Am I ill?" What  is it?': ('She says, "Am I ill?" ', "What is it", ""),
+    "Na+: 140\nWhat is low?\nTable": ("Na+: 140\n", "What is low", "\nTable"),
+    'He coughs. What is low?"\nAbstract': ("He coughs. ", "What is low", "\nAbstract"),
+    "He coughs. It is due to which drug:": ("He coughs. ", "It is due to which drug", ""),
+    "Values (pH 7.3) Which drug is it?": ("Values (pH 7.3) ", "Which drug is it", ""),
+    "He coughs. Is he ill?": None,
+    "He coughs.": None,
+}
 
 
-def test_a_text_that_asks_nothing_has_no_closing_sentence() -> None:
-    assert find_closing("He coughs. Is he ill?") is None
-    assert find_closing("He coughs.") is None
+def test_the_last_sentence_that_asks_is_found() -> None:
+    found = {question: find_closing(question) for question in CLOSINGS}
+    parts = {key: asked and (asked.before, asked.sentence, asked.after) for key, asked in found.items()}
+    assert parts == CLOSINGS

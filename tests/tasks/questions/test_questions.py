@@ -199,38 +199,30 @@ def test_questions_of_any_base_are_sound(
     assert again.missing == drawn.missing
 
 
-@EVERY_POLICY
-def test_negated_questions_have_the_opposite_answer(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts()), policy).frame
-    for _, questions in frame.filter(pl.col("type").is_in(["MAQ", "TFQ"])).group_by("point_id", "type"):
+def test_negated_and_revision_questions_fit_the_others_of_their_point() -> None:
+    frame = draw(as_facts(make_rich_facts())).frame
+    for (_, type_), questions in frame.filter(pl.col("type").is_in(["MAQ", "TFQ"])).group_by(
+        "point_id", "type"
+    ):
         affirmed, negated = questions.sort("is_negated").to_dicts()
         assert affirmed["options"] == negated["options"]
-        if affirmed["type"] == "TFQ":
-            assert {affirmed["answer"], negated["answer"]} == {"T", "F"}
-        else:
-            letters = [question["answer"].split(",") for question in (affirmed, negated)]
-            assert sorted(chain(*letters)) == list("ABCD")
-
-
-@EVERY_POLICY
-def test_revision_questions_are_about_their_mcq(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts()), policy).frame
+        answers = sorted(f"{affirmed['answer']},{negated['answer']}".split(","))
+        assert answers == (["F", "T"] if type_ == "TFQ" else list("ABCD"))
     keys = ["point_id", "is_negated"]
-    both = frame.filter(type="RQ").join(frame.filter(type="MCQ"), on=keys, suffix="_of_mcq")
-    assert both.height == frame.filter(type="RQ").height == 2 * frame.filter(type="MCQ").height > 0
-    for column in ("text", "options"):
-        assert (both[column] == both[f"{column}_of_mcq"]).all()
+    revisions, mcqs = frame.filter(type="RQ"), frame.filter(type="MCQ")
+    both = revisions.join(mcqs, on=keys, suffix="_of_mcq")
+    assert both.height == revisions.height == 2 * mcqs.height > 0
+    assert both["text"].equals(both["text_of_mcq"], check_names=False)
+    assert both["options"].to_list() == both["options_of_mcq"].to_list()
     assert (both["answer"].str.tail(1) == both["answer_of_mcq"]).all()
     judgements = both.group_by(keys).agg(pl.col("answer").str.head(1).sort().str.join())
     assert set(judgements["answer"]) == {"FT"}
 
 
-@EVERY_POLICY
-def test_letters_and_truth_values_are_as_frequent_as_each_other(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts(43)), policy).frame.filter(split="test")
-    for type_, is_negated in (("MCQ", False), ("MCQ", True), ("MAQ", False), ("MAQ", True)):
-        answers = frame.filter(type=type_, is_negated=is_negated)["answer"]
-        counts = Counter(chain(*(answer.split(",") for answer in answers)))
+def test_letters_and_truth_values_are_as_frequent_as_each_other() -> None:
+    frame = draw(as_facts(make_rich_facts(43))).frame.filter(split="test")
+    for _, questions in frame.filter(pl.col("type").is_in(["MCQ", "MAQ"])).group_by("type", "is_negated"):
+        counts = Counter(chain(*(answer.split(",") for answer in questions["answer"])))
         assert max(counts.values()) - min(counts[letter] for letter in "ABCD") <= 1
     truth = Counter(frame.filter(type="TFQ", is_negated=False)["answer"])
     assert abs(truth["T"] - truth["F"]) <= 1
@@ -243,23 +235,16 @@ def test_letters_and_truth_values_are_as_frequent_as_each_other(policy: Policy) 
 
 
 @EVERY_POLICY
-def test_only_the_cap_takes_points_away(policy: Policy) -> None:
+def test_only_the_cap_takes_points_away_and_demonstrations_stay(policy: Policy) -> None:
     facts = as_facts(make_rich_facts() | {f"alone {i}": ["tail 1"] for i in range(60)})
-    whole, capped = draw(facts, policy), draw(facts, policy, cap=30)
-    assert whole.frame["head"].n_unique() == 100
-    assert capped.frame["head"].n_unique() == 30
-    n_without_pair = whole.frame.filter(pl.col("pair_id").is_null())["head"].n_unique()
+    whole, other, capped = (draw(facts, policy, *given).frame for given in ((1, None), (2, None), (3, 30)))
+    assert [frame["head"].n_unique() for frame in (whole, other, capped)] == [100, 100, 30]
+    n_without_pair = whole.filter(pl.col("pair_id").is_null())["head"].n_unique()
     assert (n_without_pair > 0) == (policy != "uniform")
-
-
-@EVERY_POLICY
-def test_demonstrations_stay_the_same_in_every_edition(policy: Policy) -> None:
-    facts = as_facts(make_rich_facts())
-    editions = [draw(facts, policy, seed, cap).frame for seed, cap in ((1, None), (2, None), (3, 20))]
-    one, *others = (frame.filter(split="demonstration") for frame in editions)
-    assert one["head"].n_unique() == 5
-    assert all(other.equals(one) for other in others)
-    tested = [frame.filter(split="test").select("head", "options") for frame in editions[:2]]
+    held_out = [frame.filter(split="demonstration") for frame in (whole, other, capped)]
+    assert held_out[0]["head"].n_unique() == 5
+    assert all(each.equals(held_out[0]) for each in held_out)
+    tested = [frame.filter(split="test").select("head", "options") for frame in (whole, other)]
     assert not tested[0].equals(tested[1])
 
 
@@ -292,12 +277,11 @@ def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -
     assert (n_asserted == 30) == (policy == "uniform")
 
 
-@EVERY_POLICY
-def test_no_question_repeats_a_name(policy: Policy) -> None:
+def test_no_question_repeats_a_name() -> None:
     """Two spellings of a name are one option, true or false, and one of the tails that are counted."""
     spelled = {f"head {i}": ["Fever", "fever.", f"tail {i % 5}"] for i in range(20)}
     others = {f"other {i}": [f"tail {i % 5}", f"tail {(i + 1) % 5}"] for i in range(20)}
-    drawn = draw(as_facts(spelled | others), policy)
+    drawn = draw(as_facts(spelled | others))
     for options in drawn.frame.filter(pl.col("type") != "TFQ")["options"]:
         assert len({fold_name(option) for option in options}) == 4
     reason = "needs 3 tails that are true of the head; there are 2"
@@ -335,13 +319,13 @@ def test_every_missing_question_has_its_reason() -> None:
     few = as_facts({f"head {i}": [f"tail {i % 3}"] for i in range(12)})
     drawn = draw(few, "uniform")
     reasons = {(type_, is_negated): reason for (_, type_, is_negated), reason in drawn.missing.items()}
+    few_tails = "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones"
+    affirmed = dict.fromkeys(("MCQ", "RQ"), "needs 3 tails that are false of the head; there are 2")
+    negated = dict.fromkeys(("MCQ", "RQ"), "needs 3 tails that are true of the head; there are 1")
     assert reasons == {
-        ("MCQ", False): "needs 3 tails that are false of the head; there are 2",
-        ("RQ", False): "needs 3 tails that are false of the head; there are 2",
-        ("MCQ", True): "needs 3 tails that are true of the head; there are 1",
-        ("RQ", True): "needs 3 tails that are true of the head; there are 1",
-        ("MAQ", False): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
-        ("MAQ", True): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
+        (type_, is_negated): reason
+        for is_negated, found in ((False, affirmed), (True, negated))
+        for type_, reason in (found | {"MAQ": few_tails}).items()
     }
     assert set(drawn.frame["type"]) == {"TFQ"}
     everything = {f"tail {i}" for i in range(3)}

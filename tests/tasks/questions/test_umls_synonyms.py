@@ -12,33 +12,32 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.preview import preview_questions
 from tests.support.command import REPOSITORY
 
-# CUI, language, name, SUPPRESS.
-CONCEPTS = [
-    ("C1", "ENG", "Myocardial infarction", "N"),
-    ("C1", "ENG", "Heart attack", "N"),
-    ("C1", "ENG", "HEART ATTACK", "N"),
-    ("C1", "ENG", "Infarction, Myocardial", "N"),
-    ("C1", "ENG", "Myocardial infarctions", "N"),
-    ("C1", "ENG", "Myocardial infarction (disorder)", "N"),
-    ("C1", "ENG", "MI - obsolete", "O"),
-    ("C1", "GER", "Herzinfarkt", "N"),
-    # Two concepts have this name.
-    ("C2", "ENG", "Cold", "N"),
-    ("C2", "ENG", "Common cold", "N"),
-    ("C3", "ENG", "Cold", "N"),
-    ("C3", "ENG", "Low temperature", "N"),
-    ("C4", "ENG", "Aspirin", "N"),
-    ("C4", "ENG", "Acetylsalicylic acid", "N"),
-    ("C4", "ENG", 'The "wonder" drug', "N"),
-]
+# CUI, language, SUPPRESS, name. Two concepts have the name "Cold".
+CONCEPTS = """
+C1 ENG N Myocardial infarction
+C1 ENG N Heart attack
+C1 ENG N HEART ATTACK
+C1 ENG N Infarction, Myocardial
+C1 ENG N Myocardial infarctions
+C1 ENG N Myocardial infarction (disorder)
+C1 ENG O MI - obsolete
+C1 GER N Herzinfarkt
+C2 ENG N Cold
+C2 ENG N Common cold
+C3 ENG N Cold
+C3 ENG N Low temperature
+C4 ENG N Aspirin
+C4 ENG N Acetylsalicylic acid
+C4 ENG N The "wonder" drug
+"""
 
 
 def write_rrf(path: Path) -> None:
-    rows = []
-    for cui, language, name, suppress in CONCEPTS:
-        fields = [cui, language, "P", "L1", "PF", "S1", "Y", "A1", "", "", "", "MSH", "PT", "D1", name, "0"]
-        rows.append("|".join([*fields, suppress, "", ""]))
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        for line in CONCEPTS.strip().splitlines():
+            cui, language, suppress, name = line.split(" ", 3)
+            between = "P|L1|PF|S1|Y|A1||||MSH|PT|D1"
+            file.write(f"{cui}|{language}|{between}|{name}|0|{suppress}||\n")
 
 
 def test_synonyms_from_umls_make_questions_with_several_right_options(tmp_path: Path) -> None:
