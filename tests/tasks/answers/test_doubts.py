@@ -1,28 +1,19 @@
 """What is read in responses to statements that a model may be unsure of (docs/unsure.md)."""
 
-import pytest
-
 from tasks.answers.reading import read_answer
 
 UNSURE = (
-    "Unsure",
-    " unsure.",
-    "**Unsure**",
-    "Answer: Unsure",
-    'The answer is "Unsure".',
-    '{"answer": "Unsure"}',
-    "I am not sure.",
-    "I'm not entirely sure.",
-    "I’m really not certain",
-    "I don't know.",
-    "I do not know whether this is true or false.",
+    *(
+        "Unsure",
+        " unsure.",
+        "**Unsure**",
+        "Answer: Unsure",
+        'The answer is "Unsure".',
+        '{"answer": "Unsure"}',
+    ),
+    *("I am not sure.", "I'm not entirely sure.", "I’m really not certain", "I don't know.", "Uncertain."),
+    *("Unknown", "Not sure", "Cannot be determined.", "The statement cannot be verified."),
     "I don’t know if the answer is True.",
-    "Uncertain.",
-    "Unknown",
-    "Not sure",
-    "Cannot be determined.",
-    "It cannot be determined from this statement.",
-    "The statement cannot be verified.",
     "I cannot say True or False.",
     "Not enough information to answer True.",
     "I am unsure. The statement is true only if the patient is an adult.",
@@ -39,9 +30,7 @@ UNSURE = (
     'The statement "Gout is true, not false" is one that I cannot judge.',
 )
 TRUE = (
-    "True",
-    "True, but I am not sure.",
-    "True. The mechanism is unknown.",
+    *("True", "True, but I am not sure.", "True. The mechanism is unknown.", "Unsure? True"),
     "I'm not sure, but the answer is True",
     "I am not sure, but I would say True.",
     "I'm not sure, but I think it is true.",
@@ -49,44 +38,34 @@ TRUE = (
     "Unsure at first; however, the statement is true.",
     "I don't know. My best guess is True.",
     "I'm not certain, I believe this is true",
-    "Unsure? True",
     "Unsure is not needed here. The answer is True.",
     "The cause is unknown, but the statement is true.",
     '"Whether gout hurts cannot be determined" is true.',
-    'The statement "I am unsure about gout" is true.',
 )
 FALSE = (
-    "False",
-    "No, I am sure.",
+    *("False", "No, I am sure.", "I am sure that it is false.", "I'm not unsure: it is false"),
     "I'm not sure, but it is not true.",
     "I don't know. If I had to guess, I would say false.",
     "It is false. Whether it was known earlier, I cannot say.",
-    "I am sure that it is false.",
-    "I'm not unsure: it is false",
 )
 NOTHING = (
-    "",
-    "Gout is a disease of the joints.",
-    "The cause of gout is uncertain.",
+    *("", "Gout is a disease of the joints.", "The cause of gout is uncertain."),
     'The statement is "I do not know gout".',
     "True or False, or Unsure if you do not",
 )
+ANSWERS = {
+    text: answer
+    for texts, answer in ((UNSURE, "U"), (TRUE, "T"), (FALSE, "F"), (NOTHING, None))
+    for text in texts
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        (text, answer)
-        for texts, answer in ((UNSURE, "U"), (TRUE, "T"), (FALSE, "F"), (NOTHING, None))
-        for text in texts
-    ],
-)
-def test_doubt_counts_unless_it_is_taken_back(text: str, answer: str | None) -> None:
-    reading = read_answer("TFU", text)
-    assert reading.answer == answer
-    assert (reading.rule is None) == (answer is None)
+def test_doubt_counts_unless_it_is_taken_back() -> None:
+    found = {text: read_answer("TFU", text) for text in ANSWERS}
+    assert {text: reading.answer for text, reading in found.items()} == ANSWERS
+    assert all((reading.rule is None) == (reading.answer is None) for reading in found.values())
 
 
 def test_two_answers_are_read_without_doubts() -> None:
-    assert all(read_answer("TFQ", text).answer != "U" for text in (*UNSURE, *TRUE, *FALSE, *NOTHING))
+    assert "U" not in {read_answer("TFQ", text).answer for text in ANSWERS}
     assert read_answer("TFQ", "I'm not sure, so I would say Unsure.").answer is None

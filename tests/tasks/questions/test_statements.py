@@ -1,6 +1,7 @@
-import pytest
+"""The sentences that are made of a question of MedQA and its options."""
 
 from tasks.questions.clauses import Clause, parse_clause
+from tasks.questions.option_forms import Form, find_form, find_forms, make_singular
 from tasks.questions.statements import ask, find_option_forms, state
 
 # One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
@@ -90,9 +91,9 @@ He is given a drug, which has @w effects | in a relative clause
 """
 
 
-def read_table(text: str) -> list[list[str]]:
+def read_table(text: str) -> list[tuple[str, ...]]:
     full = text.replace("@W", "Which of the following").replace("@w", "which of the following")
-    return [line.split(" | ") for line in full.strip().splitlines()]
+    return [tuple(line.split(" | ")) for line in full.strip().splitlines()]
 
 
 def parse(sentence: str) -> Clause:
@@ -107,33 +108,72 @@ def state_both(sentence: str, option: str) -> tuple[str, str]:
     return state(clause, option, form, is_negated=False), state(clause, option, form, is_negated=True)
 
 
-@pytest.mark.parametrize(("sentence", "negated"), read_table(NEGATED))
-def test_negated_question(sentence: str, negated: str) -> None:
-    assert ask(parse(sentence), is_negated=True) == negated
-
-
-def test_a_question_that_is_not_negated_keeps_its_words() -> None:
+def test_negated_question() -> None:
+    table = read_table(NEGATED)
+    assert [(sentence, ask(parse(sentence), is_negated=True)) for sentence, _ in table] == table
+    # A question that is not negated keeps its words.
     sentence = "If he smokes, which of the following nerves is most likely hurt"
     assert ask(parse(sentence), is_negated=False) == f"{sentence}?"
 
 
-@pytest.mark.parametrize(("sentence", "option", "statement"), read_table(STATED))
-def test_statement_and_its_contradictory(sentence: str, option: str, statement: str) -> None:
-    assert state_both(sentence, option) == (
-        statement.replace("[ not]", ""),
-        statement.replace("[ not]", " not"),
-    )
+def test_statement_and_its_contradictory() -> None:
+    expected = {
+        (sentence, option): (text.replace("[ not]", ""), text.replace("[ not]", " not"))
+        for sentence, option, text in read_table(STATED)
+    }
+    expected |= {(row[0], row[1]): (row[2], row[3]) for row in read_table(REWORDED)}
+    assert {case: state_both(*case) for case in expected} == expected
 
 
-@pytest.mark.parametrize(("sentence", "option", "statement", "negation"), read_table(REWORDED))
-def test_statement_and_negation_with_other_words(
-    sentence: str, option: str, statement: str, negation: str
-) -> None:
-    assert state_both(sentence, option) == (statement, negation)
+def test_what_cannot_be_turned_has_a_reason() -> None:
+    found = {sentence: (str(parse_clause(sentence)), reason) for sentence, reason in read_table(NOT_TURNED)}
+    assert {sentence: text for sentence, (text, reason) in found.items() if reason not in text} == {}
 
 
-@pytest.mark.parametrize(("sentence", "reason"), read_table(NOT_TURNED))
-def test_what_cannot_be_turned_has_a_reason(sentence: str, reason: str) -> None:
-    result = parse_clause(sentence)
-    assert isinstance(result, str)
-    assert reason in result
+FORMS = {
+    Form.SINGULAR: (
+        *("Acute gout of the knees", "Diabetes", "Staphylococcus aureus", "AIDS", "480 mg", "3,000 units"),
+        *("C. difficile infection", "Loss of calcium, sodium, and water", "WAS gene"),
+        *("Change in mood", "Test of memory", "Increase in dose"),
+    ),
+    Form.PLURAL: ("Swollen cells in the skin", "NSAIDs", "Gram-negative bacilli"),
+    Form.JOINED: ("Oxygen and rest", "Oxygen + rest", "Dry and painful cough"),
+    Form.OTHER: (
+        *("Thick and thin film", "Low sodium, high potassium", "No further treatment", "Ratio > 2"),
+    ),
+    Form.INSTRUCTION: (
+        *("Administer oxygen", "Immediately administer oxygen", "Extubate"),
+        *("Change the drug to another", "Test for blood", "Increase the dose"),
+    ),
+    Form.SENTENCE: (
+        *("It is harmless", "The cells cannot divide", "Blocks the uptake of iodine"),
+        *("Preventable by a vaccine", "The patient needs to rest", "Stop the drug. Start another."),
+        '"I am well."',
+    ),
+}
+SINGULARS = {
+    "laboratory findings": "laboratory finding",
+    "modes of inheritance": "mode of inheritance",
+    "diagnoses": "diagnosis",
+    "abnormalities": "abnormality",
+    "viruses": "virus",
+    "diabetes": "diabetes",
+    "bacteria": "bacterium",
+}
+
+
+def test_form_of_an_option() -> None:
+    expected = {option: form for form, options in FORMS.items() for option in options}
+    assert {option: find_form(option) for option in expected} == expected
+
+
+def test_options_are_parallel() -> None:
+    options = ["It is harmless", "It is painful", "Gout spreads quickly"]
+    assert find_forms(options, are_sentences_likely=False) == [Form.SENTENCE] * 3
+    one = ["Gout", "It is harmless"]
+    assert find_forms(one, are_sentences_likely=False) == [Form.SINGULAR, Form.SENTENCE]
+    assert find_forms(one, are_sentences_likely=True) == [Form.SENTENCE] * 2
+
+
+def test_singular_of_a_noun() -> None:
+    assert {noun: make_singular(noun) for noun in SINGULARS} == SINGULARS
