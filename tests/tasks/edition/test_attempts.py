@@ -1,7 +1,6 @@
 """The rounds of rewording with invented replies: what is asked, gated, judged and stored."""
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pretexeval.config.engines import EngineConfig, WriterConfig
+from pretexeval.config.engines import WriterConfig
 from pretexeval.config.tables import JudgeConfig, RephraserConfig, StorageConfig
-from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
 from pretexeval.storage.store import Store
-from schemas.exchange import Completion, Prompt, Sampling
 from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import ask_rounds, run_rounds
@@ -64,12 +61,11 @@ def run(
     rows: Sequence[tuple[str, str, str, bool]],
     answer: str | Answer | None,
     say: Answer = refuse,
-    panel: Answer = refuse,
     **changes: Any,  # noqa: ANN401
 ) -> pl.DataFrame:
     """Return the attempts of statements by the rephraser with these changes."""
     reword = answer if callable(answer) else lambda _: answer
-    answers: dict[str, Answer] = {"rephraser": reword, "judge": say, "panel": panel}
+    answers: dict[str, Answer] = {"rephraser": reword, "judge": say}
     rounds = run_rounds(make_rows(*rows), replace(REPHRASER, **changes))
     try:
         asked = next(rounds)
@@ -128,16 +124,6 @@ def test_attempts_have_the_reasons_of_the_gate(
     assert frame["reasons"].to_list() == [reasons] * (3 if reasons else 1)
 
 
-def test_writer_that_fails_the_panel_may_change_no_words() -> None:
-    keys = [prompt.key for prompt in REPHRASER.build_panel_prompts()]
-    reworded = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
-    for texts, reasons in ((reworded, []), (["No idea."] * len(keys), ["new words"])):
-        by_key = dict(zip(keys, texts, strict=True))
-        panel = lambda prompt, by_key=by_key: by_key[prompt.key]  # noqa: E731
-        frame = run([ASTHMA], ASTHMA_REWORDED, panel=panel, is_limited_by_panel=True)
-        assert frame["reasons"][0].to_list() == reasons
-
-
 def test_rewording_that_equals_a_text_of_the_other_label_collides() -> None:
     """Each rewording keeps its meaning, but one text cannot be both true and false."""
     frame = run([ASTHMA, (ASTHMA_REWORDED, "salbutamol", "asthma", False)], ASTHMA_REWORDED)
@@ -172,36 +158,30 @@ def test_prompts_depend_on_the_seed_the_split_the_temperature_and_the_aliases() 
     assert named.describe() != REPHRASER.describe() == replace(REPHRASER, aliases={}).describe()
 
 
-def test_judge_is_asked_in_both_directions_and_rejects() -> None:
-    """The judge answers that the rewording follows from the statement, but not the reverse."""
-    asked: list[str] = []
+@pytest.mark.parametrize(
+    ("judge", "replies", "scores"),
+    [
+        (JUDGE, ("Yes.", "No, it does not."), (None, None)),
+        # The smaller score is below the threshold.
+        (ENTAILMENT, ('{"entailment": 0.9, "other": 0.1}', '{"entailment": 0.6, "other": 0.1}'), (0.9, 0.6)),
+    ],
+)
+def test_judge_is_asked_in_both_directions_and_rejects(
+    judge: Judge, replies: tuple[str, str], scores: tuple[float | None, float | None]
+) -> None:
+    """The judge says that the rewording follows from the statement, but not the reverse."""
 
     def say(prompt: WriterPrompt) -> str:
-        asked.append(prompt.prompt.text)
-        return "Yes." if len(asked) % 2 else "No, it does not."
+        text = prompt.prompt.text
+        return replies[text.index("may treat asthma") > text.index("be treated by")]
 
-    frame = run([ASTHMA], ASTHMA_REWORDED, say, max_attempts=1, judge=JUDGE)
-    verdicts = frame.select("is_judged_implied", "is_judged_implying", "is_accepted", "reasons").rows()
-    assert verdicts == [(True, False, False, ["judge"])]
-    assert frame["judge_score_implied"].null_count() == 1
-    assert asked[0].index("may treat asthma") < asked[0].index("be treated by")
-    assert asked[1].index("be treated by") < asked[1].index("may treat asthma")
+    frame = run([ASTHMA], ASTHMA_REWORDED, say, max_attempts=1, judge=judge)
+    columns = ["judge_score_implied", "judge_score_implying", "is_judged_implied", "is_judged_implying"]
+    assert frame.select(*columns, "reasons").rows() == [(*scores, True, False, ["judge"])]
     # It is not asked about what the rules reject.
-    frame = run([ASTHMA, ECZEMA], "True.", refuse, judge=JUDGE)
+    frame = run([ASTHMA, ECZEMA], "True.", refuse, judge=judge)
     assert frame.height == 6
     assert not frame["is_accepted"].any()
-
-
-def test_scores_of_an_entailment_model_decide_and_are_stored() -> None:
-    """The smaller direction is below the threshold, so the rewording is rejected by the default."""
-
-    def score(prompt: WriterPrompt) -> str:
-        is_forth = prompt.prompt.text.index("may treat") < prompt.prompt.text.index("be treated")
-        return json.dumps({"entailment": 0.9 if is_forth else 0.6, "other": 0.1})
-
-    frame = run([ASTHMA], ASTHMA_REWORDED, score, max_attempts=1, judge=ENTAILMENT)
-    columns = ["judge_score_implied", "judge_score_implying", "is_judged_implied", "is_judged_implying"]
-    assert frame.select(*columns, "reasons").rows() == [(0.9, 0.6, True, False, ["judge"])]
 
 
 def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
@@ -255,31 +235,14 @@ def test_without_the_gate_the_first_reply_is_the_sample_as_it_is() -> None:
     assert set(samples["attempts"]) == {1}
 
 
-class Parrot:
-    """Rewords statements about asthma well; its replies about eczema never pass the gate."""
-
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> list[Completion]:
-        assert on_progress is not None
-        on_progress(len(prompts))
-        return [Completion(ASTHMA_REWORDED if "asthma" in p.text else "Hm.") for p in prompts]
-
-    def close(self) -> None:
-        """Close nothing."""
-
-
-def load_parrot(_: EngineConfig) -> Engine:
-    return Parrot()
-
-
 def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
+    """The writer rewords the statement about asthma; its other replies never pass the gate."""
     recording = tmp_path / "w.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     config = WriterConfig(name="w", engine="recorded", model=str(recording))
+    asked = {REPHRASER.build_prompt(text, 1, "test").prompt.text: "Hm." for text in read_panel()["statement"]}
+    asked[REPHRASER.build_prompt(ECZEMA[0], 1, "test").prompt.text] = "Hm."
+    asked[REPHRASER.build_prompt(ASTHMA[0], 1, "test").prompt.text] = ASTHMA_REWORDED
+    pl.DataFrame({"prompt": [*asked], "response": [*asked.values()]}).write_parquet(recording)
     rephraser = replace(REPHRASER, writer=Writer(config, identify_model(config).model_id))
     shown: list[list[Any]] = []
 
@@ -294,15 +257,15 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
 
     store = Store(StorageConfig(root=tmp_path / "data"))
     relations = [make_rows(ASTHMA, ECZEMA), make_rows(ASTHMA)]
-    attempts = ask_rounds(store, relations, rephraser, show, load_parrot)
+    attempts = ask_rounds(store, relations, rephraser, show)
     # Two relations have the same prompt, which is asked once.
     rounds = [f"rephraser w, round {number}" for number in (1, 2, 3)]
     assert shown == [[rounds[0], 3, 3], [rounds[1], 1, 1], [rounds[2], 1, 1]]
     assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
-    assert ask_rounds(store, relations, rephraser, show, load_parrot)[0].equals(attempts[0])
+    assert ask_rounds(store, relations, rephraser, show)[0].equals(attempts[0])
     # Both relations wait for one panel, in which the model fails, so that it may change no words.
     shown.clear()
-    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show, load_parrot)
+    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show)
     n = read_panel().height
     assert shown[0] == ["panel w, round 1", n, n]
     assert [title for title, *_ in shown[1:]] == rounds
