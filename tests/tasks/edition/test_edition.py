@@ -1,23 +1,32 @@
-"""The plan of an edition and the manifest that completes it."""
+"""The plan of an edition, also one of new facts or of anchors, and the manifest that completes it."""
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from commands.preflight.reading import count_facts
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig, StorageConfig
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import read_manifest
+from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
+from tasks.edition.anchors import list_asked_again, plan_anchors, share_pairs
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import NO_NEGATIVE, complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_buildable
+from tasks.edition.triplets import draw_triplets
+from tests.support.command import make_rows, write_base
 from tests.support.small_bases import (
     STAGES,
     build_frames,
     make_base,
     make_edition,
     make_facts,
+    make_pool,
+    shuffle,
     write_files,
 )
 
@@ -83,3 +92,127 @@ def test_left_out_rows_and_heads_without_a_negative_are_listed_but_not_those_bey
         frames = {piece: build_frames(edition, piece)["triplets"] for piece in edition.pieces}
         assert list_left_out(edition, frames.__getitem__) == left_out
     assert [frame.height for frame in frames.values()] == [20, 20]
+
+
+N_HEADS = 20
+
+
+def configure(folder: Path, *n_new: int, **keys: object) -> Config:
+    """Return a configuration whose older release lacks the facts of the last heads of each relation.
+
+    Args:
+        keys: keys of [knowledge] in place of the older release.
+    """
+    n_known = {r: N_HEADS - n for r, n in zip(("may_treat", "may_prevent"), n_new, strict=False)}
+    rows = make_rows(*n_known, n_heads=N_HEADS)
+    new = write_base(folder / "new.tsv", rows)
+    older = write_base(
+        folder / "older.tsv", [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
+    )
+    table = {"name": "own", "format": "table", "path": new} | (keys or {"since": older})
+    return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
+
+
+def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(tmp_path: Path) -> None:
+    edition = plan_edition(configure(tmp_path, 12, 6))
+    assert edition.base.relations == ["may_treat"]
+    reason = "too few heads have a fact that the older release lacks (6)"
+    assert edition.base.left_out == (LeftOut("may_prevent", "the relation", reason),)
+    # Heads have one tail, and those whose number is a multiple of three have two.
+    facts = count_facts(edition)
+    assert (facts.n_tested, facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
+    with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
+        plan_edition(configure(tmp_path, 3, 5))
+
+
+def test_only_facts_that_the_older_release_lacks_are_true_triplets(tmp_path: Path) -> None:
+    edition = plan_edition(configure(tmp_path, 12))
+    frame = draw_triplets(edition.base, "may_treat", edition.sampling)
+    heads = {int(head.split()[-1]) for head in frame["head"]}
+    assert heads <= set(range(8, N_HEADS))
+    assert len(heads) > 5
+
+
+def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
+    plain = plan_edition(configure(tmp_path, 12, since=None))
+    releases = [{"name": "2023", "path": tmp_path / "older.tsv"}]
+    aged = plan_edition(configure(tmp_path, 12, releases=releases))
+    assert aged.edition_id != plain.edition_id
+    assert count_facts(plain).n_by_release == {}
+    assert count_facts(aged).n_by_release == {"2023": 11, "new": 16}
+    without, frame = (build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged))
+    assert without.drop("first_release").equals(frame.drop("first_release"))
+    ages = frame.filter("is_positive")
+    is_new = [int(head.split()[-1]) >= 8 for head in ages["head"]]
+    assert (ages["first_release"] == "new").to_list() == is_new
+    assert frame.filter(~pl.col("is_positive"))["first_release"].is_null().all()
+    require_buildable(aged)
+
+
+ANCHORED = make_base(r=make_facts(40, 8), s=make_facts(20, 6))
+
+
+def plan_of_anchors(root: Path, seed: int = 3, **anchors: int) -> Config:
+    given = {"edition": {"seed": seed}, "storage": {"root": root}, "anchors": anchors}
+    planned = plan_anchors(Config.model_validate(given))
+    assert planned is not None
+    return planned
+
+
+def read_triplets(config: Config, seed: int = 0) -> pl.DataFrame:
+    """Return the triplets of the edition, drawn from the base in another order of rows."""
+    edition = Edition(config, shuffle(ANCHORED, seed), make_pool("r", "s"))
+    return pl.concat(build_frames(edition, relation)[TRIPLETS.name] for relation in ("r", "s"))
+
+
+def test_anchors_are_spread_in_proportion() -> None:
+    cases: list[tuple[int, dict[str, int], dict[str, int]]] = [
+        (10, {"r": 60, "s": 40}, {"r": 6, "s": 4}),
+        (7, {"r": 53, "s": 24, "t": 23}, {"r": 3, "s": 2, "t": 2}),
+        (5, {"r": 1000, "s": 3, "t": 2}, {"r": 3, "s": 1, "t": 1}),
+        (2, {"r": 5, "s": 5, "t": 5}, {"r": 1, "s": 1, "t": 1}),
+        (100, {"r": 7, "s": 0}, {"r": 7, "s": 0}),
+    ]
+    assert [share_pairs(n, sizes) for n, sizes, _ in cases] == [expected for *_, expected in cases]
+
+
+def test_anchors_are_some_pairs_of_a_whole_draw_in_any_order_of_rows(tmp_path: Path) -> None:
+    config = plan_of_anchors(tmp_path, n_pairs=10)
+    drawn = read_triplets(config.model_copy(update={"anchors": None}))
+    anchors = read_triplets(config)
+    assert set(anchors.rows()) < set(drawn.rows())
+    assert anchors.rows() == read_triplets(config, seed=2).rows()
+    n_pairs = {
+        (relation, split): group["pair_id"].n_unique()
+        for (relation, split), group in anchors.group_by("relation", "split")
+    }
+    assert n_pairs == {
+        ("r", "test"): 7,
+        ("s", "test"): 3,
+        ("r", "demonstration"): N_DEMONSTRATIONS,
+        ("s", "demonstration"): N_DEMONSTRATIONS,
+    }
+
+
+def test_name_depends_on_the_anchors_alone(tmp_path: Path) -> None:
+    def name(config: Config) -> str:
+        return Edition(config, ANCHORED, make_pool("r", "s")).edition_id
+
+    default = name(plan_of_anchors(tmp_path))
+    assert default.startswith("own-anchors-")
+    assert name(plan_of_anchors(tmp_path, n_pairs=100)) == default
+    assert (
+        len({default, name(plan_of_anchors(tmp_path, n_pairs=50)), name(plan_of_anchors(tmp_path, seed=4))})
+        == 3
+    )
+    assert plan_anchors(Config()) is None
+    # The other editions of a configuration that orders anchors are not of anchors.
+    ordered = Config.model_validate({"anchors": {"n_pairs": 5}, "edition": {"label": "2026-W47"}})
+    assert "anchor_pairs" not in Edition(ordered, ANCHORED, make_pool("r", "s")).configuration
+
+
+def test_imported_and_recorded_models_are_not_asked_again() -> None:
+    models = [{"name": name, "engine": name, "model": "x"} for name in ("imported", "recorded")]
+    asked = {"name": "asked", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    config = Config.model_validate({"models": [*models, asked]})
+    assert list_asked_again(config) == ["asked"]
