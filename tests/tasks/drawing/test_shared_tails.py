@@ -34,13 +34,6 @@ def test_large_relations_are_shared_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     assert all(abs(counts[tail] - 3 * right[tail]) <= 3 for tail in right)
 
 
-def test_the_same_tails_are_shared_in_any_order() -> None:
-    takers = [make_taker(i) for i in range(30)]
-    given = share_tails(takers, NO_SAME, "1")
-    assert share_tails(takers[::-1], NO_SAME, "1") == given
-    assert share_tails(takers, NO_SAME, "2") != given
-
-
 def test_forbidden_and_same_tails_are_not_given_and_wrong_ones_stay() -> None:
     same = SameNames([("tail 0", "id:1"), ("tail 1", "id:1")])
     forbidden = frozenset({"tail 2"})

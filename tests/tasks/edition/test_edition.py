@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from commands.preflight.reading import count_facts
+from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig, StorageConfig
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
@@ -121,6 +122,9 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
     # Heads have one tail, and those whose number is a multiple of three have two.
     facts = count_facts(edition)
     assert (facts.n_tested, facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
+    text = render_validation(validate_config(configure(tmp_path, 12, 6)))
+    assert f"may be tested: {facts.n_tested}; " in text
+    assert f"  may_prevent: the relation: {reason}\n" in text
     with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
         plan_edition(configure(tmp_path, 3, 5))
 

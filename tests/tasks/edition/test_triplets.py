@@ -78,7 +78,7 @@ def is_true(rows: Sequence[Row], head: str, tail: str) -> bool:
 
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(0, 50), random=st.randoms(use_true_random=False))
-@settings(max_examples=count_examples(40))
+@settings(max_examples=count_examples(25))
 def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
     policy: Policy, rows: list[Row], seed: int, random: Random
 ) -> None:

@@ -1,4 +1,4 @@
-"""Balanced pairs: what must hold for every base, and pairs that must never change."""
+"""Balanced pairs, whose tails are as often true as false; and uniform pairs, whose tails are drawn alike."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -19,6 +19,7 @@ from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
+from tasks.drawing.uniform_pairs import draw_uniform
 from tasks.edition.risks import describe_balance
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
@@ -36,7 +37,7 @@ SCHEMA = {"head": pl.String, "tail": pl.String}
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
 
 
-def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
+def draw_in_balance(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
     order = facts.order_heads(str(seed), "cap")
     return draw_balanced(Evidence(facts), Piece("r").select_blocks(order), seed, turn)
 
@@ -74,12 +75,12 @@ def test_tails_balance_and_no_negative_is_true_or_uncertain(
     base = as_rows(rows)
     true = set(base.select("head", "tail").iter_rows())
     facts = index_facts(base, as_rows([row for row in asserted if (row["head"], row["tail"]) not in true]))
-    drawn = draw(facts, seed)
+    drawn = draw_in_balance(facts, seed)
     given = facts.heads.select("head")
     excluded = facts.exclude(facts.list_true(given), facts.tails.to_frame("tail"))
     assert drawn.join(excluded, left_on=["head", "negative"], right_on=PAIR, how="semi").is_empty()
     assert Counter(drawn["positive"]) == Counter(drawn["negative"])
-    require_balance(index_facts(base), draw(index_facts(base), seed))
+    require_balance(index_facts(base), draw_in_balance(index_facts(base), seed))
 
 
 def count_keepable(heads: Mapping[str, tuple[Collection[str], Collection[str]]]) -> int:
@@ -125,7 +126,7 @@ def test_as_many_heads_are_kept_as_by_the_exact_program() -> None:
             for k in range(random.randint(2, 20))
         }
         facts = index_facts(as_facts(given))
-        drawn = draw(facts, i)
+        drawn = draw_in_balance(facts, i)
         require_balance(facts, drawn)
         assert drawn.height == count_keepable(list_possible(facts)), given
         n_crowded += drawn.height < len(given)
@@ -138,51 +139,93 @@ def test_false_tails_resemble_their_heads_as_true_ones_do() -> None:
     others = sites[3:] + sites[:3]
     facts = {f"{site} tumor": [f"{site} cell"] for site in sites}
     facts |= {f"{site} rash": [f"{other} cell"] for site, other in zip(sites, others, strict=True)}
-    drawn = draw(index_facts(as_facts(facts)))
+    drawn = draw_in_balance(index_facts(as_facts(facts)))
     assert drawn.height == 40
     for column in ("positive", "negative"):
         pairs = drawn.select("head", column).iter_rows()
         assert sum(tail.split()[0] in head for head, tail in pairs) == 20
 
 
-def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
-    """Return what the trained guesser scores on a relation of MedLAMA, and what the manifest says of it."""
-    frame = draw_triplets(read_medlama(), relation, TripletSampling(1))
-    tested = frame.filter(split="test")
-    is_right = guess_truth(relation, tested) == tested["is_positive"]
-    return fmean(is_right), describe_balance([frame])
-
-
 @pytest.mark.long
 @needs_reference
-@pytest.mark.parametrize(
-    "relation", ["disease_has_associated_anatomic_site", "gene_product_plays_role_in_biological_process"]
-)
-def test_resemblance_does_not_reveal_the_label_on_medlama(relation: str) -> None:
-    """Under uniform negatives, the guesser scores 60 % and more."""
-    share, balance = measure_overlap(relation)
-    assert share <= 0.55
-    assert balance["is_balanced"]
+def test_pairs_of_medlama_are_balanced_and_resemblance_does_not_reveal_their_labels() -> None:
+    """Under uniform negatives, the trained guesser scores 60 % and more.
 
-
-@pytest.mark.long
-@needs_reference
-def test_tails_of_medlama_are_as_frequent_among_positives_as_among_negatives() -> None:
-    base, n_heads = read_medlama(), Counter[str]()
+    Of "occurs_after", half of the heads are allergies whose only true tail is "Allergic sensitization".
+    """
+    base, n_heads, guessed = read_medlama(), Counter[str](), {}
+    guessable = ("disease_has_associated_anatomic_site", "gene_product_plays_role_in_biological_process")
     for relation in base.relations:
         drawn = draw_triplets(base, relation, TripletSampling(1))
         tested = drawn.filter(split="test")
         true, false = (Counter(tested.filter(is_positive=b)["tail"]) for b in (True, False))
         assert true == false
         n_heads[relation] = drawn["head"].n_unique()
+        if relation in (*guessable, "occurs_after"):
+            share = fmean(guess_truth(relation, tested) == tested["is_positive"])
+            guessed[relation] = share, describe_balance([drawn])["is_balanced"]
     assert min(n_heads.values()) > 750
     assert n_heads.total() > 15_000
+    share, is_balanced = guessed.pop("occurs_after")
+    assert share > 0.7
+    assert not is_balanced
+    assert all(share <= 0.55 and is_balanced for share, is_balanced in guessed.values())
+
+
+TURNS = (None, SeriesTurn(1, 5))
+# The possible negatives of `a` are the tails t3 to t9; `h` has none.
+FACTS = {"a": ["t0", "t1", "t2"], "h": [f"t{i}" for i in range(10)]} | {f"b{i}": [f"t{i}"] for i in range(10)}
+
+
+def draw_uniformly(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
+    return draw_uniform(Evidence(facts), facts.heads["head"], seed, turn)
+
+
+@given(row_lists(), st.sampled_from(TURNS))
+@settings(max_examples=count_examples(20))
+def test_pairs_do_not_depend_on_other_heads(rows: list[dict[str, Any]], turn: SeriesTurn | None) -> None:
+    facts = index_facts(as_rows(rows))
+    drawn = draw_uniformly(facts, turn=turn)
+    heads = facts.heads["head"].sample(fraction=1, shuffle=True, seed=1)
+    parts = [draw_uniform(Evidence(facts), part, 1, turn) for part in (heads[:5], heads[5:])]
+    assert pl.concat(parts).sort("head").equals(drawn)
 
 
 @pytest.mark.long
-@needs_reference
-def test_manifest_lists_the_relation_that_cannot_be_balanced() -> None:
-    """Half of the heads are allergies whose only true tail is "Allergic sensitization"."""
-    share, balance = measure_overlap("occurs_after")
-    assert share > 0.7
-    assert not balance["is_balanced"]
+def test_every_possible_tail_is_as_likely_as_another() -> None:
+    facts = index_facts(as_facts(FACTS))
+    n_seeds = 300
+    pairs = pl.concat(draw_uniformly(facts, seed).filter(head="a") for seed in range(n_seeds))
+    for column, tails in (("positive", range(3)), ("negative", range(3, 10))):
+        counts = Counter(pairs[column])
+        assert set(counts) == {f"t{i}" for i in tails}
+        expected = n_seeds / len(tails)
+        # Five standard deviations of a fair draw.
+        assert all(abs(n - expected) < 5 * expected**0.5 for n in counts.values())
+
+
+def test_heads_of_an_edition_draw_independently() -> None:
+    """Half of the tails are drawn by some head; if all heads drew the same one, few would be."""
+    facts = index_facts(as_facts({f"h{i}": [f"t{i}"] for i in range(200)}))
+    n_drawn = draw_uniformly(facts)["negative"].n_unique()
+    assert 100 < n_drawn < 150
+
+
+def test_all_tails_take_turns_in_a_series() -> None:
+    facts = index_facts(as_facts(FACTS))
+    first = draw_uniformly(facts, 1, SeriesTurn(1, 4))
+    pairs = [draw_uniformly(facts, seed, SeriesTurn(1, 4 + seed)).row(0) for seed in range(8)]
+    assert pairs[0] == first.row(0)
+    assert {head for head, _, _ in pairs} == {"a"}
+    positives, negatives = ([pair[k] for pair in pairs] for k in (1, 2))
+    assert sorted(positives[:3]) == ["t0", "t1", "t2"]
+    assert positives[3:6] == positives[:3]
+    assert sorted(negatives[:7]) == [f"t{i}" for i in range(3, 10)]
+    assert negatives[7] == negatives[0]
+
+
+def test_generalisations_are_no_negatives_unless_the_evidence_is_off() -> None:
+    rows = as_facts({"h": ["Acute Pain"], "i": ["Pain"]})
+    assert draw_uniformly(index_facts(rows)).rows() == [("i", "Pain", "Acute Pain")]
+    both = [("h", "Acute Pain", "Pain"), ("i", "Pain", "Acute Pain")]
+    assert draw_uniformly(index_facts(rows, evidence=())).rows() == both
