@@ -222,10 +222,3 @@ def test_all_tails_take_turns_in_a_series() -> None:
     assert positives[3:6] == positives[:3]
     assert sorted(negatives[:7]) == [f"t{i}" for i in range(3, 10)]
     assert negatives[7] == negatives[0]
-
-
-def test_generalisations_are_no_negatives_unless_the_evidence_is_off() -> None:
-    rows = as_facts({"h": ["Acute Pain"], "i": ["Pain"]})
-    assert draw_uniformly(index_facts(rows)).rows() == [("i", "Pain", "Acute Pain")]
-    both = [("h", "Acute Pain", "Pain"), ("i", "Pain", "Acute Pain")]
-    assert draw_uniformly(index_facts(rows, evidence=())).rows() == both

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 from pretexeval.config.file import Config
@@ -17,15 +18,14 @@ from tasks.asking.model_records import restore_model_records
 from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files
+from tasks.edition.recipes import RECIPES
 from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.judging.writer_errors import read_panel
 from tests.support.command import make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
-from tests.support.small_bases import read_rows_of
+from tests.support.small_bases import build_edition
 from warehouse.catalogue import create_tables
 from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
@@ -72,23 +72,18 @@ def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
 
 
 def build(edition: Edition, store: Store) -> None:
-    """Build the edition as the flows do, without Prefect."""
-    built: dict[str, StageFiles] = {}
-    for stage in (TRIPLETS, VARIANTS, STATEMENTS):
-        built[stage.name] = provide_files(edition, stage.name, *built.values())
-    triplets, statements = built[TRIPLETS.name], built[STATEMENTS.name]
-    relations = edition.base.relations
-    rows = [
-        join_entities(statements.read(edition.root, r), triplets.read(edition.root, r)) for r in relations
-    ]
+    """Ask the writers and build the edition as the flows do, without Prefect."""
     assert edition.rephraser is not None
     assert edition.llmeval is not None
+    frames: list[dict[str, pl.DataFrame]] = [{} for _ in edition.pieces]
+    for piece, built in zip(edition.pieces, frames, strict=True):
+        for stage in (TRIPLETS, VARIANTS, STATEMENTS):
+            built[stage.name] = RECIPES[stage.name].build(edition, piece, built)
+    rows = [join_entities(built[STATEMENTS.name], built[TRIPLETS.name]) for built in frames]
     ask_rounds(store, rows, edition.rephraser, show)
-    prompts = edition.llmeval.build_prompts(read_rows_of(triplets, edition.root))
+    prompts = edition.llmeval.build_prompts(pl.concat(built[TRIPLETS.name] for built in frames))
     ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
-    built["attempts"] = provide_files(edition, "attempts", triplets, statements)
-    built["samples"] = provide_files(edition, "samples", triplets, statements, built["attempts"])
-    complete_edition(edition, [ref for files in built.values() for ref in files.files.values()], [])
+    build_edition(edition)
 
 
 @pytest.fixture(scope="module")
