@@ -32,25 +32,21 @@ def test_hidden_facts_among_the_false_twins_are_counted(
     assert estimate_wrong_twins(found, TripletSampling(1, "uniform")) == expected
 
 
-@pytest.mark.parametrize(
-    ("heads", "tail_rate", "guessable_rate"),
-    [
+def test_labels_are_guessable_as_far_as_resemblance_differs() -> None:
+    rates = {
         # Each true pair has a false one of the same tail that shares as many words.
-        (("lung cancer", "rash", "lung tumor", "fever"), 0.5, 0.5),
+        ("lung cancer", "rash", "lung tumor", "fever"): (0.5, 0.5),
         # Of the two pairs with "skin", the true one shares no word, and the false one shares one.
-        (("lung cancer", "rash", "lung tumor", "skin ache"), 0.5, 0.75),
-        (("lung cancer", "skin rash", "tumor", "ache"), 0.5, 1.0),
-    ],
-)
-def test_labels_are_guessable_as_far_as_resemblance_differs(
-    heads: tuple[str, ...], tail_rate: float, guessable_rate: float
-) -> None:
-    frame = pl.DataFrame(
-        {"head": heads, "tail": ["lung", "skin"] * 2, "is_positive": [True, True, False, False]}
-    ).with_columns(split=pl.lit("test"), is_asserted=pl.lit(None, pl.Boolean))
-    found = describe_balance([frame])
-    assert (found["tail_rate"], found["guessable_rate"]) == (tail_rate, guessable_rate)
-    lopsided = frame.with_columns(tail=pl.Series(["lung", "lung", "lung", "skin"]))
+        ("lung cancer", "rash", "lung tumor", "skin ache"): (0.5, 0.75),
+        ("lung cancer", "skin rash", "tumor", "ache"): (0.5, 1.0),
+    }
+    columns = {"tail": ["lung", "skin"] * 2, "is_positive": [True, True, False, False]}
+    frame = pl.DataFrame(columns).with_columns(split=pl.lit("test"), is_asserted=pl.lit(None, pl.Boolean))
+    found = {heads: describe_balance([frame.with_columns(head=pl.Series(heads))]) for heads in rates}
+    assert {heads: (each["tail_rate"], each["guessable_rate"]) for heads, each in found.items()} == rates
+    lopsided = frame.with_columns(
+        head=pl.Series(next(iter(rates))), tail=pl.Series(["lung", "lung", "lung", "skin"])
+    )
     assert describe_balance([lopsided])["tail_rate"] == 0.75
 
 

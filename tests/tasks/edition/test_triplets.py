@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any, get_args
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pretexeval.config.file import Config
 from pretexeval.config.tables import EVIDENCE
 from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
@@ -23,20 +21,9 @@ from tasks.drawing.heads import Policy, TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.planning import plan_edition
 from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads
 from tests.support.examples import count_examples
-from tests.support.small_bases import (
-    as_facts,
-    as_rows,
-    build_edition,
-    index_facts,
-    make_edition,
-    make_facts,
-    row_lists,
-)
-from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
+from tests.support.small_bases import as_facts, as_rows, index_facts, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
@@ -205,14 +192,6 @@ def test_small_relations_lose_no_head_to_the_evidence(n_heads: int, n_tails: int
     assert drawn["head"].n_unique() == without["head"].n_unique() >= n_heads - 3
 
 
-@pytest.mark.long
-def test_the_starter_base_loses_few_heads() -> None:
-    edition = plan_edition(Config())
-    for relation in edition.base.relations:
-        heads = draw_triplets(edition.base, relation, sampling("balanced"))["head"].n_unique()
-        assert heads >= edition.n_heads[relation] - 1, relation
-
-
 def test_a_fact_is_as_likely_as_the_other_facts_make_it() -> None:
     """Nobody else has the tail of a lone head, so its fact is as unlikely as its false twin."""
     groups = {f"head {i}": [f"x {i % 40}", f"y {i % 40}"] for i in range(80)}
@@ -275,13 +254,3 @@ def test_an_assertion_settles_whether_a_generalisation_is_true() -> None:
         frame = draw_asserted("balanced", asserted, as_facts(facts))
         negatives = frame.filter(~pl.col("is_positive"), pl.col("head").is_in(list(of_pain)))
         assert ("Pain" in negatives["tail"].to_list()) is has_pain
-
-
-def test_the_mark_of_asserted_negatives_reaches_files_and_warehouse(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, KnowledgeBase("own", as_facts(FACTS), (), as_false(ASSERTED)))
-    triplets = build_edition(edition)[0].read(tmp_path, "r")
-    marked = triplets.filter("is_asserted", split="test")
-    build_warehouse(tmp_path)
-    query = "select head, tail from triplets where is_asserted and split = 'test' and not is_positive"
-    assert sorted(run_query(tmp_path, query)[1]) == sorted(marked.select("head", "tail").rows())
-    assert marked.height > 10

@@ -1,6 +1,7 @@
 """What must hold for the questions of any small base, under every way of drawing negatives."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
@@ -21,10 +22,19 @@ from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
+from tasks.questions.options import Options, draw_options
 from tasks.questions.points import Point, Points, collect_points, describe_missing, identify_point
 from tasks.questions.questions import Question, build_questions, draw_questions, identify_question
 from tests.support.examples import count_examples
-from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
+from tests.support.small_bases import (
+    as_facts,
+    as_rows,
+    make_base,
+    make_facts,
+    needs_reference,
+    read_medlama,
+    row_lists,
+)
 from tests.tasks.edition.test_triplets import is_true
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -246,17 +256,6 @@ def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -
     assert (n_asserted == 30) == (policy == "uniform")
 
 
-def test_no_question_repeats_a_name() -> None:
-    """Two spellings of a name are one option, true or false, and one of the tails that are counted."""
-    spelled = {f"head {i}": ["Fever", "fever.", f"tail {i % 5}"] for i in range(20)}
-    others = {f"other {i}": [f"tail {i % 5}", f"tail {(i + 1) % 5}"] for i in range(20)}
-    drawn = draw(as_facts(spelled | others))
-    for options in drawn.frame.filter(pl.col("type") != "TFQ")["options"]:
-        assert len({fold_name(option) for option in options}) == 4
-    reason = "needs 3 tails that are true of the head; there are 2"
-    assert {drawn.missing[head, "MCQ", True] for head in spelled | others} == {reason}
-
-
 def test_names_with_slots_are_filled_in_one_pass() -> None:
     facts = {f"[Y] head [X] {i}": [f"[X] tail {i % 7}"] for i in range(20)}
     frame = draw(as_facts(facts), "uniform").frame
@@ -311,3 +310,72 @@ def test_the_bundled_wording_fills_every_question() -> None:
     assert set(frame["source"]) == {"own"}
     mcq = frame.filter(head="head 3", type="MCQ", is_negated=True).row(0, named=True)
     assert mcq["text"] == "Which of the following cannot be treated with the drug head 3?"
+
+
+def draw_balanced(rows: pl.DataFrame) -> tuple[Points, list[Options]]:
+    """Return the points of a relation, and the options of those that are tested."""
+    relation, sampling, base = rows["relation"][0], TripletSampling(1), KnowledgeBase("own", rows)
+    triplets = draw_triplets(base, relation, sampling)
+    points = collect_points(collect_facts(base, relation), Piece(relation), triplets, sampling)
+    options = draw_options(points, sampling)
+    return points, [options[point.name] for point in points.tested]
+
+
+def count_mcq(options: Sequence[Options]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each tail is a right option of an MCQ, and how often a wrong one."""
+    wrong = Counter(tail for found in options for tail in found.false)
+    return Counter(found.true for found in options), wrong
+
+
+def test_a_tail_is_wrong_three_times_as_often_as_it_is_right() -> None:
+    right, wrong = count_mcq(draw_balanced(as_facts(make_facts(60, 20)))[1])
+    assert wrong == Counter({tail: 3 * count for tail, count in right.items()})
+
+
+def test_a_tail_that_is_true_of_most_heads_is_wrong_for_all_others() -> None:
+    """It cannot be wrong three times as often as it is right. Each of the other tails is wrong more often."""
+    facts = {f"head {i}": ["common" if i % 3 else f"rare {i % 7}"] for i in range(63)}
+    points, options = draw_balanced(as_facts(facts))
+    right, wrong = count_mcq(options)
+    n_others = sum(facts[point.name] != ["common"] for point in points.tested)
+    assert wrong["common"] == n_others < 3 * right["common"]
+    shares = [wrong[tail] / right[tail] for tail in right if tail != "common"]
+    assert min(shares) > 3
+    assert max(shares) < 1.5 * min(shares)
+
+
+def test_the_true_tails_of_negated_questions_follow_the_false_one() -> None:
+    """Each head has all of ten tails but two, so any three of its true tails can be asked about."""
+    facts = {f"head {i}": [f"tail {k}" for k in range(10) if (k - i) % 10 > 1] for i in range(60)}
+    _, options = draw_balanced(as_facts(facts))
+    false = Counter(found.false[0] for found in options)
+    true = Counter(tail for found in options for tail in found.true_of_negated)
+    assert true.total() == 3 * false.total() == 3 * len(options)
+    assert all(abs(true[f"tail {k}"] - 3 * false[f"tail {k}"]) <= 2 for k in range(10))
+
+
+@pytest.mark.long
+@needs_reference
+@pytest.mark.parametrize("relation", ["may_treat", "disease_has_normal_cell_origin"])
+def test_no_choice_of_wrong_options_of_medlama_is_better_balanced(relation: str) -> None:
+    """The tails lack as many wrong uses as the bound: what each lacks if it is wrong wherever it can be."""
+    points, options = draw_balanced(read_medlama().select_relation(relation))
+    assert len(options) > 900
+    right, wrong = count_mcq(options)
+    n_forbidding = Counter(tail for point in points.tested for tail in point.forbidden)
+    lacking = {tail: 3 * count - wrong[tail] for tail, count in right.items()}
+    bound = {tail: 3 * count - (len(options) - n_forbidding[tail]) for tail, count in right.items()}
+    n_lacking, n_bound = (sum(max(0, count) for count in counts.values()) for counts in (lacking, bound))
+    assert n_lacking == n_bound
+    assert (n_bound > 0) == (relation == "disease_has_normal_cell_origin")
+
+
+@pytest.mark.long
+@needs_reference
+def test_right_and_wrong_uses_in_multiple_answer_questions_of_medlama_are_proportional() -> None:
+    _, options = draw_balanced(read_medlama().select_relation("disease_may_have_finding"))
+    right = Counter(tail for found in options for tail in found.right)
+    wrong = Counter(tail for found in options for tail in found.wrong)
+    ratio = wrong.total() / right.total()
+    assert sum(abs(wrong[tail] - ratio * right[tail]) for tail in right | wrong) < 0.05 * wrong.total()
+    assert {len(found.right) + len(found.wrong) for found in options} == {4}

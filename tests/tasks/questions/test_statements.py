@@ -7,10 +7,7 @@ from tasks.questions.statements import ask, find_option_forms, state
 # One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
 NEGATED = """
 @W is the likely cause | @W is not the likely cause?
-@W are true | @W are not true?
-@W was found on exam | @W was not found on exam?
 What is the likely cause | @W is not the likely cause?
-What should be the next step | @W should not be the next step?
 What is best treatment option | @W is not the best treatment option?
 @W is the most likely to heal it | @W is not most likely to heal it?
 @W best explains it | @W does not best explain it?
@@ -18,12 +15,10 @@ What is best treatment option | @W is not the best treatment option?
 @W most likely caused it | @W did not most likely cause it?
 @W has the highest risk | @W does not have the highest risk?
 @W has caused it | @W has not caused it?
-@W tests would most likely heal it | @W tests would not most likely heal it?
 @W mechanisms explains it | @W mechanisms does not explain it?
 @W causes is likely | @W causes is not likely?
 In addition to rest, @w is best | In addition to rest, @w is not best?
 If he smokes, what would be the next step | If he smokes, @w would not be the next step?
-A lack of @w is the cause | A lack of @w is not the cause?
 A drug that blocks @w nerves would help | A drug that blocks @w nerves would not help?
 An exam is likely to show @w | An exam is not likely to show @w?
 The drug that was given is due to @w | The drug that was given is not due to @w?
@@ -46,7 +41,6 @@ STATED = """
 @W is the likely cause | Infection and fever | The likely cause is[ not] infection and fever.
 What is the next step in care | Administer oxygen | To administer oxygen is[ not] the next step in care.
 What is the next step | Stop it, give rest | The following is[ not] the next step: Stop it, give rest.
-What is the next step in management | Surgery | Surgery is[ not] the next step in management.
 What is the next step | No treatment | The following is[ not] the next step: No treatment.
 What would be the next step | Give rest | To give rest would[ not] be the next step.
 At once, what is the next step | Give rest | At once, to give rest is[ not] the next step.

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.config.file import load_config
-from tasks.edition.planning import plan_edition
-from tasks.edition.preview import preview_questions
+from pretexeval.knowledge.synonyms import read_synonyms
 from tests.support.command import REPOSITORY
 
 # CUI, language, SUPPRESS, name. Two concepts have the name "Cold".
@@ -40,19 +38,18 @@ def write_rrf(path: Path) -> None:
             file.write(f"{cui}|{language}|{between}|{name}|0|{suppress}||\n")
 
 
-def test_synonyms_from_umls_make_questions_with_several_right_options(tmp_path: Path) -> None:
+def test_synonyms_of_answers_are_read_from_umls(tmp_path: Path) -> None:
     write_rrf(tmp_path / "MRCONSO.RRF")
     medqa, synonyms = tmp_path / "test.jsonl", tmp_path / "synonyms.tsv"
-    answers = ["Myocardial infarction", "Cold", "aspirin", *(f"Disease {n}" for n in range(8))]
     items = [
         {
-            "question": f"A {n}-year-old man feels ill. Which of the following is the most likely diagnosis?",
-            "options": {"A": answer, **{letter: f"Option {letter}{n}" for letter in "BCDE"}},
+            "question": "Which of the following is the most likely diagnosis?",
+            "options": {"A": answer, **{letter: f"Option {letter}" for letter in "BCDE"}},
             "answer_idx": "A",
             "answer": answer,
             "meta_info": "step1",
         }
-        for n, answer in enumerate(answers)
+        for answer in ("Myocardial infarction", "Cold", "aspirin", "Another disease")
     ]
     medqa.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
     command = [sys.executable, "examples/umls_synonyms.py", str(tmp_path), str(medqa), str(synonyms)]
@@ -62,16 +59,5 @@ def test_synonyms_from_umls_make_questions_with_several_right_options(tmp_path: 
         ("aspirin", "Acetylsalicylic acid", "C4"),
         ("aspirin", 'The "wonder" drug', "C4"),
     ]
-    config = tmp_path / "config.toml"
-    config.write_text(
-        f'[knowledge]\nname = "medqa"\nformat = "medqa"\npath = "{medqa}"\n'
-        f'[questions]\nsettings = ["answer_only"]\nsynonyms = "{synonyms}"\n'
-        f'[storage]\nroot = "{tmp_path}/data"\n'
-    )
-    questions = pl.concat(preview_questions(plan_edition(load_config(config)))).filter(
-        type="MAQ", is_negated=False
-    )
-    options = questions.explode("options")["options"]
-    assert {"Heart attack", "Acetylsalicylic acid"} & set(options)
-    assert not {"Common cold", "Low temperature", "Herzinfarkt"} & set(options)
-    assert questions["answer"].str.contains(",").any()
+    # The table is one that a configuration can name.
+    assert read_synonyms(synonyms).find("Myocardial infarction") == ("Heart attack",)
