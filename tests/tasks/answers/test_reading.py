@@ -53,18 +53,9 @@ def test_any_options_can_be_read(texts: list[str], response: str) -> None:
 
 REPEATED = (
     *("A ", "A, ", "A:\n", "answer is ", "Answer: ", "Option A ", "(", " ", "\n", "Question:\n", "*"),
-    *(
-        '"answer": ',
-        "true or ",
-        "aspirin is the ",
-        "the most likely is aspirin ",
-        "1. A: Aspirin\n",
-        "1. The correct answer is A\n",
-        "the first question. question 2: A. ",
-        "the answer is: true. D is false. ",
-        "the best step is to give a ",
-        "\\boxed{",
-    ),
+    *('"answer": ', "true or ", "aspirin is the ", "the most likely is aspirin ", "\\boxed{"),
+    *("1. A: Aspirin\n", "1. The correct answer is A\n", "the first question. question 2: A. "),
+    *("the answer is: true. D is false. ", "the best step is to give a "),
 )
 
 

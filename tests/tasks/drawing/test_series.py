@@ -36,13 +36,6 @@ def test_facts_come_back_when_all_tails_of_their_head_were_asked(policy: Policy,
     assert share * expected <= used["tail"].sum() <= expected
 
 
-def test_negatives_of_successive_editions_differ() -> None:
-    allowed: dict[Policy, float] = {"uniform": 0, "balanced": 0.02}
-    for policy, share in allowed.items():
-        drawn = pl.concat(draw(number, policy).filter(is_positive=False) for number in range(5))
-        assert drawn.height - drawn["triplet_id"].n_unique() <= share * drawn.height
-
-
 def test_heads_under_a_cap_take_turns() -> None:
     everyone = set(draw(0, "uniform")["head"])
     cap = 25

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pretexeval.config.tables import EVIDENCE
@@ -16,8 +16,7 @@ from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing import pieces
-from tasks.drawing.heads import Policy, TripletSampling, choose_heads
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
@@ -159,27 +158,6 @@ def test_relation_without_a_pair_is_an_error() -> None:
         draw(same, sampling("uniform"))
     with pytest.raises(InputError, match=r"8 heads to test, but no tail can be.*set negatives = \"uniform\""):
         draw(same, sampling("balanced"))
-
-
-@settings(max_examples=count_examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(20, 60), st.integers(3, 9), st.integers(0, 6), st.integers(1, 50))
-def test_every_tail_of_a_block_is_false_as_often_as_it_is_true(
-    monkeypatch: pytest.MonkeyPatch, n_heads: int, n_tails: int, n_full: int, seed: int
-) -> None:
-    """A head that has all tails has no negative, so it is left out together with the balance that it has."""
-    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
-    full = {f"full {i}": [f"tail {k}" for k in range(n_tails)] for i in range(n_full)}
-    facts = index_facts(as_facts(make_facts(n_heads, n_tails) | full))
-    given = sampling("balanced", seed)
-    blocks = Piece("r").select_blocks(choose_heads(facts, given).tested)
-    tested = split(build_triplets(Piece("r"), lambda: facts, given), "test")
-    for block in blocks:
-        pairs = tested.filter(pl.col("head").is_in(block.implode()))
-        true, false = (pairs.filter(is_positive=is_true) for is_true in (True, False))
-        assert Counter(true["tail"]) == Counter(false["tail"])
-        assert sorted(true["head"]) == sorted(false["head"]) == sorted(set(pairs["head"]))
-    assert not set(tested["head"]) & set(full)
-    assert set(tested["head"]) <= {head for block in blocks for head in block}
 
 
 @pytest.mark.parametrize(("n_heads", "n_tails"), [(8, 3), (20, 4), (30, 3), (30, 10)])

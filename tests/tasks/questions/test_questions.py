@@ -88,62 +88,44 @@ def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]
     return {f"head {i}": random.sample(tails, 1 + i % 5) for i in range(n_heads)}
 
 
-def list_right(question: dict[str, Any]) -> list[str]:
-    """Return the right options of an MCQ, an RQ or an MAQ."""
+def divide_options(question: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the options that are true of the head, and those that are false; a TFQ has one option."""
+    if question["type"] == "TFQ":
+        options = [question["text"].split("|")[1]]
+        return (options, []) if (question["answer"] == "T") != question["is_negated"] else ([], options)
     letters = question["answer"].rpartition("|")[2].split(",")
-    return [question["options"]["ABCD".index(letter)] for letter in letters]
+    right = [question["options"]["ABCD".index(letter)] for letter in letters]
+    wrong = [option for option in question["options"] if option not in right]
+    assert len(right) in ((1, 2, 3) if question["type"] == "MAQ" else (1,))
+    assert len({fold_name(option) for option in right + wrong}) == len(question["options"]) == 4
+    return (wrong, right) if question["is_negated"] else (right, wrong)
 
 
-def list_true(question: dict[str, Any]) -> list[str]:
-    """Return the options that are true of the head."""
-    right = list_right(question)
-    return [option for option in question["options"] if (option in right) != question["is_negated"]]
-
-
-def require_sound(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
-    """Check every question by itself."""
+def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFrame) -> None:
+    """Check every question by itself, and that the tails of its pair are in it, in their roles."""
     given = rows.to_dicts()
     tested = {(row["head"], row["tail"]) for row in given if not row["also_true"]}
+    pairs: dict[str, dict[bool, str]] = defaultdict(dict)
+    for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
+        pairs[pair_id][is_positive] = tail
+    assert set(pairs) == set(frame["pair_id"].drop_nulls())
     assert frame["question_id"].is_unique().all()
     assert frame.schema == QUESTIONS.empty.schema
     for rule in QUESTION_RULES["questions"]:
         assert frame.select(rule.holds.all()).item(), rule.name
     for question in frame.to_dicts():
-        head, options = question["head"], question["options"]
-        if question["type"] == "TFQ":
-            options = [question["text"].split("|")[1]]
-            true = options if (question["answer"] == "T") != question["is_negated"] else []
-        else:
-            assert len(options) == len({fold_name(option) for option in options}) == 4
-            true = list_true(question)
-            n_right = len(list_right(question))
-            assert n_right in ((1, 2, 3) if question["type"] == "MAQ" else (1,))
+        head, offered, answer = question["head"], question["offered"], question["answer"]
+        true, false = divide_options(question)
         assert {(head, option) for option in true} <= tested
-        assert not any(is_true(given, head, option) for option in set(options) - set(true)), question
-        if question["offered"]:
-            is_right = question["offered"] == question["answer"][-1]
-            assert question["answer"].startswith("T" if is_right else "F")
-
-
-def require_pairs(frame: pl.DataFrame, triplets: pl.DataFrame) -> None:
-    """Check that the tails of the pair are in all questions about the point, in their roles."""
-    pairs: dict[str, dict[bool, str]] = defaultdict(dict)
-    for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
-        pairs[pair_id][is_positive] = tail
-    assert set(pairs) == set(frame["pair_id"].drop_nulls())
-    for question in frame.drop_nulls("pair_id").to_dicts():
-        pair = pairs[question["pair_id"]]
-        if question["type"] == "TFQ":
-            assert (
-                question["text"].split("|")[1] == pair[(question["answer"] == "T") != question["is_negated"]]
-            )
-            continue
-        true = list_true(question)
-        assert pair[True] in true
-        assert pair[False] in set(question["options"]) - set(true)
-        if question["offered"]:
-            offered = question["options"]["ABCD".index(question["offered"])]
-            assert offered == pair[(question["answer"][0] == "T") != question["is_negated"]]
+        assert not any(is_true(given, head, option) for option in false), question
+        if offered:
+            assert answer.startswith("T" if offered == answer[-1] else "F")
+        if pair := pairs.get(question["pair_id"]):
+            assert not true or pair[True] in true
+            assert not false or pair[False] in false
+            if offered:
+                named = question["options"]["ABCD".index(offered)]
+                assert named == pair[(answer[0] == "T") != question["is_negated"]]
 
 
 def require_complete(drawn: Drawn, heads: set[str]) -> None:
@@ -169,8 +151,7 @@ def test_questions_of_any_base_are_sound(
     except InputError:
         assume(False)
         raise
-    require_sound(drawn.frame, base)
-    require_pairs(drawn.frame, drawn.triplets)
+    require_sound(drawn.frame, base, drawn.triplets)
     require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
     shuffled = random.sample(rows, len(rows))
     again = draw(as_rows(shuffled), policy, seed)
@@ -235,7 +216,7 @@ def test_wrong_options_generalise_no_true_tail() -> None:
     n_checked = 0
     for question in draw(as_facts(facts)).frame.filter(pl.col("type") != "TFQ").to_dicts():
         true = [set(tail.split()) for tail in facts[question["head"]]]
-        for option in set(question["options"]) - set(list_true(question)):
+        for option in divide_options(question)[1]:
             assert not any(set(option.split()) <= names for names in true), (question, option)
             n_checked += 1
     assert n_checked > 500
@@ -250,9 +231,9 @@ def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -
     frame = draw(as_facts(facts), policy, also_false=also_false).frame
     n_asserted = 0
     for question in frame.filter(type="MCQ", is_negated=False).to_dicts():
-        wrong = set(question["options"]) - set(list_true(question))
-        n_asserted += asserted[question["head"]] in wrong
-        assert not any(option.startswith("outside") for option in list_true(question))
+        true, false = divide_options(question)
+        n_asserted += asserted[question["head"]] in false
+        assert not any(option.startswith("outside") for option in true)
     assert (n_asserted == 30) == (policy == "uniform")
 
 
