@@ -1,7 +1,8 @@
-"""Balanced pairs, whose tails are as often true as false; and uniform pairs, whose tails are drawn alike."""
+"""Balanced pairs, whose tails are as often true as false; uniform pairs; their turns in series and risks."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -13,21 +14,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from flows.support.periods import plan_period
+from pretexeval.config.file import Config
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.reader import read_knowledge_base
 from tasks.drawing import pieces
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
-from tasks.drawing.heads import TripletSampling
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.uniform_pairs import draw_uniform
-from tasks.edition.risks import describe_balance
+from tasks.edition.planning import plan_edition
+from tasks.edition.risks import describe_balance, estimate_wrong_twins
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
 from tests.support.examples import count_examples
 from tests.support.small_bases import (
+    Facts,
     as_facts,
     as_rows,
+    build_frames,
     index_facts,
     needs_reference,
     read_medlama,
@@ -222,3 +230,112 @@ def test_all_tails_take_turns_in_a_series() -> None:
     assert positives[3:6] == positives[:3]
     assert sorted(negatives[:7]) == [f"t{i}" for i in range(3, 10)]
     assert negatives[7] == negatives[0]
+
+
+RELATION = "symptoms"
+STARTER = read_knowledge_base(KnowledgeConfig())
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def draw_week(number: int, policy: Policy, cap: int | None = None) -> pl.DataFrame:
+    """Return the tested triplets of an edition of a series."""
+    sampling = TripletSampling(100 + number, policy, cap, SeriesTurn(1, number))
+    return draw_triplets(STARTER, RELATION, sampling).filter(split="test")
+
+
+@pytest.mark.parametrize(("policy", "share"), [("uniform", 1.0), ("balanced", 0.9)])
+def test_facts_come_back_when_all_tails_of_their_head_were_asked(policy: Policy, share: float) -> None:
+    n_tails = Counter(STARTER.select_relation(RELATION).filter(~pl.col("also_true"))["head"])
+    drawn = pl.concat(draw_week(number, policy).filter("is_positive") for number in range(12, 15))
+    used = drawn.group_by("head").agg(pl.col("tail").n_unique())
+    expected = sum(min(3, n_tails[head]) for head in used["head"])
+    assert share * expected <= used["tail"].sum() <= expected
+
+
+def test_heads_under_a_cap_take_turns() -> None:
+    everyone = set(draw_week(0, "uniform")["head"])
+    cap = 25
+    n_editions = -(-len(everyone) // (cap - 5))
+    drawn = [set(draw_week(number, "uniform", cap)["head"]) for number in range(n_editions)]
+    assert {len(heads) for heads in drawn} == {cap - 5}
+    assert set().union(*drawn) == everyone
+
+
+@given(first=st.integers(0, 3000), n_turns=st.integers(1, 20), n_wordings=st.integers(1, 12))
+def test_every_wording_is_used_before_one_comes_back(first: int, n_turns: int, n_wordings: int) -> None:
+    numbers = [first + i * n_turns for i in range(n_wordings)]
+    used = {SeriesTurn(1, number).shift_wording(n_turns, n_wordings) % n_wordings for number in numbers}
+    assert len(used) == n_wordings
+
+
+def test_scheduled_weeks_repeat_no_text_before_they_must() -> None:
+    """A head of the base with one tail has four wordings of each form."""
+    config = Config.model_validate({"knowledge": {"relations": [RELATION]}})
+    texts: list[str] = []
+    for week in range(4):
+        edition = plan_edition(plan_period(config, MONDAY + timedelta(weeks=week)))
+        texts += set(build_frames(edition, RELATION)["samples"].filter(split="test")["text"])
+    assert len(texts) - len(set(texts)) < 0.01 * len(texts)
+
+
+BOTH = {f"head {i}": ["rash", "itch"] for i in range(50)}
+ONE = {f"head {i}": [f"tail {i}"] for i in range(50)}
+SAME = {f"head {i}": ["rash"] for i in range(50)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        # 30 heads lose one of their two tails, which is then the only one that can be false of them. Five of
+        # these heads are held out. The other 20 heads have no false tail.
+        (BOTH, {"n_hidden": 30, "n_tried": 25, "n_wrong": 25, "wrong_rate": 1.0}),
+        # Every head keeps its only fact.
+        (ONE, {"n_hidden": 0, "n_tried": 45, "n_wrong": 0, "wrong_rate": 0.0}),
+        (SAME, {"n_hidden": 0, "n_tried": 0, "n_wrong": 0, "wrong_rate": None}),
+    ],
+)
+def test_hidden_facts_among_the_false_twins_are_counted(
+    facts: Facts, expected: Mapping[str, float | None]
+) -> None:
+    found = index_facts(as_facts(facts), evidence=())
+    assert estimate_wrong_twins(found, TripletSampling(1, "uniform")) == expected
+
+
+def test_labels_are_guessable_as_far_as_resemblance_differs() -> None:
+    rates = {
+        # Each true pair has a false one of the same tail that shares as many words.
+        ("lung cancer", "rash", "lung tumor", "fever"): (0.5, 0.5),
+        # Of the two pairs with "skin", the true one shares no word, and the false one shares one.
+        ("lung cancer", "rash", "lung tumor", "skin ache"): (0.5, 0.75),
+        ("lung cancer", "skin rash", "tumor", "ache"): (0.5, 1.0),
+    }
+    columns = {"tail": ["lung", "skin"] * 2, "is_positive": [True, True, False, False]}
+    frame = pl.DataFrame(columns).with_columns(split=pl.lit("test"), is_asserted=pl.lit(None, pl.Boolean))
+    found = {heads: describe_balance([frame.with_columns(head=pl.Series(heads))]) for heads in rates}
+    assert {heads: (each["tail_rate"], each["guessable_rate"]) for heads, each in found.items()} == rates
+    lopsided = frame.with_columns(
+        head=pl.Series(next(iter(rates))), tail=pl.Series(["lung", "lung", "lung", "skin"])
+    )
+    assert describe_balance([lopsided])["tail_rate"] == 0.75
+
+
+def test_counts_of_the_manifest() -> None:
+    triplets = [
+        ("lung cancer", "lung", True, "test", None),
+        ("lung cancer", "skin", False, "test", True),
+        ("skin rash", "skin", True, "test", None),
+        ("skin rash", "lung", False, "test", None),
+        ("lung tumor", "lung", True, "demonstration", None),
+    ]
+    columns = ["head", "tail", "is_positive", "split", "is_asserted"]
+    frame = pl.DataFrame(triplets, schema=columns, orient="row")
+    assert describe_balance([frame, frame.with_columns(is_positive=~pl.col("is_positive"))]) == {
+        "n_pairs": 4,
+        "n_true_sharing": 2,
+        "n_false_sharing": 2,
+        "n_unmatched": 4,
+        "n_asserted": 2,
+        "tail_rate": 0.5,
+        "guessable_rate": 1.0,
+        "is_balanced": False,
+    }

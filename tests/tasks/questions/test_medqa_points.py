@@ -1,11 +1,17 @@
+"""Questions of other types that are made of those of MedQA, with synonyms of their options."""
+
+import json
 import random
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pretexeval.knowledge.medqa import MedqaItem, fold_option
-from pretexeval.knowledge.synonyms import SynonymTable
+from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
 from tasks.questions.medqa_points import (
@@ -15,6 +21,7 @@ from tasks.questions.medqa_points import (
     replace_options,
     turn_item,
 )
+from tests.support.command import REPOSITORY
 
 OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
 SYNONYMS = SynonymTable({"fever": ("Febrile state", "High temperature", "Pyrexia", "fever!", "gout")})
@@ -138,3 +145,56 @@ def test_the_last_sentence_that_asks_is_found() -> None:
     found = {question: find_closing(question) for question in CLOSINGS}
     parts = {key: asked and (asked.before, asked.sentence, asked.after) for key, asked in found.items()}
     assert parts == CLOSINGS
+
+
+# CUI, language, SUPPRESS, name. Two concepts have the name "Cold".
+CONCEPTS = """
+C1 ENG N Myocardial infarction
+C1 ENG N Heart attack
+C1 ENG N HEART ATTACK
+C1 ENG N Infarction, Myocardial
+C1 ENG N Myocardial infarctions
+C1 ENG N Myocardial infarction (disorder)
+C1 ENG O MI - obsolete
+C1 GER N Herzinfarkt
+C2 ENG N Cold
+C2 ENG N Common cold
+C3 ENG N Cold
+C3 ENG N Low temperature
+C4 ENG N Aspirin
+C4 ENG N Acetylsalicylic acid
+C4 ENG N The "wonder" drug
+"""
+
+
+def write_rrf(path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for line in CONCEPTS.strip().splitlines():
+            cui, language, suppress, name = line.split(" ", 3)
+            between = "P|L1|PF|S1|Y|A1||||MSH|PT|D1"
+            file.write(f"{cui}|{language}|{between}|{name}|0|{suppress}||\n")
+
+
+def test_synonyms_of_answers_are_read_from_umls(tmp_path: Path) -> None:
+    write_rrf(tmp_path / "MRCONSO.RRF")
+    medqa, synonyms = tmp_path / "test.jsonl", tmp_path / "synonyms.tsv"
+    items = [
+        {
+            "question": "Which of the following is the most likely diagnosis?",
+            "options": {"A": answer, **{letter: f"Option {letter}" for letter in "BCDE"}},
+            "answer_idx": "A",
+            "answer": answer,
+            "meta_info": "step1",
+        }
+        for answer in ("Myocardial infarction", "Cold", "aspirin", "Another disease")
+    ]
+    medqa.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    command = [sys.executable, "examples/umls_synonyms.py", str(tmp_path), str(medqa), str(synonyms)]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    assert pl.read_csv(synonyms, separator="\t").rows() == [
+        ("Myocardial infarction", "Heart attack", "C1"),
+        ("aspirin", "Acetylsalicylic acid", "C4"),
+        ("aspirin", 'The "wonder" drug', "C4"),
+    ]
+    # The table is one that a configuration can name.
+    assert read_synonyms(synonyms).find("Myocardial infarction") == ("Heart attack",)

@@ -254,12 +254,9 @@ def test_ids_are_hashes_of_content() -> None:
     mcq = Question("MCQ", False, "Which treats gout?", ("allopurinol", "aspirin"), "A")
     assert identify_point("drugs", "gout", "C1") == "8ed3a09510685836"
     assert identify_question("drugs", point, mcq) == "9c571f5ac47dc66a"
-    others = [
-        replace(mcq, is_negated=True),
-        replace(mcq, options=("aspirin", "allopurinol")),
-        replace(mcq, type="RQ", answer="T|A", offered="A"),
-        replace(mcq, type="RQ", answer="F|A", offered="B"),
-    ]
+    revised = replace(mcq, type="RQ", answer="T|A", offered="A")
+    others = [replace(mcq, is_negated=True), replace(mcq, options=("aspirin", "allopurinol")), revised]
+    others.append(replace(revised, answer="F|A", offered="B"))
     assert len({identify_question("drugs", point, question) for question in [mcq, *others]}) == 5
     assert identify_point("drugs", "gout", None) != identify_point("drugs", "gout", "C1")
 

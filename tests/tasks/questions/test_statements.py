@@ -7,7 +7,6 @@ from tasks.questions.statements import ask, find_option_forms, state
 # One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
 NEGATED = """
 @W is the likely cause | @W is not the likely cause?
-What is the likely cause | @W is not the likely cause?
 What is best treatment option | @W is not the best treatment option?
 @W is the most likely to heal it | @W is not most likely to heal it?
 @W best explains it | @W does not best explain it?
@@ -18,13 +17,11 @@ What is best treatment option | @W is not the best treatment option?
 @W mechanisms explains it | @W mechanisms does not explain it?
 @W causes is likely | @W causes is not likely?
 In addition to rest, @w is best | In addition to rest, @w is not best?
-If he smokes, what would be the next step | If he smokes, @w would not be the next step?
 A drug that blocks @w nerves would help | A drug that blocks @w nerves would not help?
 An exam is likely to show @w | An exam is not likely to show @w?
 The drug that was given is due to @w | The drug that was given is not due to @w?
 The drug that caused it is due to @w | The drug that caused it is not due to @w?
 The boy most likely has @w | The boy does not most likely have @w?
-@W would NOT be expected | @W would be expected?
 @W effects would the drug also have on him | @W is not among the effects that the drug would also have on him?
 What would the film be expected to show | @W is not what the film would be expected to show?
 What share of it could heal | @W shares of it could not heal?
