@@ -1,5 +1,7 @@
 """Letters of multiple-choice and multiple-answer questions in real forms of prose; each case is a trap."""
 
+from typing import Any
+
 import pytest
 
 from tasks.answers.reading import OTHER_QUESTION, Reading, read_answer
@@ -168,14 +170,12 @@ def test_the_answer_to_this_question_is_found_beside_others_and_after_its_repeti
     assert found == dict.fromkeys(responses, "B")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("FITB", "A", OPTIONS), "The question type 'FITB' is unknown"),
-        (("RQ", "A", OPTIONS), "needs the letter of the answer that it offers"),
-        (("MCQ", "A"), "needs its options"),
-    ],
-)
-def test_a_question_that_cannot_be_read_is_refused(arguments: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_answer(*arguments)
+def test_a_question_that_cannot_be_read_is_refused() -> None:
+    refused: dict[str, tuple[Any, ...]] = {
+        "The question type 'FITB' is unknown": ("FITB", "A", OPTIONS),
+        "needs the letter of the answer that it offers": ("RQ", "A", OPTIONS),
+        "needs its options": ("MCQ", "A"),
+    }
+    for message, arguments in refused.items():
+        with pytest.raises(ValueError, match=message):
+            read_answer(*arguments)

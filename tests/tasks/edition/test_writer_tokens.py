@@ -55,11 +55,6 @@ def reply(body: Body, _: int) -> EndpointReply:
     return EndpointReply(body=answer.body | {"usage": USAGE})
 
 
-@contextlib.contextmanager
-def show(_: str, __: int) -> Iterator[Callable[[int], None]]:
-    yield lambda _: None
-
-
 def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
     table = {"engine": "openai", "base_url": endpoint.base_url, "price_input": price, "price_output": 10.0}
     base = write_base(folder / "own.tsv", make_rows("may_treat"))
@@ -85,7 +80,7 @@ def build(edition: Edition, store: Store) -> None:
         for stage in (TRIPLETS, VARIANTS, STATEMENTS):
             built[stage.name] = RECIPES[stage.name].build(edition, piece, built)
     rows = [join_entities(built[STATEMENTS.name], built[TRIPLETS.name]) for built in frames]
-    ask_rounds(store, rows, edition.rephraser, show)
+    ask_rounds(store, rows, edition.rephraser, lambda *_: contextlib.nullcontext(lambda _: None))
     prompts = edition.llmeval.build_prompts(pl.concat(built[TRIPLETS.name] for built in frames))
     ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
     build_edition(edition)
