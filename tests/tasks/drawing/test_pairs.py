@@ -41,7 +41,6 @@ from tests.support.small_bases import (
     row_lists,
 )
 
-SCHEMA = {"head": pl.String, "tail": pl.String}
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
 
 
@@ -53,17 +52,10 @@ def draw_in_balance(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None
 def list_possible(facts: RelationFacts) -> dict[str, tuple[set[str], set[str]]]:
     """Return head -> its true tails that are tested, and the tails that may be false of it."""
     heads = facts.heads["head"]
-    evidence = Evidence(facts)
-    possible = pl.concat(
-        pl.DataFrame({"head": head, "tail": facts.tails.filter(pl.Series(is_possible))}, schema=SCHEMA)
-        for head, is_possible in zip(heads, evidence.judge(heads).iterate_possible(), strict=True)
-    )
-    given = facts.list_tested(heads.to_frame("head"))
-    tested, false = (frame.group_by("head").agg("tail") for frame in (given, possible))
-    return {
-        head: (set(tails), set(others or ()))
-        for head, tails, others in tested.join(false, on="head", how="left").iter_rows()
-    }
+    judged = zip(heads, Evidence(facts).judge(heads).iterate_possible(), strict=True)
+    false = {head: set(facts.tails.filter(pl.Series(is_possible))) for head, is_possible in judged}
+    tested = facts.list_tested(heads.to_frame("head")).group_by("head").agg("tail")
+    return {head: (set(tails), false[head]) for head, tails in tested.iter_rows()}
 
 
 def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:

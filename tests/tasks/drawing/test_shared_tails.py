@@ -10,14 +10,13 @@ NO_SAME = SameNames([])
 
 
 def make_taker(i: int, n_tails: int = 7, **changes: object) -> Taker:
-    values = {
+    values: dict[str, object] = {
         "name": f"head {i}",
         "right": (f"tail {i % n_tails}",),
         "wrong": (),
         "n_wrong": 3,
-        "forbidden": frozenset(),
-        "asserted": frozenset(),
     }
+    values |= dict.fromkeys(("forbidden", "asserted"), frozenset())
     return Taker(**(values | changes))  # type: ignore[arg-type]
 
 
