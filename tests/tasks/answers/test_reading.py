@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.answers.reading import NOTHING, Reading, read_answer, vote
+from tasks.answers.reading import NOTHING, Reading, read_answer, read_statement, vote
 from tests.support.examples import count_examples
 
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
@@ -55,7 +55,8 @@ REPEATED = (
     *("A ", "A, ", "A:\n", "answer is ", "Answer: ", "Option A ", "(", " ", "\n", "Question:\n", "*"),
     *('"answer": ', "true or ", "aspirin is the ", "the most likely is aspirin ", "\\boxed{"),
     *("1. A: Aspirin\n", "1. The correct answer is A\n", "the first question. question 2: A. "),
-    *("the answer is: true. D is false. ", "the best step is to give a "),
+    *("the answer is: true. D is false. ", "the best step is to give a ", "not ", "not the ", "an", "n't "),
+    *("a* ", "not" + " " * 99),
 )
 
 
@@ -65,6 +66,7 @@ def test_reading_takes_linear_time(piece: str) -> None:
     start = time.process_time()
     for question_type in TYPES:
         read(question_type, piece * (20_000 // len(piece)))
+    read_statement(piece * (20_000 // len(piece)))
     assert time.process_time() - start < 2
 
 

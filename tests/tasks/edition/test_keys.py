@@ -52,11 +52,6 @@ def change_pool(position: int, cell: str = "inv", text: str = "Another [Y] for [
     return Pool("own", make_pool("s").relations | {"r": build_prototypes("r", ("P", q), cells)})
 
 
-def with_default_prompt() -> Pool:
-    origin = replace(make_prototypes("r"), default_prompt="[Y] r [X].")
-    return Pool("own", make_pool("s").relations | {"r": origin})
-
-
 CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "seed": ({"seed": 2}, STAGES, "rs"),
     "negatives": ({"negatives": "uniform"}, STAGES, "rs"),
@@ -94,12 +89,14 @@ def test_nothing_else_changes_them(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(edition.configuration)
     others = [make_edition(tmp_path / "two", shuffle(BASE, 1), make_pool("r", "s", "t"))]
     # Editions of before keep their names, although a CSV of the authors has a default prompt.
-    others.append(make_edition(tmp_path / "three", BASE, with_default_prompt()))
+    origin = replace(make_prototypes("r"), default_prompt="[Y] r [X].")
+    prompted = Pool("own", make_pool("s").relations | {"r": origin})
+    others.append(make_edition(tmp_path / "three", BASE, prompted))
     for other in others:
         assert other.edition_id == edition.edition_id
         assert list_keys(other) == keys
-    pools = (None, with_default_prompt())
-    assert len({make_edition(tmp_path, BASE, pool, methods=("origin",)).edition_id for pool in pools}) == 2
+    names = {make_edition(tmp_path, BASE, pool, methods=("origin",)).edition_id for pool in (None, prompted)}
+    assert len(names) == 2
 
 
 def test_name_contains_base_and_label(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.option_forms import Form, find_form, find_forms, make_singular
 from tasks.questions.statements import ask, find_option_forms, state
 
-# One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
+# One case a line: the sentence, an option, and what becomes of it. "@w" stands for "which of the following".
 NEGATED = """
 @W is the likely cause | @W is not the likely cause?
 What is best treatment option | @W is not the best treatment option?
@@ -61,8 +61,6 @@ An exam would show @w findings | Infection | An exam would[ not] show infection.
 An exam would show @w findings | Skin is dry | An exam would[ not] show the following finding: Skin is dry.
 What would the film show | Red cells | Red cells are[ not] what the film would show.
 @W is the best response | "You are well." | The following is[ not] the best response: 'You are well.'
-"""
-REWORDED = """
 @W best explains it | Swollen cells | Swollen cells best explain it. | Swollen cells do not best explain it.
 It has @w modes | Slow | It has the following mode: Slow. | It does not have the following mode: Slow.
 @W would NOT be expected | Fever | Fever would not be expected. | Fever would be expected.
@@ -109,10 +107,9 @@ def test_negated_question() -> None:
 
 def test_statement_and_its_contradictory() -> None:
     expected = {
-        (sentence, option): (text.replace("[ not]", ""), text.replace("[ not]", " not"))
-        for sentence, option, text in read_table(STATED)
+        (sentence, option): (text.replace("[ not]", ""), *(negation or [text.replace("[ not]", " not")]))
+        for sentence, option, text, *negation in read_table(STATED)
     }
-    expected |= {(row[0], row[1]): (row[2], row[3]) for row in read_table(REWORDED)}
     assert {case: state_both(*case) for case in expected} == expected
 
 
