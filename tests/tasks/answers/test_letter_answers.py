@@ -21,7 +21,6 @@ ONE_LETTER = {
     # The answer is stated.
     "### Answer\nB": "stated",
     "The answer is option (B).": "stated",
-    "I would choose option B.": "stated",
     "<answer>B</answer>": "stated",
     "The answer is not A but B.": "stated",
     "At first the answer is A, but on reflection the correct answer is B.": "stated",

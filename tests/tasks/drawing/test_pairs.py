@@ -159,7 +159,8 @@ def test_pairs_of_medlama_are_balanced_and_resemblance_does_not_reveal_their_lab
 
     Of "occurs_after", half of the heads are allergies whose only true tail is "Allergic sensitization".
     """
-    base, n_heads, guessed = read_medlama(), Counter[str](), {}
+    base, n_heads = read_medlama(), Counter[str]()
+    guessed: dict[str, tuple[float, bool]] = {}
     guessable = ("disease_has_associated_anatomic_site", "gene_product_plays_role_in_biological_process")
     for relation in base.relations:
         drawn = draw_triplets(base, relation, TripletSampling(1))

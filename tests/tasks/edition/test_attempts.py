@@ -65,17 +65,17 @@ def run(
     **changes: Any,  # noqa: ANN401
 ) -> pl.DataFrame:
     """Return the attempts of statements by the rephraser with these changes."""
-    reword = answer if callable(answer) else lambda _: answer
+
+    def reword(prompt: WriterPrompt) -> str | None:
+        return answer(prompt) if callable(answer) else answer
+
     answers: dict[str, Answer] = {"rephraser": reword, "judge": say}
     rounds = run_rounds(make_rows(*rows), replace(REPHRASER, **changes))
     try:
         asked = next(rounds)
         while True:
             asked = rounds.send(
-                {
-                    name: {ask.key: reply(answers[name](ask)) for ask in prompts}
-                    for name, prompts in asked.items()
-                }
+                {n: {ask.key: reply(answers[n](ask)) for ask in prompts} for n, prompts in asked.items()}
             )
     except StopIteration as end:
         frame: pl.DataFrame = end.value

@@ -110,7 +110,7 @@ def configure(folder: Path, *n_new: int, **keys: object) -> Config:
     older = write_base(
         folder / "older.tsv", [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
     )
-    table = {"name": "own", "format": "table", "path": new} | (keys or {"since": older})
+    table = {"name": "own", "format": "table", "path": new, **(keys or {"since": older})}
     return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
 
 

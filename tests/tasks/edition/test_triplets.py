@@ -75,6 +75,7 @@ def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
         frame = draw(base, given)
     except InputError:
         assume(False)
+        raise
     for head, tail, is_positive in frame.select("head", "tail", "is_positive").iter_rows():
         if is_positive:
             assert (head, tail) in tested

@@ -36,7 +36,6 @@ SENTENCES = [
     ("[Y] may be treated by [X].", "aspirin", "acute pain", "Acute pain may be treated by aspirin."),
     ("[X] is made by [Y].", "mRNA", "p53", "mRNA is made by p53."),
     ("[X] is made by [Y].", "p53 protein", "x", "p53 protein is made by x."),
-    ("The drug [X] may treat [Y].", "aspirin", "pain", "The drug aspirin may treat pain."),
     ("Take a [X] for an [Y].", "aspirin", "fever", "Take an aspirin for a fever."),
     ("A [X] is a [Y].", "MRI", "uterine scan", "An MRI is a uterine scan."),
     ("An [X] is an [Y].", "urinary scan", "unusual event", "A urinary scan is an unusual event."),

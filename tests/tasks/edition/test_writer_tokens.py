@@ -36,7 +36,6 @@ from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
 
-LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
 
 
@@ -48,11 +47,11 @@ def reply(body: Body, _: int) -> EndpointReply:
     texts = {
         "poet": statement.replace("The drug", "The medication") if is_even else "Hm.",
         "judge": "Yes" if is_even else "No",
-        "author": LINES,
+        "author": "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9)),
     }
-    answer = reply_to_chat({"content": texts[body["model"]]})
-    assert isinstance(answer.body, dict)
-    return EndpointReply(body=answer.body | {"usage": USAGE})
+    answer = reply_to_chat({"content": texts[body["model"]]}).body
+    assert isinstance(answer, dict)
+    return EndpointReply(body=answer | {"usage": USAGE})
 
 
 def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
