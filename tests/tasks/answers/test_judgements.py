@@ -57,7 +57,6 @@ TRUTHS = {
     "False positive tests are common. The statement is true.": "T",
     "The statement Psoriasis is not the most likely diagnosis is true.": "T",
     **dict.fromkeys(("False.", "No", "untrue", "That is wrong.", '{"answer": "false"}'), "F"),
-    "The statement is not true.": "F",
     'The statement "Sarcoidosis is likely" is not entirely true.': "F",
     "The statement “Psoriasis is not the most likely diagnosis.” is false.": "F",
     "It is true that gout hurts. So the answer is: False": "F",

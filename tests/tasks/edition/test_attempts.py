@@ -208,6 +208,8 @@ def test_samples_are_accepted_rewordings_or_else_statements() -> None:
         (first, "Fever is a sign of influenza.", "accepted", 2, ["polarity"], "writer-0123abcd"),
         (second, "Fever is a sign of influenza.", "accepted", 1, [], "writer-0123abcd"),
     ]
+    every = attempts.with_columns(is_accepted=pl.lit(True), text=pl.format("Attempt {}.", "attempt"))
+    assert choose_rewordings(statements, every, "w")["text"][0] == "Attempt 1."
     tried = attempts.with_columns(is_accepted=pl.lit(False))
     (fallback,) = choose_rewordings(statements, tried, "w").filter(variant_id=first).select(columns).rows()
     assert fallback[1:4] == (statements["statement"][0], "fallback", 2)
