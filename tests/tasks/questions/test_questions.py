@@ -215,16 +215,16 @@ def test_wrong_options_generalise_no_true_tail() -> None:
 @EVERY_POLICY
 def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -> None:
     facts = make_facts(30, 10)
-    asserted = {head: f"outside {i % 3}" for i, head in enumerate(facts)}
-    rows = [{"relation": "r", "head": head, "tail": tail} for head, tail in asserted.items()]
+    asserted = {head: {f"outside {i % 3}", f"outside {(i + 1) % 3}"} for i, head in enumerate(facts)}
+    rows = [{"relation": "r", "head": head, "tail": tail} for head in facts for tail in asserted[head]]
     also_false = pl.DataFrame(rows, schema=FALSE_COLUMNS)
     frame = draw(as_facts(facts), policy, also_false=also_false).frame
     n_asserted = 0
     for question in frame.filter(type="MCQ", is_negated=False).to_dicts():
         true, false = divide_options(question)
-        n_asserted += asserted[question["head"]] in false
+        n_asserted += len(asserted[question["head"]] & set(false))
         assert not any(option.startswith("outside") for option in true)
-    assert (n_asserted == 30) == (policy == "uniform")
+    assert (n_asserted == 60) == (policy == "uniform")
 
 
 def test_names_with_slots_are_filled_in_one_pass() -> None:
