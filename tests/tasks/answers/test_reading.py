@@ -6,24 +6,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.answers.reading import NOTHING, Reading, read_answer, vote
+from tasks.answers.reading import NOTHING, Reading, read_answer, read_statement, vote
 from tests.support.examples import count_examples
 
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
 TYPES = ("MCQ", "RQ", "MAQ", "TFQ")
 WORDS = (
-    "answer is",
-    "Answer:",
-    "Question:",
-    "not ",
-    "correct",
-    "incorrect",
-    "Option ",
-    "question 1 ",
-    "the last question ",
-    "true",
-    "or",
-    "false",
+    *("answer is", "Answer:", "Question:", "not ", "correct", "incorrect", "Option ", "question 1 "),
+    *("the last question ", "true", "or", "false"),
 )
 SIGNS = ("A", "B)", "C.", "(D)", "**", "\n", " ", "\\boxed{", '{"answer": ', "aspirin", "İ", "ß", "\0")
 PIECES = st.sampled_from((*WORDS, *SIGNS, "increased cortisol"))
@@ -63,42 +53,28 @@ def test_any_options_can_be_read(texts: list[str], response: str) -> None:
 
 REPEATED = (
     *("A ", "A, ", "A:\n", "answer is ", "Answer: ", "Option A ", "(", " ", "\n", "Question:\n", "*"),
-    *(
-        '"answer": ',
-        "true or ",
-        "aspirin is the ",
-        "the most likely is aspirin ",
-        "1. A: Aspirin\n",
-        "1. The correct answer is A\n",
-        "the first question. question 2: A. ",
-        "the answer is: true. D is false. ",
-        "the best step is to give a ",
-        "\\boxed{",
-    ),
+    *('"answer": ', "true or ", "aspirin is the ", "the most likely is aspirin ", "\\boxed{"),
+    *("1. A: Aspirin\n", "1. The correct answer is A\n", "the first question. question 2: A. "),
+    *("the answer is: true. D is false. ", "the best step is to give a ", "not ", "not the ", "an", "n't "),
+    *("a* ", "not" + " " * 99),
 )
 
 
 @pytest.mark.parametrize("piece", REPEATED)
-@pytest.mark.parametrize("question_type", TYPES)
-def test_reading_takes_linear_time(question_type: str, piece: str) -> None:
-    # 50 kB take 0.02 to 0.3 s. Quadratic time would take 30 s and more.
+def test_reading_takes_linear_time(piece: str) -> None:
+    # 20 kB take 0.01 to 0.1 s. Quadratic time would take 5 s and more.
     start = time.process_time()
-    read(question_type, piece * (50_000 // len(piece)))
-    assert time.process_time() - start < 4
+    for question_type in TYPES:
+        read(question_type, piece * (20_000 // len(piece)))
+    read_statement(piece * (20_000 // len(piece)))
+    assert time.process_time() - start < 2
 
 
 def test_the_most_frequent_answer_wins_and_keeps_its_first_rule() -> None:
-    readings = [Reading("A", "stated"), Reading("B", "leading"), Reading("B", "stated"), NOTHING, NOTHING]
-    assert vote(readings) == Reading("B", "leading")
-
-
-def test_ties_go_to_the_first_answer() -> None:
-    assert (
-        vote(
-            [NOTHING, Reading("C", "stated"), Reading("A", "stated"), Reading("A", "x"), Reading("C", "y")]
-        ).answer
-        == "C"
-    )
+    one, other, third = Reading("A", "stated"), Reading("B", "leading"), Reading("B", "stated")
+    assert vote([one, other, third, NOTHING, NOTHING]) == other
+    # Ties go to the first answer.
+    assert vote([NOTHING, Reading("C", "stated"), one, Reading("A", "x"), Reading("C", "y")]).answer == "C"
 
 
 def test_repeats_without_an_answer_have_no_vote() -> None:

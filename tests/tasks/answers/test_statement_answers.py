@@ -1,139 +1,43 @@
 """What responses say about statements (method, section 3); the same reader reads true-false questions."""
 
-import pytest
-
 from tasks.answers.reading import read_statement
 from tasks.answers.segments import cut_completion
 from tasks.evaluation.subject import ANSWER_TEXTS
 
 TRUE = (
-    "True",
-    "true",
-    "TRUE",
-    " True",
-    "\nTrue",
-    "\n\n  True.",
-    "True\n\nStatement: something else is False",
-    "**True**",
-    "*True*",
-    "_True_",
-    "__True__",
-    "`True`",
-    '"True"',
-    "“True”",
-    "A: True",
-    "Answer: true",
-    "The statement is: True.",
+    *("True", "true", "TRUE", " True", "\nTrue", "\n\n  True.", "True\n\nStatement: something else is False"),
+    *("**True**", "*True*", "_True_", "__True__", "`True`", '"True"', "“True”", "A: True", "Answer: true"),
+    *("Entailed", "This is entailed by the label.", "Correct", "Correct!", "That's correct.", "Yes"),
+    *("not false", "Not wrong", "It isn't false.", "It isn’t wrong", "That is not incorrect."),
+    *("It can't be false", "not contradicted", "非常に True"),
     "The statement is true, not false.",
     "It is true that aspirin does not treat gout; no, really.",
-    "Entailed",
-    "This is entailed by the label.",
-    "Correct",
-    "Correct!",
-    "That's correct.",
-    "Yes",
-    "yes, it does",
     "Yes. It is false that it never helps.",
     "Is it true? No.",
-    "not false",
-    "Not wrong",
-    "It isn't false.",
-    "It isn’t wrong",
-    "That is not incorrect.",
-    "It can't be false",
-    "not contradicted",
     "I do not know much, but yes.",
-    "非常に True",
 )
 FALSE = (
-    "False",
-    "false.",
-    " FALSE",
-    "\nFalse",
-    "**False**",
-    "_False_",
-    "The statement is: False.",
-    "A) False",
-    "Contradicted",
-    "It is contradicted by the evidence.",
-    "Wrong",
-    "No",
-    "no",
+    *("False", "false.", " FALSE", "\nFalse", "**False**", "_False_", "The statement is: False.", "A) False"),
+    *("Contradicted", "It is contradicted by the evidence.", "Wrong", "No", "no", "No answer is True"),
+    *("incorrect", "Incorrect.", "That is untrue", "not entailed", "not true", "Not true.", "NOT TRUE"),
+    *("It isn't correct.", "It isn’t correct.", "It is not **true**", 'The statement is not "true".'),
+    *("That's not entirely true.", "not necessarily correct", "It is not a true statement."),
+    *("It cannot be true.", "It can't be true", "It couldn’t be true", "It does not seem correct"),
+    *("It doesn't appear to be true", "never true", "This is hardly true"),
     "No, it is true that it treats gout.",
-    "No.",
-    "not true",
-    "Not true.",
-    "NOT TRUE",
-    "This is not correct.",
-    "It isn't correct.",
-    "It isn’t correct.",
-    "It is not **true**",
-    'The statement is not "true".',
-    "That's not entirely true.",
-    "not necessarily correct",
-    "It is not a true statement.",
-    "It cannot be true.",
-    "It can't be true",
-    "It couldn’t be true",
-    "It does not seem correct",
-    "It doesn't appear to be true",
-    "never true",
-    "This is hardly true",
-    "incorrect",
-    "Incorrect.",
-    "That is untrue",
-    "not entailed",
     "It is false, so the answer True would mislead",
-    "No answer is True",
 )
 NO_ANSWER = (
-    None,
-    "",
-    " ",
-    "\n",
-    "I cannot say",
-    "I can't tell.",
-    "I don't know.",
-    "unknown",
-    "nothing",
-    "know",
-    "Now",
-    "note",
-    "None",
-    "Truely",
-    "Truly",
-    "Truth",
-    "untruth",
-    "Falsehood",
-    "Falsely",
-    "Correctly",
-    "correctness",
-    "Yesterday",
-    "yeast",
-    "wrongly",
-    "It entails a risk",
-    "contradictory",
-    "notrue",
-    "true1",
-    "The statement",
-    "Not sure.",
-    "0",
-    "maybe",
-    "Ja",
-    "True or False",
-    "true/false",
+    *(None, "", " ", "\n", "I cannot say", "I can't tell.", "I don't know.", "unknown", "maybe", "0", "Ja"),
+    *("nothing", "know", "Now", "note", "None", "notrue", "true1", "The statement", "Not sure."),
+    *("Truely", "Truly", "Truth", "untruth", "Falsehood", "Falsely", "Correctly", "correctness"),
+    *("Yesterday", "yeast", "wrongly", "It entails a risk", "contradictory", "True or False", "true/false"),
 )
 
 
 def test_a_reply_means_true_or_false_or_nothing() -> None:
-    expected = {True: TRUE, False: FALSE, None: NO_ANSWER}
-    wrong = [
-        (reply, read_statement(reply))
-        for answer, replies in expected.items()
-        for reply in replies
-        if read_statement(reply) is not answer
-    ]
-    assert not wrong
+    expected = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False) | dict.fromkeys(NO_ANSWER)
+    assert {reply: read_statement(reply) for reply in expected} == expected
 
 
 def test_early_stop_changes_no_answer() -> None:
@@ -154,23 +58,14 @@ def test_early_stop_changes_no_answer() -> None:
     assert not changed
 
 
-@pytest.mark.parametrize("part", ["not ", "not the ", "an", "n't ", "a* ", "not" + " " * 99])
-def test_long_reply_without_an_answer_is_read_quickly(part: str) -> None:
-    """The pattern must not need quadratic time on the text of a model that repeats itself."""
-    assert read_statement(part * 5_000) is None
-
-
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [
-        (None, None),
-        ("", ""),
-        (" \n\n", ""),
-        (" True", "True"),
-        ("\n\n False\nStatement: another is True", "False"),
-        ("maybe\nTrue", "maybe"),
-        ("True\r\n\r\nAnswer: False", "True"),
-    ],
-)
-def test_completion_is_cut_after_its_first_line_with_text(response: str | None, text: str | None) -> None:
-    assert cut_completion(response) == text
+def test_completion_is_cut_after_its_first_line_with_text() -> None:
+    texts = {
+        None: None,
+        "": "",
+        " \n\n": "",
+        " True": "True",
+        "\n\n False\nStatement: another is True": "False",
+        "maybe\nTrue": "maybe",
+        "True\r\n\r\nAnswer: False": "True",
+    }
+    assert {response: cut_completion(response) for response in texts} == texts

@@ -1,11 +1,169 @@
-"""The facts of a relation: which tails can be tested with a head, and which may not be false of it."""
+"""The facts of a relation, related names, and the chance that a pair is true; what excludes a negative."""
 
+from itertools import chain
+from math import log
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pytest
 
-from tasks.drawing.relation_facts import RelationFacts, SameNames
-from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
+from pretexeval.config.tables import EvidenceKind
+from pretexeval.knowledge.names import fold_name
+from pretexeval.knowledge.untested import leave_untested
+from prototypes.pool import load_pool
+from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
+from tasks.drawing.heads import Policy, TripletSampling, choose_heads
+from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
+from tasks.drawing.pieces import Piece
+from tasks.drawing.related_names import RelatedNames
+from tasks.drawing.relation_facts import RelationFacts, SameNames, collect_facts
+from tasks.edition.risks import estimate_wrong_twins
+from tasks.edition.triplets import build_triplets
+from tasks.questions.points import collect_points
+from tests.support.small_bases import (
+    as_facts,
+    as_rows,
+    find_excluded,
+    index_facts,
+    needs_reference,
+    read_medlama,
+)
+
+# Of 12 heads with "x", 9 have "y"; nobody else has "y".
+PAIRED = (
+    {f"a{i}": ["x", "y"] for i in range(9)}
+    | {f"b{i}": ["x"] for i in range(3)}
+    | {f"c{i}": [f"t{i}"] for i in range(30)}
+)
+
+
+def list_possible(facts: RelationFacts, head: str) -> set[str]:
+    (possible,) = Evidence(facts).judge(pl.Series([head])).iterate_possible()
+    return set(facts.tails.filter(pl.Series(possible)))
+
+
+def sum_up(facts: RelationFacts, head: str, tail: str, omitted: str | None = None) -> int:
+    evidence = Evidence(facts)
+    columns = [facts.tails.search_sorted(name) for name in (tail, omitted or tail)]
+    judged = evidence.judge(pl.Series([head]))
+    pair = np.array([0]), np.array(columns[:1])
+    return int(judged.sum_up_pairs(*pair, None if omitted is None else np.array(columns[1:]))[0])
+
+
+def test_evidence_is_the_share_of_the_heads_with_a_tail_of_the_head() -> None:
+    """9 of 12 heads, and none of three imagined ones."""
+    expected = -NEPER * log(1 - 9 / 15)
+    assert sum_up(index_facts(as_facts(PAIRED)), "b0", "y") == pytest.approx(expected, abs=1)
+    assert sum_up(index_facts(as_facts(PAIRED)), "c0", "y") == 0
+
+
+def test_a_fact_is_judged_as_if_it_were_not_listed() -> None:
+    """Without the head itself, 8 of 11 heads with "x" have "y"; without "x", nothing speaks for it."""
+    facts = index_facts(as_facts(PAIRED))
+    expected = -NEPER * log(1 - 8 / 14)
+    assert sum_up(facts, "a0", "y", omitted="y") == pytest.approx(expected, abs=1)
+    assert sum_up(facts, "b0", "y", omitted="x") == 0
+
+
+def test_words_of_the_head_and_specialisations_are_evidence() -> None:
+    facts = index_facts(as_facts({f"renal {i}": ["cyst"] for i in range(9)} | {"renal x": ["pain"]}))
+    assert sum_up(facts, "renal x", "cyst") == pytest.approx(-NEPER * log(1 - 9 / 13), abs=1)
+    general = index_facts(as_facts({"h": ["pain"], "i": ["acute pain"]}))
+    # Nobody has both, and half of three imagined heads: 1.5 of 4.
+    assert sum_up(general, "h", "acute pain") == pytest.approx(-NEPER * log(1 - 1.5 / 4), abs=1)
+
+
+def test_chances_rise_with_the_sum_and_do_not_depend_on_the_order_of_rows() -> None:
+    rows = as_facts(PAIRED)
+    chances = Evidence(index_facts(rows)).chances
+    assert (np.diff(chances) >= 0).all()
+    assert 0 <= chances[0] < chances[-1] < UNIT
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=3)
+    assert (Evidence(index_facts(shuffled)).chances == chances).all()
+    assert len(chances) == len(EDGES)
+
+
+LINE = [("acute leukemia", "leukemia"), ("leukemia", "neoplasm"), ("neoplasm", "disease")]
+TREE: dict[str, list[str]] = {
+    "h": ["leukemia"],
+    "i": ["acute leukemia"],
+    "j": ["neoplasm"],
+    "k": ["disease"],
+    "l": ["gout"],
+    "m": ["scabies"],
+}
+
+
+def test_neither_ancestors_nor_descendants_of_a_true_tail_are_negatives() -> None:
+    others = {"gout", "scabies"}
+    by_name = others | {"neoplasm", "disease", "acute leukemia"}
+    kinds: dict[tuple[EvidenceKind, ...], set[str]] = {
+        ("hierarchy",): others,
+        ("names",): by_name,
+        (): by_name,
+    }
+    found = {
+        evidence: list_possible(index_facts(as_facts(TREE), edges=LINE, evidence=evidence), "h")
+        for evidence in kinds
+    }
+    assert found == kinds
+
+
+def test_the_base_cannot_assert_what_the_hierarchy_contradicts() -> None:
+    asserted = as_facts({"h": ["neoplasm", "acute leukemia", "gout"]})
+    facts = index_facts(as_facts(TREE), asserted, LINE)
+    given = pl.DataFrame({"head": ["h"]})
+    assert facts.list_false(given, facts.list_true(given)).rows() == [("h", "gout")]
+
+
+def test_a_tail_whose_words_stand_in_the_name_of_the_head_is_no_negative() -> None:
+    names = {"benign hereditary chorea": ["tremor"], "i": ["chorea"], "j": ["ataxia"]}
+    assert list_possible(index_facts(as_facts(names)), "benign hereditary chorea") == {"ataxia"}
+    assert "chorea" in list_possible(index_facts(as_facts(names), evidence=()), "benign hereditary chorea")
+
+
+@pytest.mark.parametrize("negatives", ["balanced", "uniform"])
+def test_no_draw_uses_what_the_hierarchy_excludes(negatives: Policy) -> None:
+    """Eight families of a disease, its parent and its child; each head has one of the three."""
+    families = [f"disease{i}" for i in range(8)]
+    edges = [(f"acute {name}", name) for name in families] + [(name, f"kind {name}") for name in families]
+    facts = {
+        f"h{i} {k}": [f"{prefix}{name}"]
+        for i, name in enumerate(families)
+        for k, prefix in enumerate(("acute ", "", "kind "))
+    }
+    found = index_facts(as_facts(facts), edges=edges, evidence=("hierarchy",))
+    sampling = TripletSampling(1, negatives)
+    triplets = build_triplets(Piece("r"), lambda: found, sampling)
+    family = pl.col("tail").str.split(" ").list.last()
+    pairs = triplets.with_columns(family=family).group_by("pair_id").agg(pl.col("family").n_unique())
+    assert pairs.height >= 20
+    assert (pairs["family"] == 2).all()
+    points = collect_points(found, Piece("r"), triplets, sampling)
+    for point in (*points.tested, *points.demonstrations):
+        own = {name.split()[-1] for name in point.true}
+        assert not own & {name.split()[-1] for name in found.tails if name not in point.forbidden}
+
+
+@pytest.mark.long
+@needs_reference
+def test_few_hidden_facts_of_medlama_become_false_twins() -> None:
+    """Without evidence, 5 % of the balanced negatives are hidden facts."""
+    base, pool = read_medlama(), load_pool("revised")
+    possible = [r for r in base.relations if "may" in pool.relations[r].cells["none"].prototype.split()]
+    base = leave_untested(base, possible, 0.05)
+    found = [
+        estimate_wrong_twins(collect_facts(base, relation), TripletSampling(1)) for relation in base.relations
+    ]
+    assert sum(each["n_tried"] for each in found) > 14_000
+    assert sum(each["n_wrong"] for each in found) <= 0.0035 * sum(each["n_tried"] for each in found)
+    assert max(each["wrong_rate"] for each in found) <= 0.02
+    general = {"Anemia", "Pain", "Fever", "Weight Loss"}
+    for relation in possible:
+        if "may_have" in relation:
+            facts = collect_facts(base, relation)
+            assert general.isdisjoint(choose_heads(facts, TripletSampling(1)).evidence.tails)
 
 
 def find(facts: RelationFacts, head: str) -> tuple[list[str], list[str]]:
@@ -29,7 +187,7 @@ def test_truth_is_tested_on_folded_names() -> None:
     )
 
 
-def test_truth_is_tested_on_the_tails_of_all_heads_with_an_id_of_the_head() -> None:
+def test_truth_is_tested_on_the_ids_of_heads_and_tails() -> None:
     rows = [
         {"head": "a", "head_id": "1", "tail": "t"},
         {"head": "a", "head_id": "2", "tail": "t"},
@@ -37,18 +195,15 @@ def test_truth_is_tested_on_the_tails_of_all_heads_with_an_id_of_the_head() -> N
         {"head": "c", "head_id": "2", "tail": "v"},
         {"head": "d", "head_id": "3", "tail": "w"},
     ]
+    tails = [
+        {"head": "a", "tail": "x", "tail_id": "9"},
+        {"head": "b", "tail": "y", "tail_id": "9"},
+        {"head": "c", "tail": "z", "tail_id": "8"},
+    ]
+    assert find(index_facts(as_rows(tails)), "a") == (["x"], ["x", "y"])
     for ordered in (rows, rows[::-1]):
         assert find(index_facts(as_rows(ordered)), "a") == (["t"], ["t", "u", "v"])
         assert find(index_facts(as_rows(ordered)), "d") == (["w"], ["w"])
-
-
-def test_tails_with_the_same_id_are_excluded_together() -> None:
-    rows = [
-        {"head": "a", "tail": "t", "tail_id": "9"},
-        {"head": "b", "tail": "tau", "tail_id": "9"},
-        {"head": "c", "tail": "u", "tail_id": "8"},
-    ]
-    assert find(index_facts(as_rows(rows)), "a")[1] == ["t", "tau"]
 
 
 def test_also_true_tails_are_neither_tested_nor_negatives() -> None:
@@ -85,3 +240,63 @@ def test_names_are_the_same_through_shared_keys() -> None:
         *("Fever", "fever", "Pyrexia", "Hot"),
         *("Cough", "never seen"),
     }
+
+
+# A name, and one that has all its words.
+GENERAL = [
+    ("Carcinoma", "Squamous Cell Carcinoma"),
+    ("T-Lymphocyte", "t lymphocytes"),
+    ("T-Lymphocyte", "TLymphocyte"),
+    ("Pain, Back", "back pain"),
+    ("Lymphoma", "Lymphoma, Not Otherwise Specified"),
+    ("Allergies", "Food Allergy"),
+    ("Biopsies of the Lungs", "Lung biopsy"),
+    ("Lymphoma", "Non-Hodgkin Lymphoma"),
+    ("Non-small cell carcinomas", "Non-Small Cell Carcinoma, NOS"),
+    ("β-catenins", "Β Catenin"),
+]
+NOT_GENERAL = [
+    ("Hodgkin Lymphoma", "Non-Hodgkin Lymphoma"),
+    ("Small Cell Carcinoma", "Non-Small Cell Carcinoma"),
+    ("Adenocarcinoma", "Carcinoma"),
+    ("Disease of the Lung", "Disease of the Heart"),
+    ("of", "the"),
+    ("Squamous Cell Carcinoma", "Carcinoma"),
+]
+
+
+def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
+    """Return the n-grams, the beginnings and the endings of the words of a name."""
+    words = fold_name(name).split(" ")
+    padded = [f" {word} " for word in words]
+    grams = {word[i : i + n] for word in padded for n in GRAM_LENGTHS for i in range(len(word) - n + 1)}
+    beginnings = {word[:n] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    endings = {word[-n:] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    return grams, beginnings, endings
+
+
+def test_names_share_the_parts_that_both_have() -> None:
+    odd = ("+++", "Déjà-vu syndromes", "Not otherwise specified pains", "TLymphocytes of the", "x")
+    names = sorted({*odd, *chain(*GENERAL)})
+    features = NameFeatures(pl.Series(names))
+    parts = [list_parts(name) for name in names]
+    for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
+        shared = [[len(one[kind] & other[kind]) for other in parts] for one in parts]
+        assert (matrix @ matrix.T).toarray().tolist() == shared
+
+
+def is_general(one: str, other: str) -> bool:
+    """Return whether the first name generalises or equals the second one."""
+    found = RelatedNames(pl.Series([one, other])).list_general(np.array([1]), np.array([0]))
+    return len(found[0]) > 0
+
+
+def test_a_name_generalises_those_that_have_all_its_words() -> None:
+    found = {pair: is_general(*pair) for pair in GENERAL + NOT_GENERAL}
+    assert found == dict.fromkeys(GENERAL, True) | dict.fromkeys(NOT_GENERAL, False)
+
+
+def test_pairs_are_positions_in_both_lists() -> None:
+    names = pl.Series(["Carcinoma", "Gout", "Lung", "Lung Carcinoma", "gout"])
+    pairs = RelatedNames(names).list_general(np.array([3, 1, 2]), np.array([0, 2, 4]))
+    assert set(zip(*(each.tolist() for each in pairs), strict=True)) == {(0, 0), (0, 1), (1, 2), (2, 1)}

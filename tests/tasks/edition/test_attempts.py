@@ -1,230 +1,206 @@
-"""The rounds of rewording with invented replies: what is asked, gated, judged and stored."""
+"""The rounds of rewording with invented replies, and the statements of llmeval: what becomes of a reply."""
 
-import json
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pytest
 
 from pretexeval.config.engines import WriterConfig
-from pretexeval.config.tables import JudgeConfig, RephraserConfig
-from schemas.stages import ATTEMPTS, GATE_OFF
+from pretexeval.config.tables import JudgeConfig, LlmevalConfig, RephraserConfig, StorageConfig
+from pretexeval.engines.identity import identify_model
+from pretexeval.storage.store import Store
+from schemas.stages import ATTEMPTS, GATE_OFF, SAMPLES
 from tasks.asking.writers import Reply, Writer, WriterPrompt
-from tasks.edition.attempts import PromptsByWriter, run_rounds
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.attempts import ask_rounds, run_rounds
+from tasks.edition.rephraser import Llmeval, Rephraser, build_llmeval_samples, list_statements
 from tasks.edition.samples import choose_rewordings
+from tasks.evaluation.items import SAMPLE_ITEMS
 from tasks.judging.judge import Judge, Thresholds
 from tasks.judging.writer_errors import read_panel
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
-TABLE = RephraserConfig(kind="model", writer="w")
-REPHRASER = Rephraser(WRITER, TABLE.instruction, 0.7, 64, 3, seed=1)
+INSTRUCTION = RephraserConfig(kind="model", writer="w").instruction
+REPHRASER = Rephraser(WRITER, INSTRUCTION, 0.7, 64, 3, seed=1)
 JUDGE = Judge(OTHER, JudgeConfig(writer="j"))
+ENTAILMENT = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.7))
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
 ASTHMA_REWORDED = "Asthma may be treated by salbutamol."
 ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
+GENE = ("The gene TP53 encodes cellular tumor antigen p53.", "TP53", "cellular tumor antigen p53", True)
+ALIASED = "Bronchial hyperreactivity may be treated by albuterol."
+ALIASES = {"salbutamol": ("albuterol",), "asthma": ("bronchial hyperreactivity",)}
 
 
-def make_rows(*rows: tuple[str, str, str, bool], split: str = "test") -> pl.DataFrame:
+def make_rows(*rows: tuple[str, str, str, bool]) -> pl.DataFrame:
     """Return statements with head and tail; their ids are v0, v1, …"""
     columns = ["statement", "head", "tail", "label"]
     return pl.DataFrame(rows, schema=columns, orient="row").select(
         pl.format("v{}", pl.int_range(pl.len())).alias("variant_id"),
         pl.lit("may_treat").alias("relation"),
-        pl.lit(split).alias("split"),
+        pl.lit("test").alias("split"),
         pl.all(),
     )
 
 
-def run(rows: pl.DataFrame, rephraser: Rephraser, answers: Mapping[str, Answer]) -> pl.DataFrame:
-    rounds = run_rounds(rows, rephraser)
+def refuse(prompt: WriterPrompt) -> str:
+    raise AssertionError(f"{prompt} was asked")
 
-    def reply(prompts: PromptsByWriter) -> dict[str, dict[str, Reply]]:
-        texts = {
-            name: {prompt.key: answers[name](prompt) for prompt in of_writer}
-            for name, of_writer in prompts.items()
-        }
-        return {
-            name: {key: Reply(text, None if text else "prompt too long") for key, text in of_name.items()}
-            for name, of_name in texts.items()
-        }
 
+def reply(text: str | None) -> Reply:
+    return Reply(text, None if text else "prompt too long")
+
+
+def run(
+    rows: Sequence[tuple[str, str, str, bool]],
+    answer: str | Answer | None,
+    say: Answer = refuse,
+    **changes: Any,  # noqa: ANN401
+) -> pl.DataFrame:
+    """Return the attempts of statements by the rephraser with these changes."""
+
+    def reword(prompt: WriterPrompt) -> str | None:
+        return answer(prompt) if callable(answer) else answer
+
+    answers: dict[str, Answer] = {"rephraser": reword, "judge": say}
+    rounds = run_rounds(make_rows(*rows), replace(REPHRASER, **changes))
     try:
-        prompts = next(rounds)
+        asked = next(rounds)
         while True:
-            prompts = rounds.send(dict(reply(prompts)))
+            asked = rounds.send(
+                {n: {ask.key: reply(answers[n](ask)) for ask in prompts} for n, prompts in asked.items()}
+            )
     except StopIteration as end:
         frame: pl.DataFrame = end.value
     assert frame.columns == ATTEMPTS.names
     return frame
 
 
-def reword(rows: pl.DataFrame, answer: Answer, rephraser: Rephraser = REPHRASER) -> list[tuple[object, ...]]:
-    frame = run(rows, rephraser, {"rephraser": answer, "judge": lambda _: "Yes"})
-    return frame.select("variant_id", "attempt", "text", "is_accepted").rows()
-
-
-def answer_by_seed(*texts: str) -> Answer:
-    """Return an answer function that gives another text for every new seed."""
-    seen: list[int | None] = []
-
-    def answer(prompt: WriterPrompt) -> str:
-        if prompt.sampling.seed not in seen:
-            seen.append(prompt.sampling.seed)
-        return texts[seen.index(prompt.sampling.seed)]
-
-    return answer
-
-
-def answer_by_key(texts: Mapping[str, str], prompt: WriterPrompt) -> str:
-    return texts[prompt.key]
-
-
 def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_are_kept() -> None:
-    texts = (
-        "Salbutamol may treat eczema.",
-        "Salbutamol cannot treat asthma.",
-        ' "Asthma may be treated by salbutamol.." ',
-    )
-    rows = reword(make_rows(ASTHMA), answer_by_seed(*texts))
-    assert rows == [("v0", 1, texts[0], False), ("v0", 2, texts[1], False), ("v0", 3, ASTHMA_REWORDED, True)]
-
-
-def test_rewording_with_too_many_new_words_is_rejected() -> None:
-    """The rewording keeps one word of the statement in its order, and differs in eight around it."""
-    answers = {"rephraser": lambda _: "Asthma may be treated by salbutamol."}
-    free, close = (run(make_rows(ASTHMA), replace(REPHRASER, max_new_words=n), answers) for n in (8, 7))
-    assert free["reasons"].to_list() == [[]]
-    assert close["reasons"].to_list() == [["new words"]] * 3
-
-
-def test_writer_that_fails_the_panel_may_change_no_words() -> None:
-    limited = replace(REPHRASER, is_limited_by_panel=True)
-    keys = [prompt.key for prompt in limited.build_panel_prompts()]
-    reworded = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
-    for texts, reasons in ((reworded, []), (["No idea."] * len(keys), ["new words"])):
-        by_key = dict(zip(keys, texts, strict=True))
-        answers: dict[str, Answer] = {"panel": partial(answer_by_key, by_key)}
-        answers["rephraser"] = lambda _: ASTHMA_REWORDED
-        assert run(make_rows(ASTHMA), limited, answers)["reasons"][0].to_list() == reasons
-
-
-def test_prompt_that_is_too_long_is_an_attempt_with_a_reason() -> None:
-    frame = run(make_rows(ASTHMA), REPHRASER, {"rephraser": lambda _: None})
-    assert frame["text"].to_list() == [None] * 3
-    assert frame["reasons"].to_list() == [["prompt too long"]] * 3
-
-
-def test_rewording_that_equals_a_statement_of_the_other_label_collides() -> None:
-    """Each rewording keeps its meaning, but one text cannot be both true and false."""
-    same = "Asthma may be treated by salbutamol."
-    rows = make_rows(ASTHMA, (same, "salbutamol", "asthma", False))
-    frame = run(rows, REPHRASER, {"rephraser": lambda _: same})
-    reasons = dict(frame.filter(attempt=1).select("variant_id", "reasons").iter_rows())
-    assert reasons["v0"] == ["collision"]
-
-
-def test_rewording_that_equals_one_accepted_in_an_earlier_round_collides() -> None:
-    denied = "Asthma may be treated with salbutamol."
-    rows = make_rows(ASTHMA, (denied, "salbutamol", "asthma", False))
-    seen: list[str] = []
+    texts = ("Salbutamol may treat eczema.", "Salbutamol cannot treat asthma.", f' "{ASTHMA_REWORDED}." ')
+    seeds: list[int | None] = []
 
     def answer(prompt: WriterPrompt) -> str:
-        seen.append(prompt.prompt.text)
-        return "No idea." if denied in prompt.prompt.text and len(seen) < 3 else ASTHMA_REWORDED
+        seeds.append(prompt.sampling.seed)
+        return texts[len(set(seeds)) - 1]
 
-    frame = run(rows, replace(REPHRASER, max_attempts=2), {"rephraser": answer})
+    frame = run([ASTHMA], answer)
+    assert frame.select("variant_id", "attempt", "text", "is_accepted").rows() == [
+        ("v0", 1, texts[0], False),
+        ("v0", 2, texts[1], False),
+        ("v0", 3, ASTHMA_REWORDED, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "changes", "reasons"),
+    [
+        # It keeps one word of the statement in its order, and differs in eight around it.
+        (ASTHMA, ASTHMA_REWORDED, {"max_new_words": 8}, []),
+        (ASTHMA, ASTHMA_REWORDED, {"max_new_words": 7}, ["new words"]),
+        (ASTHMA, None, {}, ["prompt too long"]),
+        (ASTHMA, ALIASED, {}, ["head lost", "tail lost"]),
+        (ASTHMA, ALIASED, {"aliases": ALIASES}, []),
+        # An alias that both names have counts for neither.
+        (
+            GENE,
+            "Cellular tumor antigen p53 is encoded by the gene P53.",
+            {"aliases": {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}},
+            ["head lost"],
+        ),
+    ],
+)
+def test_attempts_have_the_reasons_of_the_gate(
+    row: tuple[str, str, str, bool], text: str | None, changes: dict[str, Any], reasons: list[str]
+) -> None:
+    frame = run([row], text, **changes)
+    assert frame["text"].to_list() == [text] * frame.height
+    assert frame["reasons"].to_list() == [reasons] * (3 if reasons else 1)
+
+
+def test_rewording_that_equals_a_text_of_the_other_label_collides() -> None:
+    """Each rewording keeps its meaning, but one text cannot be both true and false."""
+    frame = run([ASTHMA, (ASTHMA_REWORDED, "salbutamol", "asthma", False)], ASTHMA_REWORDED)
+    assert frame.filter(variant_id="v0")["reasons"].to_list() == [["collision"]] * 3
+    # The text may also have been accepted in an earlier round.
+    denied = "Asthma may be treated with salbutamol."
+    n_asked = 0
+
+    def answer(prompt: WriterPrompt) -> str:
+        nonlocal n_asked
+        n_asked += 1
+        return "No idea." if denied in prompt.prompt.text and n_asked < 3 else ASTHMA_REWORDED
+
+    frame = run([ASTHMA, (denied, "salbutamol", "asthma", False)], answer, max_attempts=2)
     assert frame.filter(attempt=2).select("variant_id", "text", "reasons").rows() == [
         ("v1", ASTHMA_REWORDED, ["collision"])
     ]
 
 
-def test_seed_of_the_edition_changes_prompts_of_the_test_but_not_of_demonstrations() -> None:
+def test_prompts_depend_on_the_seed_the_split_the_temperature_and_the_aliases() -> None:
     for split, is_same in (("test", False), ("demonstration", True)):
         one, two = (replace(REPHRASER, seed=seed).build_prompt("Text.", 1, split) for seed in (1, 2))
         assert (one.key == two.key) is is_same
         assert one.sampling.temperature == 0.7
-
-
-def test_greedy_rephraser_samples_after_its_first_rejection() -> None:
+    # A greedy rephraser samples after its first rejection.
     greedy = replace(REPHRASER, temperature=0.0)
     first, second = (greedy.build_prompt("Text.", attempt, "test").sampling for attempt in (1, 2))
     assert (first.temperature, first.seed) == (0.0, None)
     assert second.temperature > 0
     assert second.seed is not None
+    named = replace(REPHRASER, aliases=ALIASES)
+    assert named.describe() != REPHRASER.describe() == replace(REPHRASER, aliases={}).describe()
 
 
-def test_judge_is_asked_in_both_directions_and_rejects() -> None:
-    """The judge answers that the rewording follows from the statement, but not the reverse."""
-    asked: list[str] = []
+@pytest.mark.parametrize(
+    ("judge", "replies", "scores"),
+    [
+        (JUDGE, ("Yes.", "No, it does not."), (None, None)),
+        # The smaller score is below the threshold.
+        (ENTAILMENT, ('{"entailment": 0.9, "other": 0.1}', '{"entailment": 0.6, "other": 0.1}'), (0.9, 0.6)),
+    ],
+)
+def test_judge_is_asked_in_both_directions_and_rejects(
+    judge: Judge, replies: tuple[str, str], scores: tuple[float | None, float | None]
+) -> None:
+    """The judge says that the rewording follows from the statement, but not the reverse."""
 
     def say(prompt: WriterPrompt) -> str:
-        asked.append(prompt.prompt.text)
-        return "Yes." if len(asked) % 2 else "No, it does not."
+        text = prompt.prompt.text
+        return replies[text.index("may treat asthma") > text.index("be treated by")]
 
-    rephraser = replace(REPHRASER, max_attempts=1, judge=JUDGE)
-    frame = run(
-        make_rows(ASTHMA),
-        rephraser,
-        {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": say},
-    )
-    verdicts = frame.select("is_judged_implied", "is_judged_implying", "is_accepted", "reasons").rows()
-    assert verdicts == [(True, False, False, ["judge"])]
-    assert frame["judge_score_implied"].null_count() == 1
-    assert asked[0].index("may treat asthma") < asked[0].index("be treated by")
-    assert asked[1].index("be treated by") < asked[1].index("may treat asthma")
-
-
-def test_scores_of_an_entailment_model_decide_and_are_stored() -> None:
-    """The smaller direction is below the threshold, so the rewording is rejected by the default."""
-
-    def score(prompt: WriterPrompt) -> str:
-        is_forth = prompt.prompt.text.index("may treat") < prompt.prompt.text.index("be treated")
-        return json.dumps({"entailment": 0.9 if is_forth else 0.6, "other": 0.1})
-
-    judge = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.7))
-    rephraser = replace(REPHRASER, max_attempts=1, judge=judge)
-    reword_all = {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": score}
-    frame = run(make_rows(ASTHMA), rephraser, reword_all)
+    frame = run([ASTHMA], ASTHMA_REWORDED, say, max_attempts=1, judge=judge)
     columns = ["judge_score_implied", "judge_score_implying", "is_judged_implied", "is_judged_implying"]
-    assert frame.select(*columns, "reasons").rows() == [(0.9, 0.6, True, False, ["judge"])]
-
-
-def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
-    def score(_: WriterPrompt) -> str:
-        return json.dumps({"entailment": 0.9, "other": 0.1})
-
-    judge = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.5, lift=0.8))
-    rephraser = replace(REPHRASER, max_attempts=1, judge=judge)
-    lost = "Wheezing may be treated by salbutamol."
-    frame = run(make_rows(ASTHMA), rephraser, {"rephraser": lambda _: lost, "judge": score})
-    columns = ("is_accepted", "reasons", "overruled", "judge_score_implied")
-    assert frame.select(*columns).rows() == [(True, [], ["tail lost"], 0.9)]
-    both = run(make_rows(ASTHMA, ECZEMA), rephraser, {"rephraser": lambda _: lost, "judge": score})
-    assert both.select("reasons", "overruled").rows() == [(["collision"], ["tail lost"])] * 2
-    strict = replace(rephraser, judge=replace(judge, thresholds=Thresholds(0.5, lift=0.95)))
-    frame = run(make_rows(ASTHMA), strict, {"rephraser": lambda _: lost, "judge": score})
-    assert frame.select(*columns).rows() == [(False, ["tail lost"], None, 0.9)]
-
-
-def test_judge_is_not_asked_about_rejected_rewordings() -> None:
-    def fail(_: WriterPrompt) -> str:
-        raise AssertionError("the judge was asked")
-
-    rephraser = replace(REPHRASER, judge=JUDGE)
-    frame = run(make_rows(ASTHMA, ECZEMA), rephraser, {"rephraser": lambda _: "True.", "judge": fail})
+    assert frame.select(*columns, "reasons").rows() == [(*scores, True, False, ["judge"])]
+    # It is not asked about what the rules reject.
+    frame = run([ASTHMA, ECZEMA], "True.", refuse, judge=judge)
     assert frame.height == 6
     assert not frame["is_accepted"].any()
 
 
+def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
+    lost = "Wheezing may be treated by salbutamol."
+    columns = ("is_accepted", "reasons", "overruled", "judge_score_implied")
+    both = [(False, ["collision"], ["tail lost"], 0.9)] * 2
+    for rows, lift, expected in (
+        ([ASTHMA], 0.8, [(True, [], ["tail lost"], 0.9)]),
+        ([ASTHMA, ECZEMA], 0.8, both),
+        ([ASTHMA], 0.95, [(False, ["tail lost"], None, 0.9)]),
+    ):
+        judge = replace(ENTAILMENT, thresholds=Thresholds(0.5, lift))
+        frame = run(rows, lost, lambda _: '{"entailment": 0.9, "other": 0.1}', max_attempts=1, judge=judge)
+        assert frame.select(*columns).rows() == expected
+
+
 def test_samples_are_accepted_rewordings_or_else_statements() -> None:
-    statements = make_frame("statements")
-    attempts = make_frame("attempts")
+    statements, attempts = make_frame("statements"), make_frame("attempts")
     first, second = statements["variant_id"][:2]
     samples = choose_rewordings(statements, attempts, "writer-0123abcd")
     columns = ["variant_id", "text", "status", "attempts", "reasons", "rephraser"]
@@ -232,55 +208,120 @@ def test_samples_are_accepted_rewordings_or_else_statements() -> None:
         (first, "Fever is a sign of influenza.", "accepted", 2, ["polarity"], "writer-0123abcd"),
         (second, "Fever is a sign of influenza.", "accepted", 1, [], "writer-0123abcd"),
     ]
-    tried = pl.DataFrame(attempts).with_columns(pl.lit(False).alias("is_accepted"))
+    every = attempts.with_columns(is_accepted=pl.lit(True), text=pl.format("Attempt {}.", "attempt"))
+    assert choose_rewordings(statements, every, "w")["text"][0] == "Attempt 1."
+    tried = attempts.with_columns(is_accepted=pl.lit(False))
     (fallback,) = choose_rewordings(statements, tried, "w").filter(variant_id=first).select(columns).rows()
     assert fallback[1:4] == (statements["statement"][0], "fallback", 2)
 
 
 def test_without_the_gate_the_first_reply_is_the_sample_as_it_is() -> None:
     """Any reply is used, unless it is empty or missing: the statement is then the sample."""
-    facts = make_rows(ASTHMA, ECZEMA, ASTHMA, ASTHMA)
-    facts = facts.with_columns(pl.format("{} ({})", "statement", "variant_id").alias("statement"))
-    replies = {"v0": ' "Statement: wrong\nand false.. "\n', "v1": "Hm.", "v2": " \n ", "v3": None}
+    replies = (' "Statement: wrong\nand false.. "\n', "Hm.", " \n ", None)
+    rows = [(f"{ASTHMA[0]} (v{n})", *ASTHMA[1:]) for n in range(4)]
 
     def answer(prompt: WriterPrompt) -> str | None:
-        return next(text for key, text in replies.items() if f"({key})" in prompt.prompt.text)
+        return next(text for n, text in enumerate(replies) if f"(v{n})" in prompt.prompt.text)
 
-    rephraser = replace(REPHRASER, max_attempts=1, has_gate=False)
-    frame = run(facts, rephraser, {"rephraser": answer})
+    frame = run(rows, answer, max_attempts=1, has_gate=False)
+    kept = '"Statement: wrong and false.. "'
+    reasons = [[GATE_OFF], [GATE_OFF], ["no text"], ["prompt too long"]]
+    texts = [kept, "Hm.", "", None]
     assert frame.select("text", "is_accepted", "reasons").rows() == [
-        ('"Statement: wrong and false.. "', False, [GATE_OFF]),
-        ("Hm.", False, [GATE_OFF]),
-        ("", False, ["no text"]),
-        (None, False, ["prompt too long"]),
+        (text, False, why) for text, why in zip(texts, reasons, strict=True)
     ]
     statements = make_frame("statements")[:4]
-    of_statements = frame.with_columns(statements["variant_id"])
-    samples = choose_rewordings(statements, of_statements, "w-00000000")
-    assert samples.select("text", "status", "attempts", "reasons").rows() == [
-        ('"Statement: wrong and false.. "', "as_is", 1, [GATE_OFF]),
-        ("Hm.", "as_is", 1, [GATE_OFF]),
-        (statements["statement"][2], "fallback", 1, ["no text"]),
-        (statements["statement"][3], "fallback", 1, ["prompt too long"]),
-    ]
+    samples = choose_rewordings(statements, frame.with_columns(statements["variant_id"]), "w-00000000")
+    assert samples["text"].to_list() == [kept, "Hm.", *statements["statement"][2:]]
+    assert samples["status"].to_list() == ["as_is"] * 2 + ["fallback"] * 2
+    assert samples["reasons"].to_list() == reasons
+    assert set(samples["attempts"]) == {1}
 
 
-def test_aliases_of_the_base_are_given_to_the_gate() -> None:
-    text = "Bronchial hyperreactivity may be treated by albuterol."
-    aliases = {"salbutamol": ("albuterol",), "asthma": ("bronchial hyperreactivity",)}
-    assert reword(make_rows(ASTHMA), lambda _: text)[0] == ("v0", 1, text, False)
-    named = replace(REPHRASER, aliases=aliases)
-    assert reword(make_rows(ASTHMA), lambda _: text, named) == [("v0", 1, text, True)]
-    assert named.describe() != REPHRASER.describe() == replace(REPHRASER, aliases={}).describe()
+def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
+    """The writer rewords the statement about asthma; its other replies never pass the gate."""
+    recording = tmp_path / "w.parquet"
+    config = WriterConfig(name="w", engine="recorded", model=str(recording))
+    asked = {REPHRASER.build_prompt(text, 1, "test").prompt.text: "Hm." for text in read_panel()["statement"]}
+    asked[REPHRASER.build_prompt(ECZEMA[0], 1, "test").prompt.text] = "Hm."
+    asked[REPHRASER.build_prompt(ASTHMA[0], 1, "test").prompt.text] = ASTHMA_REWORDED
+    pl.DataFrame({"prompt": [*asked], "response": [*asked.values()]}).write_parquet(recording)
+    rephraser = replace(REPHRASER, writer=Writer(config, identify_model(config).model_id))
+    shown: list[list[Any]] = []
+
+    @contextlib.contextmanager
+    def show(title: str, total: int) -> Iterator[Callable[[int], None]]:
+        shown.append([title, total, 0])
+
+        def advance(n: int) -> None:
+            shown[-1][2] += n
+
+        yield advance
+
+    store = Store(StorageConfig(root=tmp_path / "data"))
+    relations = [make_rows(ASTHMA, ECZEMA), make_rows(ASTHMA)]
+    attempts = ask_rounds(store, relations, rephraser, show)
+    # Two relations have the same prompt, which is asked once.
+    rounds = [f"rephraser w, round {number}" for number in (1, 2, 3)]
+    assert shown == [[rounds[0], 3, 3], [rounds[1], 1, 1], [rounds[2], 1, 1]]
+    assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
+    assert ask_rounds(store, relations, rephraser, show)[0].equals(attempts[0])
+    # Both relations wait for one panel, in which the model fails, so that it may change no words.
+    shown.clear()
+    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show)
+    n = read_panel().height
+    assert shown[0] == ["panel w, round 1", n, n]
+    assert [title for title, *_ in shown[1:]] == rounds
+    assert not pl.concat(limited)["is_accepted"].any()
 
 
-def test_an_alias_that_both_names_have_counts_for_neither() -> None:
-    rows = make_rows(
-        ("The gene TP53 encodes cellular tumor antigen p53.", "TP53", "cellular tumor antigen p53", True)
-    )
-    aliases = {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}
-    rephraser = replace(REPHRASER, aliases=aliases, max_attempts=1)
-    frame = run(
-        rows, rephraser, {"rephraser": lambda _: "Cellular tumor antigen p53 is encoded by the gene P53."}
-    )
-    assert frame["reasons"].to_list() == [["head lost"]]
+LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction)
+EIGHT = "\n".join(f"Statement {n} of it." for n in range(8))
+
+
+REPLIES = {
+    "": [],
+    "One is this.\n\n  Two is that.  \n": ["One is this.", "Two is that."],
+    "1. One is this.\n2) Two is that.\n- Three is so.": ["One is this.", "Two is that.", "Three is so."],
+    "Here are 8 statements:\nOne is this.": ["One is this."],
+    "One is this.\nOne is this.": ["One is this."],
+    "True\nOne is this.": ["One is this."],
+    "One\x0cis\u2028this here.\tYes.": ["this here. Yes."],
+    EIGHT + "\nA ninth of it.": EIGHT.splitlines(),
+    "2 in 3 patients with gout are men.": ["2 in 3 patients with gout are men."],
+}
+
+
+def test_usable_lines_of_a_reply_are_its_statements() -> None:
+    assert {reply: list_statements(reply) for reply in REPLIES} == REPLIES
+
+
+def test_samples_have_the_label_of_their_triplet_and_their_position_in_the_reply() -> None:
+    triplets = make_frame("triplets")
+    prompts = LLMEVAL.build_prompts(triplets)
+    assert "(Influenza, symptoms, Fever)" in prompts[0].prompt.text
+    assert "{triplet}" not in prompts[0].prompt.text
+    replies = {
+        prompt.key: Reply(EIGHT if n else "Only one is usable.\nNo.") for n, prompt in enumerate(prompts)
+    }
+    samples = build_llmeval_samples(triplets, LLMEVAL, replies)
+    assert samples.columns == SAMPLES.names
+    counts = samples.group_by("triplet_id", maintain_order=True).len()["len"].to_list()
+    assert counts == [1, 8, 8, 8]
+    truths = dict(triplets.select("triplet_id", "is_positive").iter_rows())
+    assert [truths[i] for i in samples["triplet_id"]] == samples["label"].to_list()
+    assert samples["sample_index"].to_list() == [0, *list(range(8)) * 3]
+    assert samples["sample_id"].is_unique().all()
+    assert samples.select("rephraser", "status", "attempts").unique().rows() == [("w-00000000", "as_is", 0)]
+
+
+def test_demonstrations_are_drawn_from_pairs_with_samples_of_one_label() -> None:
+    triplets = make_frame("triplets").with_columns(pl.lit("demonstration").alias("split"))
+    prompts = LLMEVAL.build_prompts(triplets)
+    replies = {prompt.key: Reply(EIGHT if n % 2 else "-") for n, prompt in enumerate(prompts)}
+    samples = build_llmeval_samples(triplets, LLMEVAL, replies)
+    shown = SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples))
+    assert shown.select("form", "answer").rows() == [(None, "F")] * 2
+    shuffled = samples.sample(fraction=1, shuffle=True, seed=1)
+    assert shown.equals(SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(shuffled)))
+    assert SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples.clear())).is_empty()

@@ -1,30 +1,32 @@
-import json
-import re
-from dataclasses import replace
+"""The plan of an edition, also one of new facts or of anchors, and the manifest that completes it."""
+
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
+from commands.preflight.reading import count_facts
+from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig, StorageConfig
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.records import read_manifest
-from prototypes.pool import Pool
-from schemas.stages import TRIPLETS
+from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
+from tasks.edition.anchors import list_asked_again, plan_anchors, share_pairs
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import NO_NEGATIVE, complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_buildable
+from tasks.edition.triplets import draw_triplets
+from tests.support.command import make_rows, write_base
 from tests.support.small_bases import (
     STAGES,
+    build_frames,
     make_base,
     make_edition,
     make_facts,
     make_pool,
-    make_prototypes,
     shuffle,
     write_files,
 )
@@ -32,69 +34,21 @@ from tests.support.small_bases import (
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 
 
-def test_name_contains_base_and_label(tmp_path: Path) -> None:
-    seeded, labelled = (
-        make_edition(tmp_path, BASE, seed=7),
-        make_edition(tmp_path, BASE, seed=7, label="2026-W47"),
-    )
-    assert re.fullmatch(r"own-seed7-[0-9a-f]{8}", seeded.edition_id)
-    assert re.fullmatch(r"own-2026-W47-[0-9a-f]{8}", labelled.edition_id)
-    assert seeded.folder == f"editions/{seeded.edition_id}"
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"seed": 2},
-        {"negatives": "uniform"},
-        {"heads_per_relation": 10},
-        {"methods": ("pretexeval", "direct")},
-        {"methods": ("pretexeval", "origin")},
-        {"kind": "none"},
-        {"base": make_base(r=make_facts(20, 6))},
-        {"base": make_base(r=make_facts(20, 6), s=make_facts(17, 5))},
-        {"pool": Pool("own", {"r": make_prototypes("r", "or"), "s": make_prototypes("s")})},
-    ],
-)
-def test_every_change_of_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
-    other = make_edition(tmp_path, **{"base": BASE, **table})
-    assert other.edition_id != make_edition(tmp_path, BASE).edition_id
-
-
-def test_the_base_s_own_template_changes_only_editions_that_use_it(tmp_path: Path) -> None:
-    """So editions of before keep their names, although a CSV of the authors has a default prompt."""
-    plain = {"r": make_prototypes("r"), "s": make_prototypes("s")}
-    with_prompt = plain | {"r": replace(plain["r"], default_prompt="[Y] r [X].")}
-    pools = [Pool("own", relations) for relations in (plain, with_prompt)]
-    for methods, n_names in ((("pretexeval",), 1), (("origin",), 2)):
-        names = {make_edition(tmp_path, BASE, pool, methods=methods).edition_id for pool in pools}
-        assert len(names) == n_names
-
-
-def test_name_does_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE)
-    assert make_edition(tmp_path / "elsewhere", shuffle(BASE, 3)).edition_id == edition.edition_id
-    more = Pool("own", {**make_pool("r", "s").relations, "t": make_prototypes("t")})
-    assert make_edition(tmp_path, BASE, more).edition_id == edition.edition_id
-    assert str(tmp_path) not in json.dumps(edition.configuration)
-
-
 def test_plan_writes_nothing_and_requires_prototypes_for_every_relation(tmp_path: Path) -> None:
-    table = tmp_path / "own.csv"
+    table, storage = tmp_path / "own.csv", StorageConfig(root=tmp_path / "data")
     table.write_text("head,relation,tail\na,unheard_of,b\n")
-    root = tmp_path / "data"
-    config = Config(
-        knowledge=KnowledgeConfig(name="own", format="table", path=table),
-        storage=StorageConfig(root=root),
-    )
+    knowledge = KnowledgeConfig(name="own", format="table", path=table)
     with pytest.raises(InputError, match=r"has no prototypes for relation 'unheard_of'"):
-        plan_edition(config)
-    plan_edition(Config(storage=StorageConfig(root=root)))
-    assert not root.exists()
+        plan_edition(Config(knowledge=knowledge, storage=storage))
+    plan_edition(Config(storage=storage))
+    assert not storage.root.exists()
 
 
-def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype"))
+def test_manifest_describes_the_edition_and_is_never_changed(tmp_path: Path) -> None:
+    def make(root: Path) -> Edition:
+        return make_edition(root, BASE, seed=3, methods=("pretexeval", "prototype"))
+
+    edition = make(tmp_path)
     assert edition.read_files() == {}
     files = write_files(edition)
     left_out = [LeftOut("own.csv, line 3", "r: a → b", "repeats another row")]
@@ -107,48 +61,157 @@ def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> N
         "methods": ["pretexeval", "prototype"],
         "n_pairs": 36,
         "configuration": edition.configuration,
+        "left_out": [vars(left_out[0])],
     }
     assert described.items() <= manifest.items()
-    assert manifest["left_out"] == [vars(left_out[0])]
     assert list(manifest["files"]) == sorted(
         f"{stage.name}/{relation}.parquet" for stage in STAGES for relation in "rs"
     )
-    assert make_edition(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).read_files() == files
-
-
-def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE)
+    assert make(tmp_path).read_files() == files
     path = tmp_path / edition.folder / "manifest.json"
-    files = list(write_files(edition).values())
-    complete_edition(edition, files, [])
     before = path.read_bytes()
-    complete_edition(edition, files, [LeftOut("x", "y", "z")])
+    complete_edition(edition, list(files.values()), [LeftOut("x", "y", "z")])
     assert path.read_bytes() == before
-    elsewhere = make_edition(tmp_path / "elsewhere", BASE)
-    complete_edition(elsewhere, list(write_files(elsewhere).values()), [])
+    elsewhere = make(tmp_path / "elsewhere")
+    complete_edition(elsewhere, list(write_files(elsewhere).values()), left_out)
     assert (elsewhere.root / elsewhere.folder / "manifest.json").read_bytes() == before
 
 
-def write_and_list_left_out(edition: Edition) -> list[LeftOut]:
-    write_files(edition)
-    return list_left_out(edition, lambda piece: read_triplets(edition, piece))
-
-
-def read_triplets(edition: Edition, piece: str) -> pl.DataFrame:
-    return read_stage_file(edition.root / edition.path_of(TRIPLETS.name, piece), TRIPLETS)
-
-
-def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
-    facts = make_facts(20, 5) | {"all": [f"tail {i}" for i in range(5)]}
-    kept = make_base(r=facts, s=make_facts(16, 5))
+def test_left_out_rows_and_heads_without_a_negative_are_listed_but_not_those_beyond_the_cap(
+    tmp_path: Path,
+) -> None:
+    with_full = make_base(r=make_facts(20, 5) | {"all": [f"tail {i}" for i in range(5)]}, s=make_facts(16, 5))
     source = LeftOut("own.csv, line 3", "r: a → b", "repeats another row")
-    edition = make_edition(tmp_path, KnowledgeBase("own", kept.triplets, (source,)))
-    assert write_and_list_left_out(edition) == [source, LeftOut("r", "all", NO_NEGATIVE)]
-    whole = make_edition(tmp_path, BASE)
-    assert write_and_list_left_out(whole) == []
+    for edition, left_out in (
+        (
+            make_edition(tmp_path, KnowledgeBase("own", with_full.triplets, (source,))),
+            [source, LeftOut("r", "all", NO_NEGATIVE)],
+        ),
+        (make_edition(tmp_path, BASE), []),
+        (make_edition(tmp_path, BASE, heads_per_relation=10), []),
+    ):
+        frames = {piece: build_frames(edition, piece)["triplets"] for piece in edition.pieces}
+        assert list_left_out(edition, frames.__getitem__) == left_out
+    assert [frame.height for frame in frames.values()] == [20, 20]
 
 
-def test_heads_beyond_the_cap_are_not_left_out(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE, heads_per_relation=10)
-    assert write_and_list_left_out(edition) == []
-    assert [read_triplets(edition, relation).height for relation in edition.pieces] == [20, 20]
+N_HEADS = 20
+
+
+def configure(folder: Path, *n_new: int, **keys: object) -> Config:
+    """Return a configuration whose older release lacks the facts of the last heads of each relation.
+
+    Args:
+        keys: keys of [knowledge] in place of the older release.
+    """
+    n_known = {r: N_HEADS - n for r, n in zip(("may_treat", "may_prevent"), n_new, strict=False)}
+    rows = make_rows(*n_known, n_heads=N_HEADS)
+    new = write_base(folder / "new.tsv", rows)
+    older = write_base(
+        folder / "older.tsv", [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
+    )
+    table = {"name": "own", "format": "table", "path": new, **(keys or {"since": older})}
+    return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
+
+
+def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(tmp_path: Path) -> None:
+    edition = plan_edition(configure(tmp_path, 12, 6))
+    assert edition.base.relations == ["may_treat"]
+    reason = "too few heads have a fact that the older release lacks (6)"
+    assert edition.base.left_out == (LeftOut("may_prevent", "the relation", reason),)
+    # Heads have one tail, and those whose number is a multiple of three have two.
+    frame = draw_triplets(edition.base, "may_treat", edition.sampling)
+    assert {int(head.split()[-1]) for head in frame["head"]} == set(range(8, N_HEADS))
+    facts = count_facts(edition)
+    assert (facts.n_tested, facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
+    text = render_validation(validate_config(configure(tmp_path, 12, 6)))
+    assert f"may be tested: {facts.n_tested}; " in text
+    assert f"  may_prevent: the relation: {reason}\n" in text
+    with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
+        plan_edition(configure(tmp_path, 3, 5))
+
+
+def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
+    plain = plan_edition(configure(tmp_path, 12, since=None))
+    releases = [{"name": "2023", "path": tmp_path / "older.tsv"}]
+    aged = plan_edition(configure(tmp_path, 12, releases=releases))
+    assert aged.edition_id != plain.edition_id
+    assert count_facts(plain).n_by_release == {}
+    assert count_facts(aged).n_by_release == {"2023": 11, "new": 16}
+    without, frame = (build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged))
+    # Heads whose number is 8 or more have facts that only the newer release holds.
+    assert without.drop("first_release").equals(frame.drop("first_release"))
+    ages = frame.filter("is_positive")
+    is_new = [int(head.split()[-1]) >= 8 for head in ages["head"]]
+    assert (ages["first_release"] == "new").to_list() == is_new
+    assert frame.filter(~pl.col("is_positive"))["first_release"].is_null().all()
+    require_buildable(aged)
+
+
+ANCHORED = make_base(r=make_facts(40, 8), s=make_facts(20, 6))
+
+
+def plan_of_anchors(root: Path, seed: int = 3, **anchors: int) -> Config:
+    given = {"edition": {"seed": seed}, "storage": {"root": root}, "anchors": anchors}
+    planned = plan_anchors(Config.model_validate(given))
+    assert planned is not None
+    return planned
+
+
+def read_triplets(config: Config, seed: int = 0) -> pl.DataFrame:
+    """Return the triplets of the edition, drawn from the base in another order of rows."""
+    edition = Edition(config, shuffle(ANCHORED, seed), make_pool("r", "s"))
+    return pl.concat(build_frames(edition, relation)[TRIPLETS.name] for relation in ("r", "s"))
+
+
+def test_anchors_are_spread_in_proportion() -> None:
+    cases: list[tuple[int, dict[str, int], dict[str, int]]] = [
+        (10, {"r": 60, "s": 40}, {"r": 6, "s": 4}),
+        (7, {"r": 53, "s": 24, "t": 23}, {"r": 3, "s": 2, "t": 2}),
+        (5, {"r": 1000, "s": 3, "t": 2}, {"r": 3, "s": 1, "t": 1}),
+        (2, {"r": 5, "s": 5, "t": 5}, {"r": 1, "s": 1, "t": 1}),
+        (100, {"r": 7, "s": 0}, {"r": 7, "s": 0}),
+    ]
+    assert [share_pairs(n, sizes) for n, sizes, _ in cases] == [expected for *_, expected in cases]
+
+
+def test_anchors_are_some_pairs_of_a_whole_draw_in_any_order_of_rows(tmp_path: Path) -> None:
+    config = plan_of_anchors(tmp_path, n_pairs=10)
+    drawn = read_triplets(config.model_copy(update={"anchors": None}))
+    anchors = read_triplets(config)
+    assert set(anchors.rows()) < set(drawn.rows())
+    assert anchors.rows() == read_triplets(config, seed=2).rows()
+    n_pairs = {
+        (relation, split): group["pair_id"].n_unique()
+        for (relation, split), group in anchors.group_by("relation", "split")
+    }
+    assert n_pairs == {
+        ("r", "test"): 7,
+        ("s", "test"): 3,
+        ("r", "demonstration"): N_DEMONSTRATIONS,
+        ("s", "demonstration"): N_DEMONSTRATIONS,
+    }
+
+
+def test_name_depends_on_the_anchors_alone(tmp_path: Path) -> None:
+    def name(config: Config) -> str:
+        return Edition(config, ANCHORED, make_pool("r", "s")).edition_id
+
+    default = name(plan_of_anchors(tmp_path))
+    assert default.startswith("own-anchors-")
+    assert name(plan_of_anchors(tmp_path, n_pairs=100)) == default
+    assert (
+        len({default, name(plan_of_anchors(tmp_path, n_pairs=50)), name(plan_of_anchors(tmp_path, seed=4))})
+        == 3
+    )
+    assert plan_anchors(Config()) is None
+    # The other editions of a configuration that orders anchors are not of anchors.
+    ordered = Config.model_validate({"anchors": {"n_pairs": 5}, "edition": {"label": "2026-W47"}})
+    assert "anchor_pairs" not in Edition(ordered, ANCHORED, make_pool("r", "s")).configuration
+
+
+def test_imported_and_recorded_models_are_not_asked_again() -> None:
+    models = [{"name": name, "engine": name, "model": "x"} for name in ("imported", "recorded")]
+    asked = {"name": "asked", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    config = Config.model_validate({"models": [*models, asked]})
+    assert list_asked_again(config) == ["asked"]

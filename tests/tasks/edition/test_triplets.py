@@ -1,32 +1,33 @@
+"""The triplets of an edition under every policy, and the negatives that the base asserts."""
+
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from random import Random
-from typing import get_args
+from typing import Any, get_args
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pretexeval.config.file import Config
 from pretexeval.config.tables import EVIDENCE
-from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing import pieces
-from tasks.drawing.heads import Policy, TripletSampling, choose_heads
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.planning import plan_edition
 from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads
 from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, index_facts, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
-Row = dict[str, object]
+NO_FALSE = pl.DataFrame(schema=FALSE_COLUMNS)
+Row = dict[str, Any]
 
 
 def sampling(policy: Policy, seed: int = 1, cap: int | None = None) -> TripletSampling:
@@ -34,18 +35,11 @@ def sampling(policy: Policy, seed: int = 1, cap: int | None = None) -> TripletSa
     return TripletSampling(seed, policy, cap, None if seed % 2 else SeriesTurn(1, seed))
 
 
-def draw(rows: pl.DataFrame, given: TripletSampling, relation: str = "r") -> pl.DataFrame:
-    base = KnowledgeBase("own", rows.with_columns(relation=pl.lit(relation)))
+def draw(
+    rows: pl.DataFrame, given: TripletSampling, relation: str = "r", also_false: pl.DataFrame = NO_FALSE
+) -> pl.DataFrame:
+    base = KnowledgeBase("own", rows.with_columns(relation=pl.lit(relation)), (), also_false)
     return draw_triplets(base, relation, given)
-
-
-def draw_if_possible(rows: list[Row], given: TripletSampling) -> pl.DataFrame:
-    """Return the triplets of generated rows; skip those of which no pair can be drawn."""
-    try:
-        return draw(as_rows(rows), given)
-    except InputError:
-        assume(False)
-        raise
 
 
 def list_left_out(rows: pl.DataFrame, given: TripletSampling) -> list[str]:
@@ -57,23 +51,31 @@ def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     return frame.filter(pl.col("split") == name)
 
 
-def is_true(rows: list[Row], head: object, tail: object) -> bool:
+def is_true(rows: Sequence[Row], head: str, tail: str) -> bool:
     """Return whether any row states this triplet; names match if folded names or ids are equal."""
 
-    def is_same(name: object, row: Row, end: str) -> bool:
-        ids = {other[f"{end}_id"] for other in rows if other[end] == name} - {None}
-        return fold_name(str(name)) == fold_name(str(row[end])) or row[f"{end}_id"] in ids
+    def find_rows(name: str, end: str) -> set[int]:
+        ids = {row[f"{end}_id"] for row in rows if row[end] == name} - {None}
+        folded = [fold_name(str(row[end])) == fold_name(name) for row in rows]
+        return {n for n, row in enumerate(rows) if folded[n] or row[f"{end}_id"] in ids}
 
-    return any(is_same(head, row, "head") and is_same(tail, row, "tail") for row in rows)
+    return not find_rows(head, "head").isdisjoint(find_rows(tail, "tail"))
 
 
 @EVERY_POLICY
-@given(rows=row_lists(), seed=st.integers(0, 50))
-@settings(max_examples=count_examples(40))
-def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row], seed: int) -> None:
-    full = as_rows(rows).to_dicts()
+@given(rows=row_lists(), seed=st.integers(0, 50), random=st.randoms(use_true_random=False))
+@settings(max_examples=count_examples(25))
+def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
+    policy: Policy, rows: list[Row], seed: int, random: Random
+) -> None:
+    base, given = as_rows(rows), sampling(policy, seed)
+    full = base.to_dicts()
     tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
-    frame = draw_if_possible(rows, sampling(policy, seed))
+    try:
+        frame = draw(base, given)
+    except InputError:
+        assume(False)
+        raise
     for head, tail, is_positive in frame.select("head", "tail", "is_positive").iter_rows():
         if is_positive:
             assert (head, tail) in tested
@@ -81,25 +83,18 @@ def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row],
             assert not is_true(full, head, tail)
             assert fold_name(head) != fold_name(tail)
             assert tail in {name for _, name in tested}
+    shuffled = as_rows(random.sample(rows, len(rows)))
+    assert frame.equals(draw(shuffled, given))
+    assert list_left_out(base, given) == list_left_out(shuffled, given)
 
 
 @EVERY_POLICY
-@given(rows=row_lists(), seed=st.integers(1, 4), random=st.randoms(use_true_random=False))
-@settings(max_examples=count_examples(30))
-def test_order_of_rows_does_not_change_the_draw(
-    policy: Policy, rows: list[Row], seed: int, random: Random
-) -> None:
-    shuffled, given = random.sample(rows, len(rows)), sampling(policy, seed)
-    assert draw_if_possible(rows, given).equals(draw(as_rows(shuffled), given))
-    assert list_left_out(as_rows(rows), given) == list_left_out(as_rows(shuffled), given)
-
-
-@EVERY_POLICY
-def test_every_head_has_a_positive_and_a_negative_row(policy: Policy) -> None:
-    rows = as_facts(make_facts(20, 6))
+def test_every_head_has_a_positive_and_a_negative_row_unless_no_negative_is_possible(policy: Policy) -> None:
+    of_all = {"all": [f"tail {i}" for i in range(5)], "tail 0": [f"tail {i}" for i in range(1, 5)]}
+    rows = as_facts(make_facts(20, 5) | of_all)
     frame = draw(rows, sampling(policy))
     assert frame.columns == TRIPLETS.names
-    assert list_left_out(rows, sampling(policy)) == []
+    assert list_left_out(rows, sampling(policy)) == ["all", "tail 0"]
     assert frame["triplet_id"].n_unique() == frame.height == 40
     pairs = frame.group_by("pair_id").agg(pl.col("head", "split").n_unique(), pl.col("is_positive").sort())
     assert pairs.height == frame["head"].n_unique() == 20
@@ -107,16 +102,17 @@ def test_every_head_has_a_positive_and_a_negative_row(policy: Policy) -> None:
     assert pairs["is_positive"].to_list() == [[False, True]] * 20
 
 
-@pytest.mark.parametrize("column", ["head", "tail", "head_id", "tail_id"])
-def test_ids_are_hashes_of_the_content_of_the_triplet(column: str) -> None:
+def test_ids_are_hashes_of_the_content_of_the_triplet() -> None:
     rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": f"H{i}", "tail_id": f"T{i}"} for i in range(12)]
-    renamed = [row | {column: "x" + row[column]} for row in rows]
-    one, two = (draw(as_rows(r), sampling("uniform")) for r in (rows, renamed))
-    other = draw(as_rows(rows), sampling("uniform"), "s")
+    frames = {"nothing": draw(as_rows(rows), sampling("uniform"))}
+    frames["relation"] = draw(as_rows(rows), sampling("uniform"), "s")
+    for column in ("head", "tail", "head_id", "tail_id"):
+        changed = [row | {column: "x" + row[column]} for row in rows]
+        frames[column] = draw(as_rows(changed), sampling("uniform"))
     for name in ("triplet_id", "pair_id"):
-        assert one[name].str.contains("^[0-9a-f]{16}$").all()
-        assert not set(one[name]) & set(two[name])
-        assert not set(one[name]) & set(other[name])
+        ids = pl.concat([frame[name].unique() for frame in frames.values()])
+        assert ids.str.contains("^[0-9a-f]{16}$").all()
+        assert ids.is_unique().all()
 
 
 def test_name_with_several_ids_gets_the_smallest() -> None:
@@ -128,36 +124,20 @@ def test_name_with_several_ids_gets_the_smallest() -> None:
 
 
 @EVERY_POLICY
-def test_seed_changes_the_test_but_not_the_demonstrations(policy: Policy) -> None:
-    facts = as_facts(make_facts(60, 15))
-    frames = [draw(facts, sampling(policy, seed)) for seed in (1, 1, 2)]
-    assert frames[0].equals(frames[1])
-    assert split(frames[0], "demonstration").equals(split(frames[2], "demonstration"))
-    tests = [set(split(frame, "test")["triplet_id"]) for frame in frames]
-    assert tests[0] != tests[2]
-    assert split(frames[0], "demonstration")["pair_id"].n_unique() == N_DEMONSTRATIONS
-
-
-@EVERY_POLICY
-@pytest.mark.parametrize("seed", [1, 2])
-def test_demonstrations_never_appear_in_the_test(policy: Policy, seed: int) -> None:
-    frame = draw(as_facts(make_facts(30, 8)), sampling(policy, seed))
-    held_out, tested = split(frame, "demonstration"), split(frame, "test")
+def test_demonstrations_are_never_tested_and_do_not_change_with_seed_and_cap(policy: Policy) -> None:
+    facts = as_facts(make_facts(30, 8))
+    draws = {(seed, cap): draw(facts, sampling(policy, seed, cap)) for seed in (1, 2) for cap in (None, 12)}
+    assert draws[1, None].equals(draw(facts, sampling(policy, 1)))
+    held_out = split(draws[1, None], "demonstration")
     assert held_out.height == 2 * N_DEMONSTRATIONS
-    for name in ("head", "pair_id", "triplet_id"):
-        assert not set(held_out[name]) & set(tested[name])
-
-
-@EVERY_POLICY
-def test_cap_limits_the_number_of_heads_including_demonstrations(policy: Policy) -> None:
-    facts = as_facts(make_facts(40, 10))
-    capped, full, other = (
-        draw(facts, sampling(policy, seed, cap)) for seed, cap in ((1, 12), (1, None), (2, 12))
-    )
-    assert capped["head"].n_unique() == 12
-    assert list_left_out(facts, sampling(policy, 1, 12)) == []
-    assert split(capped, "demonstration").equals(split(full, "demonstration"))
-    assert set(other["head"]) != set(capped["head"])
+    for (seed, cap), frame in draws.items():
+        assert split(frame, "demonstration").equals(held_out)
+        for name in ("head", "pair_id", "triplet_id"):
+            assert not set(held_out[name]) & set(split(frame, "test")[name])
+        assert frame["head"].n_unique() == (cap or 30)
+        assert list_left_out(facts, sampling(policy, seed, cap)) == []
+    assert set(draws[1, None]["triplet_id"]) != set(draws[2, None]["triplet_id"])
+    assert set(draws[1, 12]["head"]) != set(draws[2, 12]["head"])
 
 
 def test_uniform_keeps_heads_that_balanced_must_leave_out() -> None:
@@ -171,14 +151,6 @@ def test_uniform_keeps_heads_that_balanced_must_leave_out() -> None:
     assert left_out == sorted(left_out)
 
 
-@EVERY_POLICY
-def test_head_without_a_possible_negative_is_left_out_and_listed(policy: Policy) -> None:
-    of_all = {"all": [f"tail {i}" for i in range(5)], "tail 0": [f"tail {i}" for i in range(1, 5)]}
-    rows = as_facts(make_facts(20, 5) | of_all)
-    assert list_left_out(rows, sampling(policy)) == ["all", "tail 0"]
-    assert draw(rows, sampling(policy))["head"].n_unique() == 20
-
-
 def test_relation_without_a_pair_is_an_error() -> None:
     with pytest.raises(InputError, match="5 heads, and 5 of 5 are reserved for demonstrations, so that none"):
         draw(as_facts(make_facts(5, 3)), sampling("balanced"))
@@ -189,28 +161,7 @@ def test_relation_without_a_pair_is_an_error() -> None:
         draw(same, sampling("balanced"))
 
 
-@settings(max_examples=count_examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(20, 60), st.integers(3, 9), st.integers(0, 6), st.integers(1, 50))
-def test_every_tail_of_a_block_is_false_as_often_as_it_is_true(
-    monkeypatch: pytest.MonkeyPatch, n_heads: int, n_tails: int, n_full: int, seed: int
-) -> None:
-    """A head that has all tails has no negative, so it is left out together with the balance that it has."""
-    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
-    full = {f"full {i}": [f"tail {k}" for k in range(n_tails)] for i in range(n_full)}
-    facts = index_facts(as_facts(make_facts(n_heads, n_tails) | full))
-    given = sampling("balanced", seed)
-    blocks = Piece("r").select_blocks(choose_heads(facts, given).tested)
-    tested = split(build_triplets(Piece("r"), lambda: facts, given), "test")
-    for block in blocks:
-        pairs = tested.filter(pl.col("head").is_in(block.implode()))
-        true, false = (pairs.filter(is_positive=is_true) for is_true in (True, False))
-        assert Counter(true["tail"]) == Counter(false["tail"])
-        assert sorted(true["head"]) == sorted(false["head"]) == sorted(set(pairs["head"]))
-    assert not set(tested["head"]) & set(full)
-    assert set(tested["head"]) <= {head for block in blocks for head in block}
-
-
-@pytest.mark.parametrize(("n_heads", "n_tails"), [(8, 3), (12, 3), (20, 4), (30, 3), (30, 10)])
+@pytest.mark.parametrize(("n_heads", "n_tails"), [(8, 3), (20, 4), (30, 3), (30, 10)])
 def test_small_relations_lose_no_head_to_the_evidence(n_heads: int, n_tails: int) -> None:
     rows = as_facts(make_facts(n_heads, n_tails))
     drawn, without = (
@@ -218,13 +169,6 @@ def test_small_relations_lose_no_head_to_the_evidence(n_heads: int, n_tails: int
         for evidence in (EVIDENCE, ())
     )
     assert drawn["head"].n_unique() == without["head"].n_unique() >= n_heads - 3
-
-
-def test_the_starter_base_loses_few_heads() -> None:
-    edition = plan_edition(Config())
-    for relation in edition.base.relations:
-        heads = draw_triplets(edition.base, relation, sampling("balanced"))["head"].n_unique()
-        assert heads >= edition.n_heads[relation] - 1, relation
 
 
 def test_a_fact_is_as_likely_as_the_other_facts_make_it() -> None:
@@ -237,3 +181,55 @@ def test_a_fact_is_as_likely_as_the_other_facts_make_it() -> None:
     )
     assert lone.n_unique() == 1
     assert lone[0] < others.min()
+
+
+FACTS = make_facts(30, 10)
+# A false tail of each head that is true of other heads.
+ASSERTED = {head: f"tail {(i * 7 + 5) % 10}" for i, head in enumerate(FACTS)}
+ASSERTED = {head: tail for head, tail in ASSERTED.items() if tail not in FACTS[head]}
+
+
+def as_false(facts: dict[str, str]) -> pl.DataFrame:
+    rows = [{"relation": "r", "head": head, "tail": tail} for head, tail in facts.items()]
+    return pl.DataFrame(rows, schema=FALSE_COLUMNS)
+
+
+def draw_asserted(policy: Policy, asserted: dict[str, str], rows: pl.DataFrame | None = None) -> pl.DataFrame:
+    return draw(as_facts(FACTS) if rows is None else rows, sampling(policy), also_false=as_false(asserted))
+
+
+def list_marked(frame: pl.DataFrame) -> set[tuple[str, str]]:
+    return set(frame.filter("is_asserted").select("head", "tail").iter_rows())
+
+
+@EVERY_POLICY
+def test_exactly_the_asserted_negatives_are_marked(policy: Policy) -> None:
+    frame = draw_asserted(policy, ASSERTED)
+    negatives = set(frame.filter(~pl.col("is_positive")).select("head", "tail").iter_rows())
+    assert list_marked(frame) == negatives & set(ASSERTED.items())
+    assert draw_asserted(policy, {})["is_asserted"].is_null().all()
+
+
+def test_uniform_draws_every_asserted_negative_that_no_id_makes_true() -> None:
+    outside = ASSERTED | {"head 0": "a tail of no true triplet"}
+    assert list_marked(draw_asserted("uniform", outside)) == set(outside.items())
+    rows = [{"head": head, "tail": tail, "head_id": head} for head, tails in FACTS.items() for tail in tails]
+    rows.append({"head": "other name", "tail": "tail 9", "head_id": "head 0"})
+    assert list_marked(draw_asserted("uniform", {"head 0": "tail 9"}, as_rows(rows))) == set()
+
+
+def test_balanced_prefers_asserted_negatives_and_keeps_the_balance() -> None:
+    frame = draw_asserted("balanced", ASSERTED).filter(split="test")
+    true, false = (Counter(frame.filter(is_positive=b)["tail"]) for b in (True, False))
+    assert true == false
+    assert frame.height == 50
+    assert len(list_marked(frame)) >= 0.8 * len(ASSERTED.keys() & set(frame["head"]))
+
+
+def test_an_assertion_settles_whether_a_generalisation_is_true() -> None:
+    facts = {f"h{i}": ["Acute Pain" if i % 2 else "Gout"] for i in range(20)} | {"p": ["Pain"], "q": ["Pain"]}
+    of_pain = {head: "Pain" for head, tails in facts.items() if tails == ["Acute Pain"]}
+    for asserted, has_pain in (({}, False), (of_pain, True)):
+        frame = draw_asserted("balanced", asserted, as_facts(facts))
+        negatives = frame.filter(~pl.col("is_positive"), pl.col("head").is_in(list(of_pain)))
+        assert ("Pain" in negatives["tail"].to_list()) is has_pain

@@ -1,37 +1,41 @@
-"""The tokens of the judge and of the writer of llmeval: what they were asked, and nothing else."""
+"""The tokens of the writers of an edition, and the limit on new words that a writer's panel calls for."""
 
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
 from pretexeval.config.file import Config
-from pretexeval.storage.layout import writer_tokens_record
+from pretexeval.storage.layout import manifest_file, writer_tokens_record
+from pretexeval.storage.records import write_record
+from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
+from schemas.exchange import Completion
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files
+from tasks.edition.recipes import RECIPES
 from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
+from tasks.edition.wrong_texts import describe_wrong_texts, find_new_words_limit, warn_of_wrong_texts
 from tasks.judging.writer_errors import read_panel
 from tests.support.command import make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
-from tests.support.small_bases import read_rows_of
+from tests.support.small_bases import build_edition
 from warehouse.catalogue import create_tables
 from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
 
-LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
 
 
@@ -43,56 +47,42 @@ def reply(body: Body, _: int) -> EndpointReply:
     texts = {
         "poet": statement.replace("The drug", "The medication") if is_even else "Hm.",
         "judge": "Yes" if is_even else "No",
-        "author": LINES,
+        "author": "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9)),
     }
-    answer = reply_to_chat({"content": texts[body["model"]]})
-    assert isinstance(answer.body, dict)
-    return EndpointReply(body=answer.body | {"usage": USAGE})
-
-
-@contextlib.contextmanager
-def show(_: str, __: int) -> Iterator[Callable[[int], None]]:
-    yield lambda _: None
+    answer = reply_to_chat({"content": texts[body["model"]]}).body
+    assert isinstance(answer, dict)
+    return EndpointReply(body=answer | {"usage": USAGE})
 
 
 def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
     table = {"engine": "openai", "base_url": endpoint.base_url, "price_input": price, "price_output": 10.0}
     base = write_base(folder / "own.tsv", make_rows("may_treat"))
-    return Config.model_validate(
-        {
-            "knowledge": {"name": "own", "format": "table", "path": base},
-            "edition": {"methods": ["pretexeval", "llmeval"]},
-            "rephraser": {
-                "kind": "model",
-                "writer": "poet",
-                "instruction": "Reword.\nStatement: {statement}",
-            },
-            "judge": {"writer": "judge"},
-            "llmeval": {"writer": "author"},
-            "writers": [table | {"name": name, "model": name} for name in ("poet", "judge", "author")],
-            "storage": {"root": folder / "data"},
-        }
-    )
+    instruction = "Reword.\nStatement: {statement}"
+    tables = {
+        "knowledge": {"name": "own", "format": "table", "path": base},
+        "edition": {"methods": ["pretexeval", "llmeval"]},
+        "rephraser": {"kind": "model", "writer": "poet", "instruction": instruction},
+        "judge": {"writer": "judge"},
+        "llmeval": {"writer": "author"},
+        "writers": [table | {"name": name, "model": name} for name in ("poet", "judge", "author")],
+        "storage": {"root": folder / "data"},
+    }
+    return Config.model_validate(tables)
 
 
 def build(edition: Edition, store: Store) -> None:
-    """Build the edition as the flows do, without Prefect."""
-    built: dict[str, StageFiles] = {}
-    for stage in (TRIPLETS, VARIANTS, STATEMENTS):
-        built[stage.name] = provide_files(edition, stage.name, *built.values())
-    triplets, statements = built[TRIPLETS.name], built[STATEMENTS.name]
-    relations = edition.base.relations
-    rows = [
-        join_entities(statements.read(edition.root, r), triplets.read(edition.root, r)) for r in relations
-    ]
+    """Ask the writers and build the edition as the flows do, without Prefect."""
     assert edition.rephraser is not None
     assert edition.llmeval is not None
-    ask_rounds(store, rows, edition.rephraser, show)
-    prompts = edition.llmeval.build_prompts(read_rows_of(triplets, edition.root))
+    frames: list[dict[str, pl.DataFrame]] = [{} for _ in edition.pieces]
+    for piece, built in zip(edition.pieces, frames, strict=True):
+        for stage in (TRIPLETS, VARIANTS, STATEMENTS):
+            built[stage.name] = RECIPES[stage.name].build(edition, piece, built)
+    rows = [join_entities(built[STATEMENTS.name], built[TRIPLETS.name]) for built in frames]
+    ask_rounds(store, rows, edition.rephraser, lambda *_: contextlib.nullcontext(lambda _: None))
+    prompts = edition.llmeval.build_prompts(pl.concat(built[TRIPLETS.name] for built in frames))
     ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
-    built["attempts"] = provide_files(edition, "attempts", triplets, statements)
-    built["samples"] = provide_files(edition, "samples", triplets, statements, built["attempts"])
-    complete_edition(edition, [ref for files in built.values() for ref in files.files.values()], [])
+    build_edition(edition)
 
 
 @pytest.fixture(scope="module")
@@ -111,19 +101,21 @@ def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoi
     restore_model_records(config.list_writers(), store)
     record_writer_tokens(edition, store)
     build_warehouse(edition.root)
-    rows = {row["role"]: row for row in read_rows(edition.root, "from cost")}
-    assert set(rows) == {"judge", "llmeval", "panel", "rephraser"}
     requests = Counter(body["model"] for _, _, body in endpoint.requests)
     n_panel = read_panel().height
-    counts = {"judge": requests["judge"], "llmeval": requests["author"], "panel": n_panel}
-    counts["rephraser"] = requests["poet"] - n_panel
-    for role, model in (("judge", "judge"), ("llmeval", "author"), ("panel", "poet"), ("rephraser", "poet")):
-        n_requests = counts[role]
-        assert n_requests > 0
-        row = rows[role]
-        assert (row["model"], row["n_prompts"], row["n_unknown"]) == (model, n_requests, 0)
-        assert (row["n_prompt_tokens"], row["n_completion_tokens"]) == (30 * n_requests, 5 * n_requests)
-        assert row["cost"] == pytest.approx(n_requests * (30 * 2 + 5 * 10) / 1e6)
+    counts = {
+        ("judge", "judge"): requests["judge"],
+        ("llmeval", "author"): requests["author"],
+        ("panel", "poet"): n_panel,
+        ("rephraser", "poet"): requests["poet"] - n_panel,
+    }
+    assert min(counts.values()) > 0
+    rows = {(row["role"], row["model"]): row for row in read_rows(edition.root, "from cost")}
+    columns = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+    found = {key: tuple(row[name] for name in columns) for key, row in rows.items()}
+    assert found == {key: (n, 0, 30 * n, 5 * n) for key, n in counts.items()}
+    costs = {key: n * (30 * 2 + 5 * 10) / 1e6 for key, n in counts.items()}
+    assert {key: row["cost"] for key, row in rows.items()} == pytest.approx(costs)
 
 
 def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[Path, Endpoint]) -> None:
@@ -146,9 +138,73 @@ def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[P
     assert not path.exists()
 
 
-def test_an_edition_without_these_models_has_no_record(tmp_path: Path) -> None:
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    tables = {"knowledge": {"name": "own", "format": "table", "path": base}, "storage": {"root": tmp_path}}
-    config = Config.model_validate(tables)
-    record_writer_tokens(plan_edition(config), Store(config.storage))
-    assert not (tmp_path / "writer_tokens").exists()
+def plan_limited(folder: Path, **rephraser: Any) -> Edition:  # noqa: ANN401
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    pen = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    tables = {
+        "knowledge": {"name": "own", "format": "table", "path": base},
+        "edition": {"negatives": "uniform"},
+        "rephraser": {"kind": "model", "writer": "pen", **rephraser},
+        "writers": [pen],
+        "storage": {"root": folder / "data"},
+    }
+    return plan_edition(Config.model_validate(tables))
+
+
+def answer_panel(edition: Edition, is_good: bool) -> None:
+    """Store a reply to each prompt of the panel."""
+    assert edition.rephraser is not None
+    prompts = edition.rephraser.build_panel_prompts()
+    store = ResponseStore(edition.root, edition.rephraser.writer.model_id)
+    said = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
+    replies = [Completion(text if is_good else "Hm, what is this about?") for text in said]
+    store.append([ask.key for ask in prompts], [ask.prompt for ask in prompts], replies)
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+def test_limit_follows_from_the_panel_and_is_part_of_the_key_of_every_piece(
+    tmp_path: Path, limit: int | None
+) -> None:
+    edition, recipe = plan_limited(tmp_path), RECIPES["attempts"]
+    assert find_new_words_limit(edition) == "unknown"
+    before = recipe.key_file(edition, "may_treat", [])
+    answer_panel(edition, is_good=limit is None)
+    assert find_new_words_limit(edition) == limit
+    assert recipe.key_file(edition, "may_treat", []) != before
+    described = describe_wrong_texts(edition, [], {})["wrong_texts"]
+    assert described["max_new_words"] == limit
+    assert described["panel"]["n_passed"] == (0 if limit == 0 else read_panel().height)
+    assert len(described["panel"]["rewordings"]) == read_panel().height
+    assert described["wrong_rate"] is None
+    assert describe_wrong_texts(edition, [], {"wrong_texts": {"kept": 1}}) == {"wrong_texts": {"kept": 1}}
+
+
+def test_name_of_an_edition_covers_the_setting(tmp_path: Path) -> None:
+    editions = {value: plan_limited(tmp_path, max_new_words=value) for value in ("auto", "free", 0, 1)}
+    assert len({edition.edition_id for edition in editions.values()}) == 4
+    free = editions["free"].rephraser
+    assert free is not None
+    assert (free.is_limited_by_panel, free.max_new_words) == (False, None)
+    assert not plan_limited(tmp_path, gate="off").config.rephraser.has_panel
+
+
+def test_limited_writer_and_free_writer_with_many_wrong_texts_are_named(tmp_path: Path) -> None:
+    edition_id, estimate = "own-seed1-0", {"wrong_rate": 0.25, "low": 0.1, "high": 0.5}
+
+    def warn(found: dict[str, Any] | None) -> str | None:
+        record = {"edition_id": edition_id, "rephraser": "pen-1", "files": {}, "wrong_texts": found}
+        write_record(tmp_path / manifest_file(edition_id), record)
+        return warn_of_wrong_texts(tmp_path, edition_id)
+
+    panel = {"n_passed": 8, "n_attempts": 32}
+    limited = warn({"max_new_words": 0, **estimate, "wrong_rate": 0.02, "panel": panel})
+    assert limited is not None
+    assert "8 of 32 rewordings of the panel by pen-1" in limited
+    assert "at most 0 new words" in limited
+    assert "are wrong: set" not in limited
+    free = warn({"max_new_words": None, **estimate})
+    assert free is not None
+    assert "About 25.0 % (10.0 to 50.0 %)" in free
+    assert warn({"max_new_words": None, **estimate, "wrong_rate": 0.03, "panel": panel}) is None
+    assert warn({"max_new_words": 0, **dict.fromkeys(estimate)}) is None
+    assert warn(None) is None

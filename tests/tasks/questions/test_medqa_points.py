@@ -1,11 +1,17 @@
+"""Questions of other types that are made of those of MedQA, with synonyms of their options."""
+
+import json
 import random
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pretexeval.knowledge.medqa import MedqaItem, fold_option
-from pretexeval.knowledge.synonyms import SynonymTable
+from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
 from tasks.questions.medqa_points import (
@@ -15,6 +21,7 @@ from tasks.questions.medqa_points import (
     replace_options,
     turn_item,
 )
+from tests.support.command import REPOSITORY
 
 OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
 SYNONYMS = SynonymTable({"fever": ("Febrile state", "High temperature", "Pyrexia", "fever!", "gout")})
@@ -85,26 +92,23 @@ def test_right_options_are_the_answer_and_its_synonyms() -> None:
         assert "Fever" in names
         seen.add(len(right))
     assert seen == {1, 2, 3, 4}
-
-
-def test_one_wrong_option_stays() -> None:
+    # One wrong option stays.
     item = replace(make_item(1), options=("Gout", "Fever"))
     assert replace_options(item, SYNONYMS.find("Fever"), "1", "x") == (["Gout", "Fever"], ["B"])
 
 
-def test_questions_depend_on_the_seed_but_not_on_the_order(questions: pl.DataFrame) -> None:
+def test_questions_depend_on_the_seed_but_not_on_the_order_and_demonstrations_on_neither(
+    questions: pl.DataFrame,
+) -> None:
     shuffled = random.Random(3).sample(ITEMS, len(ITEMS))
     assert build_medqa_questions(shuffled, SYNONYMS, seed=1).equals(questions)
     other = build_medqa_questions(ITEMS, SYNONYMS, seed=2)
     assert set(other["point_id"]) == set(questions["point_id"])
     assert set(other["question_id"]) != set(questions["question_id"])
-
-
-def test_five_points_are_demonstrations_and_do_not_change_with_the_seed(questions: pl.DataFrame) -> None:
+    assert set(questions["split"]) == {"demonstration", "test"}
     held_out = questions.filter(split="demonstration")
     assert held_out["point_id"].n_unique() == 5
-    assert set(questions["split"]) == {"demonstration", "test"}
-    assert build_medqa_questions(ITEMS, SYNONYMS, seed=2).filter(split="demonstration").equals(held_out)
+    assert other.filter(split="demonstration").equals(held_out)
 
 
 def test_items_that_cannot_be_turned_are_listed() -> None:
@@ -123,25 +127,74 @@ def test_the_text_after_the_closing_sentence_stays_after_it() -> None:
     assert turned.render_statement("B", False) == 'He sweats.\nNa+: 120\nStatement: "Fever is the cause."'
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "sentence", "after"),
-    [
-        ("He coughs. What is the cause?", "He coughs. ", "What is the cause", ""),
-        ("What is the cause?", "", "What is the cause", ""),
-        ("Is he ill? Yes. What is the cause?", "Is he ill? Yes. ", "What is the cause", ""),
-        ('She says, "Am I ill?" What  is it?', 'She says, "Am I ill?" ', "What is it", ""),
-        ("Na+: 140\nWhat is low?\nTable", "Na+: 140\n", "What is low", "\nTable"),
-        ('He coughs. What is low?"\nAbstract', "He coughs. ", "What is low", "\nAbstract"),
-        ("He coughs. It is due to which drug:", "He coughs. ", "It is due to which drug", ""),
-        ("Values (pH 7.3) Which drug is it?", "Values (pH 7.3) ", "Which drug is it", ""),
-    ],
-)
-def test_the_last_sentence_that_asks_is_found(question: str, before: str, sentence: str, after: str) -> None:
-    asked = find_closing(question)
-    assert asked is not None
-    assert (asked.before, asked.sentence, asked.after) == (before, sentence, after)
+CLOSINGS = {
+    "He coughs. What is the cause?": ("He coughs. ", "What is the cause", ""),
+    "What is the cause?": ("", "What is the cause", ""),
+    "Is he ill? Yes. What is the cause?": ("Is he ill? Yes. ", "What is the cause", ""),
+    'She says, "Am I ill?" What  is it?': ('She says, "Am I ill?" ', "What is it", ""),
+    "Na+: 140\nWhat is low?\nTable": ("Na+: 140\n", "What is low", "\nTable"),
+    'He coughs. What is low?"\nAbstract': ("He coughs. ", "What is low", "\nAbstract"),
+    "He coughs. It is due to which drug:": ("He coughs. ", "It is due to which drug", ""),
+    "Values (pH 7.3) Which drug is it?": ("Values (pH 7.3) ", "Which drug is it", ""),
+    "He coughs. Is he ill?": None,
+    "He coughs.": None,
+}
 
 
-def test_a_text_that_asks_nothing_has_no_closing_sentence() -> None:
-    assert find_closing("He coughs. Is he ill?") is None
-    assert find_closing("He coughs.") is None
+def test_the_last_sentence_that_asks_is_found() -> None:
+    found = {question: find_closing(question) for question in CLOSINGS}
+    parts = {key: asked and (asked.before, asked.sentence, asked.after) for key, asked in found.items()}
+    assert parts == CLOSINGS
+
+
+# CUI, language, SUPPRESS, name. Two concepts have the name "Cold".
+CONCEPTS = """
+C1 ENG N Myocardial infarction
+C1 ENG N Heart attack
+C1 ENG N HEART ATTACK
+C1 ENG N Infarction, Myocardial
+C1 ENG N Myocardial infarctions
+C1 ENG N Myocardial infarction (disorder)
+C1 ENG O MI - obsolete
+C1 GER N Herzinfarkt
+C2 ENG N Cold
+C2 ENG N Common cold
+C3 ENG N Cold
+C3 ENG N Low temperature
+C4 ENG N Aspirin
+C4 ENG N Acetylsalicylic acid
+C4 ENG N The "wonder" drug
+"""
+
+
+def write_rrf(path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for line in CONCEPTS.strip().splitlines():
+            cui, language, suppress, name = line.split(" ", 3)
+            between = "P|L1|PF|S1|Y|A1||||MSH|PT|D1"
+            file.write(f"{cui}|{language}|{between}|{name}|0|{suppress}||\n")
+
+
+def test_synonyms_of_answers_are_read_from_umls(tmp_path: Path) -> None:
+    write_rrf(tmp_path / "MRCONSO.RRF")
+    medqa, synonyms = tmp_path / "test.jsonl", tmp_path / "synonyms.tsv"
+    items = [
+        {
+            "question": "Which of the following is the most likely diagnosis?",
+            "options": {"A": answer, **{letter: f"Option {letter}" for letter in "BCDE"}},
+            "answer_idx": "A",
+            "answer": answer,
+            "meta_info": "step1",
+        }
+        for answer in ("Myocardial infarction", "Cold", "aspirin", "Another disease")
+    ]
+    medqa.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    command = [sys.executable, "examples/umls_synonyms.py", str(tmp_path), str(medqa), str(synonyms)]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    assert pl.read_csv(synonyms, separator="\t").rows() == [
+        ("Myocardial infarction", "Heart attack", "C1"),
+        ("aspirin", "Acetylsalicylic acid", "C4"),
+        ("aspirin", 'The "wonder" drug', "C4"),
+    ]
+    # The table is one that a configuration can name.
+    assert read_synonyms(synonyms).find("Myocardial infarction") == ("Heart attack",)

@@ -1,10 +1,11 @@
 """What must hold for the questions of any small base, under every way of drawing negatives."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from random import Random
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
-from pretexeval.knowledge.names import fold_name, list_name_keys
+from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.question_rules import QUESTION_RULES
@@ -21,10 +22,20 @@ from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
+from tasks.questions.options import Options, draw_options
 from tasks.questions.points import Point, Points, collect_points, describe_missing, identify_point
 from tasks.questions.questions import Question, build_questions, draw_questions, identify_question
 from tests.support.examples import count_examples
-from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
+from tests.support.small_bases import (
+    as_facts,
+    as_rows,
+    make_base,
+    make_facts,
+    needs_reference,
+    read_medlama,
+    row_lists,
+)
+from tests.tasks.edition.test_triplets import is_true
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 WORDING = RelationWording(
@@ -39,22 +50,13 @@ EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 NO_FALSE = pl.DataFrame(schema=FALSE_COLUMNS)
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(NamedTuple):
     """The questions of a base with one relation."""
 
     frame: pl.DataFrame
     triplets: pl.DataFrame
-    points: Points
-
-    @property
-    def missing(self) -> dict[tuple[str, str, bool], str]:
-        """Head, type and whether it is negated -> the reason why there is no such question."""
-        return {
-            (head, item["type"], item["is_negated"]): item["reason"]
-            for item in describe_missing(self.points)
-            for head in item["heads"]
-        }
+    missing: dict[tuple[str, str, bool], str]
+    """Head, type and whether it is negated -> the reason why there is no such question."""
 
 
 def draw(
@@ -67,7 +69,12 @@ def draw(
     sampling, base = TripletSampling(seed, policy, cap), KnowledgeBase("own", rows, (), also_false)
     triplets, facts = draw_triplets(base, "r", sampling), collect_facts(base, "r")
     points = collect_points(facts, Piece("r"), triplets, sampling)
-    return Drawn(draw_questions(facts, triplets, WORDING, sampling), triplets, points)
+    missing = {
+        (head, item["type"], item["is_negated"]): item["reason"]
+        for item in describe_missing(points)
+        for head in item["heads"]
+    }
+    return Drawn(draw_questions(facts, triplets, WORDING, sampling), triplets, missing)
 
 
 def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]]:
@@ -77,105 +84,44 @@ def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]
     return {f"head {i}": random.sample(tails, 1 + i % 5) for i in range(n_heads)}
 
 
-def list_right(question: dict[str, Any]) -> list[str]:
-    """Return the right options of an MCQ, an RQ or an MAQ."""
+def divide_options(question: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the options that are true of the head, and those that are false; a TFQ has one option."""
+    if question["type"] == "TFQ":
+        options = [question["text"].split("|")[1]]
+        return (options, []) if (question["answer"] == "T") != question["is_negated"] else ([], options)
     letters = question["answer"].rpartition("|")[2].split(",")
-    return [question["options"]["ABCD".index(letter)] for letter in letters]
+    right = [question["options"]["ABCD".index(letter)] for letter in letters]
+    wrong = [option for option in question["options"] if option not in right]
+    assert len(right) in ((1, 2, 3) if question["type"] == "MAQ" else (1,))
+    assert len({fold_name(option) for option in right + wrong}) == len(question["options"]) == 4
+    return (wrong, right) if question["is_negated"] else (right, wrong)
 
 
-def list_true(question: dict[str, Any]) -> list[str]:
-    """Return the options that are true of the head."""
-    right = list_right(question)
-    return [option for option in question["options"] if (option in right) != question["is_negated"]]
-
-
-class Truth:
-    """Which tails are true of a head, computed from the rows pair by pair."""
-
-    def __init__(self, rows: pl.DataFrame) -> None:
-        self.rows = rows.to_dicts()
-
-    def find_true(self, head: str) -> set[str]:
-        """Return the keys of the tails in all rows whose head has the head's name or one of its ids."""
-        own = {key for row in self.rows if row["head"] == head for key in self._list_keys(row, "head")}
-        return {
-            key
-            for row in self.rows
-            if own & set(self._list_keys(row, "head"))
-            for key in self._list_keys(row, "tail")
-        }
-
-    def list_keys(self, tail: str) -> set[str]:
-        keys = chain(*(self._list_keys(row, "tail") for row in self.rows if row["tail"] == tail))
-        return {*keys, *list_name_keys(tail, None)}
-
-    def find_tested(self, head: str) -> set[str]:
-        return {row["tail"] for row in self.rows if row["head"] == head and not row["also_true"]}
-
-    @staticmethod
-    def _list_keys(row: dict[str, Any], end: str) -> tuple[str, ...]:
-        return list_name_keys(row[end], row[f"{end}_id"])
-
-
-def require_sound(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
-    """Check every question by itself."""
-    truth = Truth(rows)
+def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFrame) -> None:
+    """Check every question by itself, and that the tails of its pair are in it, in their roles."""
+    given = rows.to_dicts()
+    tested = {(row["head"], row["tail"]) for row in given if not row["also_true"]}
+    pairs: dict[str, dict[bool, str]] = defaultdict(dict)
+    for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
+        pairs[pair_id][is_positive] = tail
+    assert set(pairs) == set(frame["pair_id"].drop_nulls())
     assert frame["question_id"].is_unique().all()
     assert frame.schema == QUESTIONS.empty.schema
     for rule in QUESTION_RULES["questions"]:
         assert frame.select(rule.holds.all()).item(), rule.name
     for question in frame.to_dicts():
-        true_keys, tested = truth.find_true(question["head"]), truth.find_tested(question["head"])
-        if question["type"] == "TFQ":
-            tail = question["text"].split("|")[1]
-            is_true = (question["answer"] == "T") != question["is_negated"]
-            assert (tail in tested) if is_true else not (truth.list_keys(tail) & true_keys)
-            continue
-        options = question["options"]
-        assert len(options) == len({fold_name(option) for option in options}) == 4
-        true = list_true(question)
-        assert set(true) <= tested
-        for option in set(options) - set(true):
-            assert not truth.list_keys(option) & true_keys, (question, option)
-        if question["type"] == "MAQ":
-            assert 1 <= len(list_right(question)) <= 3
-        else:
-            assert len(list_right(question)) == 1
-        if question["offered"]:
-            is_right = question["offered"] == question["answer"][-1]
-            assert question["answer"].startswith("T" if is_right else "F")
-
-
-def require_pairs(frame: pl.DataFrame, triplets: pl.DataFrame) -> None:
-    """Check that the tails of the pair are in all questions about the point, in their roles."""
-    pairs: dict[str, dict[bool, str]] = defaultdict(dict)
-    for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
-        pairs[pair_id][is_positive] = tail
-    assert set(pairs) == set(frame["pair_id"].drop_nulls())
-    for question in frame.drop_nulls("pair_id").to_dicts():
-        pair = pairs[question["pair_id"]]
-        if question["type"] == "TFQ":
-            assert (
-                question["text"].split("|")[1] == pair[(question["answer"] == "T") != question["is_negated"]]
-            )
-            continue
-        true = list_true(question)
-        assert pair[True] in true
-        assert pair[False] in set(question["options"]) - set(true)
-        if question["offered"]:
-            offered = question["options"]["ABCD".index(question["offered"])]
-            assert offered == pair[(question["answer"][0] == "T") != question["is_negated"]]
-
-
-def require_complete(drawn: Drawn, heads: set[str]) -> None:
-    """Check that every head has each question, or is listed with the reason why it has not."""
-    n_questions = Counter(drawn.frame.select("head", "type", "is_negated").iter_rows())
-    listed = drawn.missing
-    for head in heads:
-        for type_, expected in (("MCQ", 1), ("RQ", 2), ("MAQ", 1), ("TFQ", 1)):
-            for is_negated in (False, True):
-                key = (head, type_, is_negated)
-                assert n_questions[key] == (0 if key in listed else expected), key
+        head, offered, answer = question["head"], question["offered"], question["answer"]
+        true, false = divide_options(question)
+        assert {(head, option) for option in true} <= tested
+        assert not any(is_true(given, head, option) for option in false), question
+        if offered:
+            assert answer.startswith("T" if offered == answer[-1] else "F")
+        if pair := pairs.get(question["pair_id"]):
+            assert not true or pair[True] in true
+            assert not false or pair[False] in false
+            if offered:
+                named = question["options"]["ABCD".index(offered)]
+                assert named == pair[(answer[0] == "T") != question["is_negated"]]
 
 
 @EVERY_POLICY
@@ -190,47 +136,43 @@ def test_questions_of_any_base_are_sound(
     except InputError:
         assume(False)
         raise
-    require_sound(drawn.frame, base)
-    require_pairs(drawn.frame, drawn.triplets)
-    require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
+    require_sound(drawn.frame, base, drawn.triplets)
+    # Every head has each question, or is listed with the reason why it has not.
+    n_questions = Counter(drawn.frame.select("head", "type", "is_negated").iter_rows())
+    heads = set(base.filter(~pl.col("also_true"))["head"])
+    kinds = [(type_, is_negated) for type_ in ("MCQ", "RQ", "MAQ", "TFQ") for is_negated in (False, True)]
+    for key in ((head, *kind) for head in heads for kind in kinds):
+        assert n_questions[key] == (0 if key in drawn.missing else 2 if key[1] == "RQ" else 1), key
     shuffled = random.sample(rows, len(rows))
     again = draw(as_rows(shuffled), policy, seed)
     assert again.frame.equals(drawn.frame)
     assert again.missing == drawn.missing
 
 
-@EVERY_POLICY
-def test_negated_questions_have_the_opposite_answer(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts()), policy).frame
-    for _, questions in frame.filter(pl.col("type").is_in(["MAQ", "TFQ"])).group_by("point_id", "type"):
+def test_negated_and_revision_questions_fit_the_others_of_their_point() -> None:
+    frame = draw(as_facts(make_rich_facts())).frame
+    for (_, type_), questions in frame.filter(pl.col("type").is_in(["MAQ", "TFQ"])).group_by(
+        "point_id", "type"
+    ):
         affirmed, negated = questions.sort("is_negated").to_dicts()
         assert affirmed["options"] == negated["options"]
-        if affirmed["type"] == "TFQ":
-            assert {affirmed["answer"], negated["answer"]} == {"T", "F"}
-        else:
-            letters = [question["answer"].split(",") for question in (affirmed, negated)]
-            assert sorted(chain(*letters)) == list("ABCD")
-
-
-@EVERY_POLICY
-def test_revision_questions_are_about_their_mcq(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts()), policy).frame
+        answers = sorted(f"{affirmed['answer']},{negated['answer']}".split(","))
+        assert answers == (["F", "T"] if type_ == "TFQ" else list("ABCD"))
     keys = ["point_id", "is_negated"]
-    both = frame.filter(type="RQ").join(frame.filter(type="MCQ"), on=keys, suffix="_of_mcq")
-    assert both.height == frame.filter(type="RQ").height == 2 * frame.filter(type="MCQ").height > 0
-    for column in ("text", "options"):
-        assert (both[column] == both[f"{column}_of_mcq"]).all()
+    revisions, mcqs = frame.filter(type="RQ"), frame.filter(type="MCQ")
+    both = revisions.join(mcqs, on=keys, suffix="_of_mcq")
+    assert both.height == revisions.height == 2 * mcqs.height > 0
+    assert both["text"].equals(both["text_of_mcq"], check_names=False)
+    assert both["options"].to_list() == both["options_of_mcq"].to_list()
     assert (both["answer"].str.tail(1) == both["answer_of_mcq"]).all()
     judgements = both.group_by(keys).agg(pl.col("answer").str.head(1).sort().str.join())
     assert set(judgements["answer"]) == {"FT"}
 
 
-@EVERY_POLICY
-def test_letters_and_truth_values_are_as_frequent_as_each_other(policy: Policy) -> None:
-    frame = draw(as_facts(make_rich_facts(43)), policy).frame.filter(split="test")
-    for type_, is_negated in (("MCQ", False), ("MCQ", True), ("MAQ", False), ("MAQ", True)):
-        answers = frame.filter(type=type_, is_negated=is_negated)["answer"]
-        counts = Counter(chain(*(answer.split(",") for answer in answers)))
+def test_letters_and_truth_values_are_as_frequent_as_each_other() -> None:
+    frame = draw(as_facts(make_rich_facts(43))).frame.filter(split="test")
+    for _, questions in frame.filter(pl.col("type").is_in(["MCQ", "MAQ"])).group_by("type", "is_negated"):
+        counts = Counter(chain(*(answer.split(",") for answer in questions["answer"])))
         assert max(counts.values()) - min(counts[letter] for letter in "ABCD") <= 1
     truth = Counter(frame.filter(type="TFQ", is_negated=False)["answer"])
     assert abs(truth["T"] - truth["F"]) <= 1
@@ -243,23 +185,16 @@ def test_letters_and_truth_values_are_as_frequent_as_each_other(policy: Policy) 
 
 
 @EVERY_POLICY
-def test_only_the_cap_takes_points_away(policy: Policy) -> None:
+def test_only_the_cap_takes_points_away_and_demonstrations_stay(policy: Policy) -> None:
     facts = as_facts(make_rich_facts() | {f"alone {i}": ["tail 1"] for i in range(60)})
-    whole, capped = draw(facts, policy), draw(facts, policy, cap=30)
-    assert whole.frame["head"].n_unique() == 100
-    assert capped.frame["head"].n_unique() == 30
-    n_without_pair = whole.frame.filter(pl.col("pair_id").is_null())["head"].n_unique()
+    whole, other, capped = (draw(facts, policy, *given).frame for given in ((1, None), (2, None), (3, 30)))
+    assert [frame["head"].n_unique() for frame in (whole, other, capped)] == [100, 100, 30]
+    n_without_pair = whole.filter(pl.col("pair_id").is_null())["head"].n_unique()
     assert (n_without_pair > 0) == (policy != "uniform")
-
-
-@EVERY_POLICY
-def test_demonstrations_stay_the_same_in_every_edition(policy: Policy) -> None:
-    facts = as_facts(make_rich_facts())
-    editions = [draw(facts, policy, seed, cap).frame for seed, cap in ((1, None), (2, None), (3, 20))]
-    one, *others = (frame.filter(split="demonstration") for frame in editions)
-    assert one["head"].n_unique() == 5
-    assert all(other.equals(one) for other in others)
-    tested = [frame.filter(split="test").select("head", "options") for frame in editions[:2]]
+    held_out = [frame.filter(split="demonstration") for frame in (whole, other, capped)]
+    assert held_out[0]["head"].n_unique() == 5
+    assert all(each.equals(held_out[0]) for each in held_out)
+    tested = [frame.filter(split="test").select("head", "options") for frame in (whole, other)]
     assert not tested[0].equals(tested[1])
 
 
@@ -271,7 +206,7 @@ def test_wrong_options_generalise_no_true_tail() -> None:
     n_checked = 0
     for question in draw(as_facts(facts)).frame.filter(pl.col("type") != "TFQ").to_dicts():
         true = [set(tail.split()) for tail in facts[question["head"]]]
-        for option in set(question["options"]) - set(list_true(question)):
+        for option in divide_options(question)[1]:
             assert not any(set(option.split()) <= names for names in true), (question, option)
             n_checked += 1
     assert n_checked > 500
@@ -280,28 +215,16 @@ def test_wrong_options_generalise_no_true_tail() -> None:
 @EVERY_POLICY
 def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -> None:
     facts = make_facts(30, 10)
-    asserted = {head: f"outside {i % 3}" for i, head in enumerate(facts)}
-    rows = [{"relation": "r", "head": head, "tail": tail} for head, tail in asserted.items()]
+    asserted = {head: {f"outside {i % 3}", f"outside {(i + 1) % 3}"} for i, head in enumerate(facts)}
+    rows = [{"relation": "r", "head": head, "tail": tail} for head in facts for tail in asserted[head]]
     also_false = pl.DataFrame(rows, schema=FALSE_COLUMNS)
     frame = draw(as_facts(facts), policy, also_false=also_false).frame
     n_asserted = 0
     for question in frame.filter(type="MCQ", is_negated=False).to_dicts():
-        wrong = set(question["options"]) - set(list_true(question))
-        n_asserted += asserted[question["head"]] in wrong
-        assert not any(option.startswith("outside") for option in list_true(question))
-    assert (n_asserted == 30) == (policy == "uniform")
-
-
-@EVERY_POLICY
-def test_no_question_repeats_a_name(policy: Policy) -> None:
-    """Two spellings of a name are one option, true or false, and one of the tails that are counted."""
-    spelled = {f"head {i}": ["Fever", "fever.", f"tail {i % 5}"] for i in range(20)}
-    others = {f"other {i}": [f"tail {i % 5}", f"tail {(i + 1) % 5}"] for i in range(20)}
-    drawn = draw(as_facts(spelled | others), policy)
-    for options in drawn.frame.filter(pl.col("type") != "TFQ")["options"]:
-        assert len({fold_name(option) for option in options}) == 4
-    reason = "needs 3 tails that are true of the head; there are 2"
-    assert {drawn.missing[head, "MCQ", True] for head in spelled | others} == {reason}
+        true, false = divide_options(question)
+        n_asserted += len(asserted[question["head"]] & set(false))
+        assert not any(option.startswith("outside") for option in true)
+    assert (n_asserted == 60) == (policy == "uniform")
 
 
 def test_names_with_slots_are_filled_in_one_pass() -> None:
@@ -321,12 +244,9 @@ def test_ids_are_hashes_of_content() -> None:
     mcq = Question("MCQ", False, "Which treats gout?", ("allopurinol", "aspirin"), "A")
     assert identify_point("drugs", "gout", "C1") == "8ed3a09510685836"
     assert identify_question("drugs", point, mcq) == "9c571f5ac47dc66a"
-    others = [
-        replace(mcq, is_negated=True),
-        replace(mcq, options=("aspirin", "allopurinol")),
-        replace(mcq, type="RQ", answer="T|A", offered="A"),
-        replace(mcq, type="RQ", answer="F|A", offered="B"),
-    ]
+    revised = replace(mcq, type="RQ", answer="T|A", offered="A")
+    others = [replace(mcq, is_negated=True), replace(mcq, options=("aspirin", "allopurinol")), revised]
+    others.append(replace(revised, answer="F|A", offered="B"))
     assert len({identify_question("drugs", point, question) for question in [mcq, *others]}) == 5
     assert identify_point("drugs", "gout", None) != identify_point("drugs", "gout", "C1")
 
@@ -335,13 +255,13 @@ def test_every_missing_question_has_its_reason() -> None:
     few = as_facts({f"head {i}": [f"tail {i % 3}"] for i in range(12)})
     drawn = draw(few, "uniform")
     reasons = {(type_, is_negated): reason for (_, type_, is_negated), reason in drawn.missing.items()}
+    few_tails = "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones"
+    affirmed = dict.fromkeys(("MCQ", "RQ"), "needs 3 tails that are false of the head; there are 2")
+    negated = dict.fromkeys(("MCQ", "RQ"), "needs 3 tails that are true of the head; there are 1")
     assert reasons == {
-        ("MCQ", False): "needs 3 tails that are false of the head; there are 2",
-        ("RQ", False): "needs 3 tails that are false of the head; there are 2",
-        ("MCQ", True): "needs 3 tails that are true of the head; there are 1",
-        ("RQ", True): "needs 3 tails that are true of the head; there are 1",
-        ("MAQ", False): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
-        ("MAQ", True): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
+        (type_, is_negated): reason
+        for is_negated, found in ((False, affirmed), (True, negated))
+        for type_, reason in (found | {"MAQ": few_tails}).items()
     }
     assert set(drawn.frame["type"]) == {"TFQ"}
     everything = {f"tail {i}" for i in range(3)}
@@ -358,3 +278,72 @@ def test_the_bundled_wording_fills_every_question() -> None:
     assert set(frame["source"]) == {"own"}
     mcq = frame.filter(head="head 3", type="MCQ", is_negated=True).row(0, named=True)
     assert mcq["text"] == "Which of the following cannot be treated with the drug head 3?"
+
+
+def draw_balanced(rows: pl.DataFrame) -> tuple[Points, list[Options]]:
+    """Return the points of a relation, and the options of those that are tested."""
+    relation, sampling, base = rows["relation"][0], TripletSampling(1), KnowledgeBase("own", rows)
+    triplets = draw_triplets(base, relation, sampling)
+    points = collect_points(collect_facts(base, relation), Piece(relation), triplets, sampling)
+    options = draw_options(points, sampling)
+    return points, [options[point.name] for point in points.tested]
+
+
+def count_mcq(options: Sequence[Options]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each tail is a right option of an MCQ, and how often a wrong one."""
+    wrong = Counter(tail for found in options for tail in found.false)
+    return Counter(found.true for found in options), wrong
+
+
+def test_a_tail_is_wrong_three_times_as_often_as_it_is_right() -> None:
+    right, wrong = count_mcq(draw_balanced(as_facts(make_facts(60, 20)))[1])
+    assert wrong == Counter({tail: 3 * count for tail, count in right.items()})
+
+
+def test_a_tail_that_is_true_of_most_heads_is_wrong_for_all_others() -> None:
+    """It cannot be wrong three times as often as it is right. Each of the other tails is wrong more often."""
+    facts = {f"head {i}": ["common" if i % 3 else f"rare {i % 7}"] for i in range(63)}
+    points, options = draw_balanced(as_facts(facts))
+    right, wrong = count_mcq(options)
+    n_others = sum(facts[point.name] != ["common"] for point in points.tested)
+    assert wrong["common"] == n_others < 3 * right["common"]
+    shares = [wrong[tail] / right[tail] for tail in right if tail != "common"]
+    assert min(shares) > 3
+    assert max(shares) < 1.5 * min(shares)
+
+
+def test_the_true_tails_of_negated_questions_follow_the_false_one() -> None:
+    """Each head has all of ten tails but two, so any three of its true tails can be asked about."""
+    facts = {f"head {i}": [f"tail {k}" for k in range(10) if (k - i) % 10 > 1] for i in range(60)}
+    _, options = draw_balanced(as_facts(facts))
+    false = Counter(found.false[0] for found in options)
+    true = Counter(tail for found in options for tail in found.true_of_negated)
+    assert true.total() == 3 * false.total() == 3 * len(options)
+    assert all(abs(true[f"tail {k}"] - 3 * false[f"tail {k}"]) <= 2 for k in range(10))
+
+
+@pytest.mark.long
+@needs_reference
+@pytest.mark.parametrize("relation", ["may_treat", "disease_has_normal_cell_origin"])
+def test_no_choice_of_wrong_options_of_medlama_is_better_balanced(relation: str) -> None:
+    """The tails lack as many wrong uses as the bound: what each lacks if it is wrong wherever it can be."""
+    points, options = draw_balanced(read_medlama().select_relation(relation))
+    assert len(options) > 900
+    right, wrong = count_mcq(options)
+    n_forbidding = Counter(tail for point in points.tested for tail in point.forbidden)
+    lacking = {tail: 3 * count - wrong[tail] for tail, count in right.items()}
+    bound = {tail: 3 * count - (len(options) - n_forbidding[tail]) for tail, count in right.items()}
+    n_lacking, n_bound = (sum(max(0, count) for count in counts.values()) for counts in (lacking, bound))
+    assert n_lacking == n_bound
+    assert (n_bound > 0) == (relation == "disease_has_normal_cell_origin")
+
+
+@pytest.mark.long
+@needs_reference
+def test_right_and_wrong_uses_in_multiple_answer_questions_of_medlama_are_proportional() -> None:
+    _, options = draw_balanced(read_medlama().select_relation("disease_may_have_finding"))
+    right = Counter(tail for found in options for tail in found.right)
+    wrong = Counter(tail for found in options for tail in found.wrong)
+    ratio = wrong.total() / right.total()
+    assert sum(abs(wrong[tail] - ratio * right[tail]) for tail in right | wrong) < 0.05 * wrong.total()
+    assert {len(found.right) + len(found.wrong) for found in options} == {4}

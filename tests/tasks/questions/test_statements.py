@@ -1,15 +1,12 @@
-import pytest
+"""The sentences that are made of a question of MedQA and its options."""
 
 from tasks.questions.clauses import Clause, parse_clause
+from tasks.questions.option_forms import Form, find_form, find_forms, make_singular
 from tasks.questions.statements import ask, find_option_forms, state
 
-# One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
+# One case a line: the sentence, an option, and what becomes of it. "@w" stands for "which of the following".
 NEGATED = """
 @W is the likely cause | @W is not the likely cause?
-@W are true | @W are not true?
-@W was found on exam | @W was not found on exam?
-What is the likely cause | @W is not the likely cause?
-What should be the next step | @W should not be the next step?
 What is best treatment option | @W is not the best treatment option?
 @W is the most likely to heal it | @W is not most likely to heal it?
 @W best explains it | @W does not best explain it?
@@ -17,18 +14,14 @@ What is best treatment option | @W is not the best treatment option?
 @W most likely caused it | @W did not most likely cause it?
 @W has the highest risk | @W does not have the highest risk?
 @W has caused it | @W has not caused it?
-@W tests would most likely heal it | @W tests would not most likely heal it?
 @W mechanisms explains it | @W mechanisms does not explain it?
 @W causes is likely | @W causes is not likely?
 In addition to rest, @w is best | In addition to rest, @w is not best?
-If he smokes, what would be the next step | If he smokes, @w would not be the next step?
-A lack of @w is the cause | A lack of @w is not the cause?
 A drug that blocks @w nerves would help | A drug that blocks @w nerves would not help?
 An exam is likely to show @w | An exam is not likely to show @w?
 The drug that was given is due to @w | The drug that was given is not due to @w?
 The drug that caused it is due to @w | The drug that caused it is not due to @w?
 The boy most likely has @w | The boy does not most likely have @w?
-@W would NOT be expected | @W would be expected?
 @W effects would the drug also have on him | @W is not among the effects that the drug would also have on him?
 What would the film be expected to show | @W is not what the film would be expected to show?
 What share of it could heal | @W shares of it could not heal?
@@ -45,7 +38,6 @@ STATED = """
 @W is the likely cause | Infection and fever | The likely cause is[ not] infection and fever.
 What is the next step in care | Administer oxygen | To administer oxygen is[ not] the next step in care.
 What is the next step | Stop it, give rest | The following is[ not] the next step: Stop it, give rest.
-What is the next step in management | Surgery | Surgery is[ not] the next step in management.
 What is the next step | No treatment | The following is[ not] the next step: No treatment.
 What would be the next step | Give rest | To give rest would[ not] be the next step.
 At once, what is the next step | Give rest | At once, to give rest is[ not] the next step.
@@ -69,8 +61,6 @@ An exam would show @w findings | Infection | An exam would[ not] show infection.
 An exam would show @w findings | Skin is dry | An exam would[ not] show the following finding: Skin is dry.
 What would the film show | Red cells | Red cells are[ not] what the film would show.
 @W is the best response | "You are well." | The following is[ not] the best response: 'You are well.'
-"""
-REWORDED = """
 @W best explains it | Swollen cells | Swollen cells best explain it. | Swollen cells do not best explain it.
 It has @w modes | Slow | It has the following mode: Slow. | It does not have the following mode: Slow.
 @W would NOT be expected | Fever | Fever would not be expected. | Fever would be expected.
@@ -90,9 +80,9 @@ He is given a drug, which has @w effects | in a relative clause
 """
 
 
-def read_table(text: str) -> list[list[str]]:
+def read_table(text: str) -> list[tuple[str, ...]]:
     full = text.replace("@W", "Which of the following").replace("@w", "which of the following")
-    return [line.split(" | ") for line in full.strip().splitlines()]
+    return [tuple(line.split(" | ")) for line in full.strip().splitlines()]
 
 
 def parse(sentence: str) -> Clause:
@@ -107,33 +97,71 @@ def state_both(sentence: str, option: str) -> tuple[str, str]:
     return state(clause, option, form, is_negated=False), state(clause, option, form, is_negated=True)
 
 
-@pytest.mark.parametrize(("sentence", "negated"), read_table(NEGATED))
-def test_negated_question(sentence: str, negated: str) -> None:
-    assert ask(parse(sentence), is_negated=True) == negated
-
-
-def test_a_question_that_is_not_negated_keeps_its_words() -> None:
+def test_negated_question() -> None:
+    table = read_table(NEGATED)
+    assert [(sentence, ask(parse(sentence), is_negated=True)) for sentence, _ in table] == table
+    # A question that is not negated keeps its words.
     sentence = "If he smokes, which of the following nerves is most likely hurt"
     assert ask(parse(sentence), is_negated=False) == f"{sentence}?"
 
 
-@pytest.mark.parametrize(("sentence", "option", "statement"), read_table(STATED))
-def test_statement_and_its_contradictory(sentence: str, option: str, statement: str) -> None:
-    assert state_both(sentence, option) == (
-        statement.replace("[ not]", ""),
-        statement.replace("[ not]", " not"),
-    )
+def test_statement_and_its_contradictory() -> None:
+    expected = {
+        (sentence, option): (text.replace("[ not]", ""), *(negation or [text.replace("[ not]", " not")]))
+        for sentence, option, text, *negation in read_table(STATED)
+    }
+    assert {case: state_both(*case) for case in expected} == expected
 
 
-@pytest.mark.parametrize(("sentence", "option", "statement", "negation"), read_table(REWORDED))
-def test_statement_and_negation_with_other_words(
-    sentence: str, option: str, statement: str, negation: str
-) -> None:
-    assert state_both(sentence, option) == (statement, negation)
+def test_what_cannot_be_turned_has_a_reason() -> None:
+    found = {sentence: (str(parse_clause(sentence)), reason) for sentence, reason in read_table(NOT_TURNED)}
+    assert {sentence: text for sentence, (text, reason) in found.items() if reason not in text} == {}
 
 
-@pytest.mark.parametrize(("sentence", "reason"), read_table(NOT_TURNED))
-def test_what_cannot_be_turned_has_a_reason(sentence: str, reason: str) -> None:
-    result = parse_clause(sentence)
-    assert isinstance(result, str)
-    assert reason in result
+FORMS = {
+    Form.SINGULAR: (
+        *("Acute gout of the knees", "Diabetes", "Staphylococcus aureus", "AIDS", "480 mg", "3,000 units"),
+        *("C. difficile infection", "Loss of calcium, sodium, and water", "WAS gene"),
+        *("Change in mood", "Test of memory", "Increase in dose"),
+    ),
+    Form.PLURAL: ("Swollen cells in the skin", "NSAIDs", "Gram-negative bacilli"),
+    Form.JOINED: ("Oxygen and rest", "Oxygen + rest", "Dry and painful cough"),
+    Form.OTHER: (
+        *("Thick and thin film", "Low sodium, high potassium", "No further treatment", "Ratio > 2"),
+    ),
+    Form.INSTRUCTION: (
+        *("Administer oxygen", "Immediately administer oxygen", "Extubate"),
+        *("Change the drug to another", "Test for blood", "Increase the dose"),
+    ),
+    Form.SENTENCE: (
+        *("It is harmless", "The cells cannot divide", "Blocks the uptake of iodine"),
+        *("Preventable by a vaccine", "The patient needs to rest", "Stop the drug. Start another."),
+        '"I am well."',
+    ),
+}
+SINGULARS = {
+    "laboratory findings": "laboratory finding",
+    "modes of inheritance": "mode of inheritance",
+    "diagnoses": "diagnosis",
+    "abnormalities": "abnormality",
+    "viruses": "virus",
+    "diabetes": "diabetes",
+    "bacteria": "bacterium",
+}
+
+
+def test_form_of_an_option() -> None:
+    expected = {option: form for form, options in FORMS.items() for option in options}
+    assert {option: find_form(option) for option in expected} == expected
+
+
+def test_options_are_parallel() -> None:
+    options = ["It is harmless", "It is painful", "Gout spreads quickly"]
+    assert find_forms(options, are_sentences_likely=False) == [Form.SENTENCE] * 3
+    one = ["Gout", "It is harmless"]
+    assert find_forms(one, are_sentences_likely=False) == [Form.SINGULAR, Form.SENTENCE]
+    assert find_forms(one, are_sentences_likely=True) == [Form.SENTENCE] * 2
+
+
+def test_singular_of_a_noun() -> None:
+    assert {noun: make_singular(noun) for noun in SINGULARS} == SINGULARS
