@@ -1,13 +1,17 @@
-"""Samples and questions as items: which ones demonstrate the task, and which ones a model is asked about."""
+"""Samples and questions as items: those that demonstrate the task, and those that a model is asked about."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pretexeval.primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from schemas.transformations import NAMES
+from tasks.evaluation.evaluation import RelationSize, divide_budget
 from tasks.evaluation.items import GROUP, QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
 from tests.support.question_folder import Point
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
@@ -81,23 +85,22 @@ def test_demonstrations_of_samples_depend_neither_on_the_seed_nor_on_other_metho
 
 
 @pytest.mark.parametrize("kind", [SAMPLE_ITEMS, QUESTION_ITEMS], ids=["samples", "questions"])
-@pytest.mark.parametrize("limit", [1, 4, 99])
 def test_units_are_asked_entirely_and_in_the_order_of_hashes(
-    kind: ItemKind, limit: int, items: dict[ItemKind, pl.DataFrame]
+    kind: ItemKind, items: dict[ItemKind, pl.DataFrame]
 ) -> None:
     of_relation = items[kind].filter(relation="r")
     tested = of_relation.filter(split="test")
-    chosen = select_items(of_relation, limit)
-    units = set(chosen["unit_id"])
-    assert len(units) == min(limit, tested["unit_id"].n_unique())
-    assert chosen.equals(tested.filter(pl.col("unit_id").is_in(units)))
-    shuffled = select_items(of_relation.sample(fraction=1, shuffle=True, seed=2), limit)
-    assert set(shuffled["item_id"]) == set(chosen["item_id"])
-    assert units <= set(select_items(of_relation, limit + 1)["unit_id"])
+    for limit in (1, 4, 99):
+        chosen = select_items(of_relation, limit)
+        units = set(chosen["unit_id"])
+        assert len(units) == min(limit, tested["unit_id"].n_unique())
+        assert chosen.equals(tested.filter(pl.col("unit_id").is_in(units)))
+        shuffled = select_items(of_relation.sample(fraction=1, shuffle=True, seed=2), limit)
+        assert set(shuffled["item_id"]) == set(chosen["item_id"])
+        assert units <= set(select_items(of_relation, limit + 1)["unit_id"])
 
 
 def test_points_are_chosen_by_their_pairs_if_any_has_one() -> None:
-    """So the samples of an edition and its questions are about the same heads."""
     pairs = {row["question_id"]: row["pair_id"] for point in POINTS for row in point.list_questions()}
     samples = pl.DataFrame({"unit_id": sorted(set(pairs.values()))}).with_columns(split=pl.lit("test"))
     tested = samples.filter(pl.col("unit_id").is_in(make_questions(POINTS[7:])["unit_id"].to_list()))
@@ -108,3 +111,42 @@ def test_points_are_chosen_by_their_pairs_if_any_has_one() -> None:
     assert select_items(mixed, None).height == (len(POINTS) - 7 + 1) * 10
     apart = make_questions([replace(point, has_pair=False) for point in POINTS])
     assert select_items(apart, 4)["point_id"].n_unique() == 4
+
+
+def divide(budget: int, *n_pairs: int, n_repeats: int = 1) -> list[int]:
+    """Return the pairs asked of relations a, b, … with so many pairs of 16 prompts."""
+    sizes = {relation: RelationSize(n, 16) for relation, n in zip("abcdef", n_pairs, strict=False)}
+    return list(divide_budget(budget, sizes, n_repeats).values())
+
+
+def test_a_budget_is_divided_evenly_and_what_small_relations_leave_goes_to_the_others() -> None:
+    assert {
+        "evenly": divide(16 * 9, 100, 100, 100),
+        "a small relation": divide(16 * 30, 100, 4, 100),
+        "the rest goes to the first by name": divide(16 * 12, 100, 100, 3),
+        "less than a pair is left": divide(16 * 11 + 15, 100, 100, 3),
+        "repeats cost prompts": divide(16 * 12, 100, 100, n_repeats=3),
+        "a relation without test pairs": divide(16 * 2, 0, 1, 5),
+        "no test pairs at all": divide(5, 0, 0),
+        "one pair of each": divide(48, 9, 9, 9),
+    } == {
+        "evenly": [3, 3, 3],
+        "a small relation": [13, 4, 13],
+        "the rest goes to the first by name": [5, 4, 3],
+        "less than a pair is left": [4, 4, 3],
+        "repeats cost prompts": [2, 2],
+        "a relation without test pairs": [0, 1, 1],
+        "no test pairs at all": [0, 0],
+        "one pair of each": [1, 1, 1],
+    }
+    with pytest.raises(InputError, match=r"budget = 47 is too small: .* 3 relations .* give 48 or more"):
+        divide(47, 9, 9, 9)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 150))
+def test_a_budget_is_used_up_and_a_larger_one_asks_no_relation_less(n_pairs: list[int], n: int) -> None:
+    n += len(n_pairs)
+    fewer, more = divide(16 * n, *n_pairs), divide(16 * n + 16, *n_pairs)
+    assert sum(fewer) == min(n, sum(n_pairs))
+    assert all(a <= b <= size for a, b, size in zip(fewer, more, n_pairs, strict=True))
+    assert all(max(fewer) - 1 <= k or k == size for k, size in zip(fewer, n_pairs, strict=True))

@@ -19,15 +19,13 @@ Answer = str | None
 def make_items(*types: str) -> pl.DataFrame:
     """Return the items i0, i1, … of these types, with the right answers `RIGHT`."""
     items = pl.DataFrame({"type": types}, {"type": pl.String}).with_row_index("n")
-    options = (
-        pl.when(~pl.col("type").is_in(["TFQ", "TFU"])).then(["Fever", "Itch", "Rash", "Cough"]).otherwise([])
-    )
+    is_statement = pl.col("type").is_in(["TFQ", "TFU"])
     return items.select(
         "type",
         item_id=pl.format("i{}", "n"),
         relation=pl.lit("r"),
         text=pl.lit("Which is a sign?"),
-        options=options,
+        options=pl.when(is_statement).then([]).otherwise(["Fever", "Itch", "Rash", "Cough"]),
         offered=pl.when(type="RQ").then(pl.lit("A")),
         answer=pl.col("type").replace_strict(RIGHT, return_dtype=pl.String),
     )
@@ -58,27 +56,25 @@ def read(
     return read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
 
 
-@pytest.mark.parametrize(
-    ("kind", "type_", "response", "answer"),
-    [
-        (SAMPLE_ITEMS, "TFQ", " True", "T"),
-        (SAMPLE_ITEMS, "TFQ", "not true", "F"),
-        (SAMPLE_ITEMS, "TFQ", "perhaps", None),
-        (SAMPLE_ITEMS, "TFQ", "", None),
-        (SAMPLE_ITEMS, "TFQ", "<think>Not false. </think>\nTrue", "T"),
-        (QUESTION_ITEMS, "TFQ", " True", "T"),
-        (QUESTION_ITEMS, "MCQ", " B: Itch", "B"),
-        (QUESTION_ITEMS, "MAQ", "C, A", "A,C"),
-        (QUESTION_ITEMS, "RQ", "False. The answer is B.", "F|B"),
-        (QUESTION_ITEMS, "RQ", "False.", None),
-    ],
-)
-def test_answer_is_read_as_its_type(kind: ItemKind, type_: str, response: str, answer: Answer) -> None:
-    readings = read(make_requests("k"), kind, type_, k=response)
-    assert readings.columns == READINGS.names
-    assert readings["answer"].to_list() == [answer]
-    assert answer is None or readings["rule"][0] is not None
-    assert readings["error"].to_list() == [None]
+def test_answer_is_read_as_its_type() -> None:
+    responses: dict[tuple[ItemKind, str, str], Answer] = {
+        (SAMPLE_ITEMS, "TFQ", " True"): "T",
+        (SAMPLE_ITEMS, "TFQ", "not true"): "F",
+        (SAMPLE_ITEMS, "TFQ", "perhaps"): None,
+        (SAMPLE_ITEMS, "TFQ", ""): None,
+        (SAMPLE_ITEMS, "TFQ", "<think>Not false. </think>\nTrue"): "T",
+        (QUESTION_ITEMS, "TFQ", " True"): "T",
+        (QUESTION_ITEMS, "MCQ", " B: Itch"): "B",
+        (QUESTION_ITEMS, "MAQ", "C, A"): "A,C",
+        (QUESTION_ITEMS, "RQ", "False. The answer is B."): "F|B",
+        (QUESTION_ITEMS, "RQ", "False."): None,
+    }
+    readings = {case: read(make_requests("k"), *case[:2], k=case[2]) for case in responses}
+    assert {case: frame["answer"].item() for case, frame in readings.items()} == responses
+    for (_, _, response), frame in readings.items():
+        assert frame.columns == READINGS.names
+        assert frame["error"].to_list() == [None]
+        assert (response, frame["answer"][0] is None or frame["rule"][0] is not None) == (response, True)
 
 
 def test_requests_keep_their_order_and_share_the_answer_to_their_prompt() -> None:
@@ -97,15 +93,9 @@ def test_prompts_without_a_response_have_an_error() -> None:
 def test_completion_is_read_up_to_its_first_line_unless_the_model_reasons() -> None:
     text, requests = "\n\nHard to say.\nTrue", make_requests("k")
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
-    cut, reply, reasoned = (
-        read(requests, k=text),
-        read(chat, k=text),
-        read(requests, is_reasoned=True, k=text),
-    )
-    assert [frame["answer"][0] for frame in (cut, reply, reasoned)] == [None, "T", "T"]
-
-
-def test_unfinished_thought_is_no_answer_of_its_own_kind() -> None:
+    frames = read(requests, k=text), read(chat, k=text), read(requests, is_reasoned=True, k=text)
+    assert [frame["answer"][0] for frame in frames] == [None, "T", "T"]
+    # An unfinished thought is no answer of its own kind.
     readings = read(make_requests("a", "b", "missing"), a="<think>It is false", b="Hm.")
     assert readings["answer"].null_count() == 3
     assert readings["is_unfinished_reasoning"].to_list() == [True, None, None]
@@ -139,19 +129,18 @@ def grade(
     return predictions.drop("item_id", "model_id", "repeat", "relation").rows()
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        (["A", "B", "B"], ("B", True, 3, 2, None)),
-        (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
-        (["!", None, "B", "!"], ("B", True, 1, 1, None)),
-        (["!", None], (None, False, 0, 0, None)),
-        (["!", "!"], (None, None, 0, 0, FAILED)),
-    ],
-    ids=["majority", "earliest in a tie", "failed repeats have no vote", "no answer", "all failed"],
-)
-def test_repeats_of_a_question_vote(answers: list[Answer], expected: tuple[object, ...]) -> None:
-    assert grade(QUESTION_ITEMS, make_readings(answers), type_="MCQ") == [("strict", *expected)]
+def test_repeats_of_a_question_vote() -> None:
+    votes: dict[str, tuple[list[Answer], tuple[object, ...]]] = {
+        "majority": (["A", "B", "B"], ("B", True, 3, 2, None)),
+        "earliest in a tie": (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
+        "failed repeats have no vote": (["!", None, "B", "!"], ("B", True, 1, 1, None)),
+        "no answer": (["!", None], (None, False, 0, 0, None)),
+        "all failed": (["!", "!"], (None, None, 0, 0, FAILED)),
+    }
+    graded = {
+        case: grade(QUESTION_ITEMS, make_readings(said), type_="MCQ") for case, (said, _) in votes.items()
+    }
+    assert graded == {case: [("strict", *expected)] for case, (_, expected) in votes.items()}
 
 
 def test_repeats_of_a_sample_are_graded_alone() -> None:
@@ -167,9 +156,10 @@ def test_repeats_of_a_sample_are_graded_alone() -> None:
 
 
 def test_policies_differ_in_what_no_answer_is_worth() -> None:
-    """No policy grades an item whose prompts all failed."""
-    rows = grade(SAMPLE_ITEMS, make_readings(["T"], ["F"], [None], ["!"]), "strict", "excluded", "coin-flip")
-    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy, *_ in rows}
+    """No policy grades an item whose prompts all failed. Unsure is no guess and never right."""
+    policies = ("strict", "excluded", "coin-flip")
+    rows = grade(SAMPLE_ITEMS, make_readings(["T"], ["F"], [None], ["!"]), *policies)
+    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy in policies}
     assert graded["strict"] == [True, False, False, None]
     assert graded["excluded"] == [True, False, None, None]
     *answered, guessed, failed = graded["coin-flip"]
@@ -177,10 +167,6 @@ def test_policies_differ_in_what_no_answer_is_worth() -> None:
     assert guessed in (True, False)
     assert [row[1] for row in rows] == ["T", "F", None, None] * 3
     assert [row[-1] for row in rows] == [None, None, None, FAILED] * 3
-
-
-def test_unsure_is_no_guess_and_never_right() -> None:
-    policies = ("strict", "excluded", "coin-flip")
     rows = grade(UNSURE_ITEMS, make_readings(["U"], ["T"], ["F"], [None]), *policies, type_="TFU")
     graded = {policy: [row[2] for row in rows if row[0] == policy] for policy in policies}
     assert graded["strict"] == [False, True, False, False]

@@ -1,7 +1,6 @@
 """Questions put to a model: from the edition to predictions, with repeats and chains of thought."""
 
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -9,12 +8,11 @@ import pytest
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.store import Store
 from schemas.columns import Stage
-from schemas.exchange import Completion, Prompt, Sampling
+from schemas.exchange import Sampling
 from schemas.stages import PREDICTIONS, READINGS
 from tasks.asking.prompts import AskedQuestion, render_answer
 from tasks.edition.planning import plan_edition
@@ -31,27 +29,9 @@ from tasks.evaluation.run_record import is_complete
 from tests.support.command import write_base
 from tests.support.evaluations import ask_model, finish, ignore
 from tests.support.small_bases import build_edition
+from tests.tasks.evaluation.conftest import Scripted
 
 RELATION = "therapeutic_drugs"
-
-
-class Scripted:
-    """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
-
-    def __init__(self, answer: Callable[[str, Sampling], str]) -> None:
-        self.answer = answer
-        self.asked: list[tuple[str, Sampling]] = []
-
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
-    ) -> list[Completion]:
-        self.asked += [(prompt.text, sampling) for prompt in prompts]
-        return [Completion(self.answer(prompt.text, sampling), finish_reason="stop") for prompt in prompts]
-
-    def close(self) -> None: ...
-
-    def load(self, _: object) -> Engine:
-        return self
 
 
 def configure(tmp_path: Path, setting: str, **chain: object) -> Config:
@@ -152,29 +132,21 @@ def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path)
 def test_no_repeat_is_asked_twice_after_a_crash(tmp_path: Path) -> None:
     chains = tmp_path / "chains.jsonl"
     chains.touch()
-    config = configure(tmp_path, "chain_of_thought", repeats=3, demonstrations=chains)
-    evaluation = plan(config, "chain_of_thought")
-    asked: list[tuple[str, int]] = []
+    evaluation = plan(
+        configure(tmp_path, "chain_of_thought", repeats=3, demonstrations=chains), "chain_of_thought"
+    )
 
-    def crash(prompt: str, sampling: Sampling) -> str:
-        asked.append((prompt, sampling.repeat))
+    def crash(_: str, sampling: Sampling) -> str:
         if sampling.repeat == 1:
             raise RuntimeError("killed")
         return " Hm. The answer is A."
 
+    crashing, whole = Scripted(crash), Scripted(lambda *_: " A.")
     with pytest.raises(InputError, match="crashed"):
-        evaluate(evaluation, Scripted(crash))
-    before = {key for key in asked if key[1] == 0}
-    asked.clear()
-    again = plan(config, "chain_of_thought")
-
-    def answer(prompt: str, sampling: Sampling) -> str:
-        asked.append((prompt, sampling.repeat))
-        return " A."
-
-    evaluate(again, Scripted(answer))
-    assert not before & set(asked)
-    assert {repeat for _, repeat in asked} == {1, 2}
+        evaluate(evaluation, crashing)
+    evaluate(evaluation, whole)
+    assert {sampling.repeat for _, sampling in crashing.asked} == {0, 1}
+    assert {sampling.repeat for _, sampling in whole.asked} == {1, 2}
 
 
 def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> None:
@@ -197,21 +169,19 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
     assert all("Drugs differ. Some fit. Therefore, the answer is:" in prompt for prompt in with_shots)
 
 
-def test_chain_of_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
+def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
     evaluation = plan(configure(tmp_path, "chain_of_thought"), "chain_of_thought")
     row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
+    assert extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
     started = time.monotonic()
     for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
         extract_chain(evaluation, row, f" True. {response}")
     assert time.monotonic() - started < 30
-    assert extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
 
 
-@pytest.mark.parametrize(
-    "line", ["[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"]
-)
-def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path, line: str) -> None:
+def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "chains.jsonl"
-    path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
-    with pytest.raises(InputError, match="line 2"):
-        read_chain_file(path)
+    for line in ("[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"):
+        path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
+        with pytest.raises(InputError, match="line 2"):
+            read_chain_file(path)

@@ -1,3 +1,5 @@
+"""The requests of a relation: prompts with demonstrations, their order and their keys."""
+
 import json
 from itertools import groupby
 from pathlib import Path
@@ -24,19 +26,13 @@ def samples(tmp_path: Path) -> pl.DataFrame:
 def build(
     samples: pl.DataFrame,
     model_id: str = "m-1",
+    max_tokens: int = 8,
     limit: int | None = None,
-    n_demonstrations: int = 5,
-    n_repeats: int = 1,
-    **options: int,
+    **counts: int,
 ) -> Requests:
+    sampling = Sampling(max_tokens=max_tokens)
     settings = RequestSettings(
-        model_id,
-        PromptForm(),
-        Sampling(**options),  # type: ignore[arg-type]
-        limit,
-        lambda text: len(text.split()),
-        n_demonstrations=n_demonstrations,
-        n_repeats=n_repeats,
+        model_id, PromptForm(), sampling, limit, lambda text: len(text.split()), **counts
     )
     return build_requests(select_items(samples, None), show_demonstrations(SAMPLE_ITEMS, samples), settings)
 
