@@ -4,7 +4,6 @@ import json
 import logging
 from pathlib import Path
 
-import polars as pl
 import pytest
 from huggingface_hub import constants
 
@@ -12,12 +11,11 @@ from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
-from pretexeval.engines.loading import load_engine
 from pretexeval.storage.layout import model_file
 from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, Sampling
 from tasks.asking.model_session import ModelSession
-from tests.support.evaluations import ignore
+from tests.support.evaluations import CountingEngine, ignore
 from tests.support.object_storage import ObjectStorage
 
 MODEL = ModelConfig(name="m", model="org/name")
@@ -35,28 +33,27 @@ class Cache:
             (self._folder / "snapshots" / commit).mkdir(parents=True)
             (self._folder / "snapshots" / commit / "config.json").write_text("{}")
         (self._folder / "refs").mkdir()
-        self._recording = folder / "recorded.parquet"
-
-    @property
-    def root(self) -> Path:
-        return self.storage.root
+        self.move_branch(FIRST)
 
     def move_branch(self, commit: str) -> None:
         (self._folder / "refs" / "main").write_text(commit)
 
     def ask(self, key: str, config: ModelConfig = MODEL) -> str:
         """Ask the model a prompt, and return the id of the model."""
-        with ModelSession(config, Store(self.storage), self.load) as session:
+
+        def load(config: EngineConfig) -> Engine:
+            self.loaded.append(config.revision)
+            return CountingEngine()
+
+        with ModelSession(config, Store(self.storage), load) as session:
             session.ask({key * 32: Prompt("completion", "Fever?")}, Sampling(), ignore)
         return session.identity.model_id
 
-    def load(self, config: EngineConfig) -> Engine:
-        self.loaded.append(config.revision)
-        pl.DataFrame({"prompt": ["Fever?"], "response": ["True"]}).write_parquet(self._recording)
-        return load_engine(ModelConfig(name="m", engine="recorded", model=str(self._recording)))
+    def locate_record(self, model_id: str) -> Path:
+        return self.storage.root / model_file(model_id)
 
     def read_commit(self, model_id: str) -> object:
-        return json.loads((self.root / model_file(model_id)).read_bytes())["commit"]
+        return json.loads(self.locate_record(model_id).read_bytes()).get("commit")
 
 
 @pytest.fixture
@@ -69,47 +66,37 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
 def test_moved_branch_is_not_followed_under_the_same_id(
     cache: Cache, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache.move_branch(FIRST)
-    with caplog.at_level(logging.WARNING):
-        model_id = cache.ask("a")
+    caplog.set_level(logging.WARNING)
+    model_id = cache.ask("a")
     assert f"set revision = '{FIRST}' in the table" in caplog.text
     caplog.clear()
     assert model_id == identify_model(MODEL).model_id == "m-4cf0ad7c"
     assert cache.read_commit(model_id) == FIRST
     cache.move_branch(SECOND)
-    with caplog.at_level(logging.WARNING):
-        assert cache.ask("b") == model_id
+    assert cache.ask("b") == model_id
     assert cache.loaded == [None, FIRST]
     assert cache.read_commit(model_id) == FIRST
     assert f"set revision = '{SECOND}'" in caplog.text
     assert len(caplog.records) == 1
-
-
-def test_declared_commit_is_a_model_of_its_own_without_a_warning(
-    cache: Cache, caplog: pytest.LogCaptureFixture
-) -> None:
-    cache.move_branch(FIRST)
-    declared = MODEL.model_copy(update={"revision": SECOND})
-    with caplog.at_level(logging.WARNING):
-        declared_id = cache.ask("a", declared)
+    # A declared commit is a model of its own, without a warning.
+    caplog.clear()
+    declared_id = cache.ask("c", MODEL.model_copy(update={"revision": SECOND}))
     assert caplog.records == []
     assert cache.read_commit(declared_id) == SECOND
-    assert cache.ask("a") != declared_id
+    assert declared_id != model_id
 
 
 def test_host_without_a_recorded_commit_loads_the_commit_of_the_other_host(
     cache: Cache, moto: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moto.set_environment(monkeypatch)
-    address, folder = moto.make_address(), cache.root.parent
-    cache.storage = StorageConfig(root=folder / "other", shared=address)
-    cache.move_branch(FIRST)
+    address, here = moto.make_address(), cache.storage.root
+    cache.storage = StorageConfig(root=here.with_name("other"), shared=address)
     model_id = cache.ask("a")
-    other = cache.root / model_file(model_id)
-    cache.storage = StorageConfig(root=folder / "data", shared=address)
     # A record as it was written before commits were recorded.
-    record = json.loads(other.read_bytes()) | {"commit": None}
-    path = cache.root / model_file(model_id)
+    record = json.loads(cache.locate_record(model_id).read_bytes()) | {"commit": None}
+    cache.storage = StorageConfig(root=here, shared=address)
+    path = cache.locate_record(model_id)
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record))
     cache.move_branch(SECOND)
@@ -119,18 +106,15 @@ def test_host_without_a_recorded_commit_loads_the_commit_of_the_other_host(
 
 
 def test_answers_that_were_stored_before_commits_were_recorded_keep_their_id(cache: Cache) -> None:
-    cache.move_branch(FIRST)
     model_id = cache.ask("a")
-    path = cache.root / model_file(model_id)
+    path = cache.locate_record(model_id)
     record = json.loads(path.read_bytes())
     del record["commit"]
     path.write_text(json.dumps(record))
     assert cache.ask("b") == model_id
     assert cache.loaded == [None, None]
     assert cache.read_commit(model_id) == FIRST
-
-
-def test_record_of_a_model_without_a_commit_has_no_key_for_it(cache: Cache, tmp_path: Path) -> None:
+    # The record of a model without a commit has no key for it.
     endpoint = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://a/v1"}
-    model_id = cache.ask("a", ModelConfig.model_validate(endpoint))
-    assert "commit" not in json.loads((cache.root / model_file(model_id)).read_bytes())
+    other_id = cache.ask("a", ModelConfig.model_validate(endpoint))
+    assert "commit" not in json.loads(cache.locate_record(other_id).read_bytes())

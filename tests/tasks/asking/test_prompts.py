@@ -29,10 +29,6 @@ Answer:"""
 OPTIONS = ("Fever", "Itch", "Rash\n", "Cough")
 
 
-def test_completion_is_the_demonstrations_and_the_question() -> None:
-    assert PromptForm().render(SHOTS[:2], QUESTION) == Prompt("completion", COMPLETION)
-
-
 def test_a_third_answer_is_offered_in_the_question_and_in_the_demonstrations() -> None:
     shot, asked = AskedQuestion("TFU", "Gout hurts.").render_answered("T"), AskedQuestion("TFU", "[X] heals.")
     assert PromptForm().render([shot], asked.render()).text == (
@@ -45,7 +41,8 @@ def test_a_third_answer_is_offered_in_the_question_and_in_the_demonstrations() -
     assert UNSURE_QUESTION.format("[X] heals.") == asked.render()
 
 
-def test_chat_prompt_is_one_user_turn() -> None:
+def test_prompt_is_the_demonstrations_and_the_question_in_a_chat_as_one_user_turn() -> None:
+    assert PromptForm().render(SHOTS[:2], QUESTION) == Prompt("completion", COMPLETION)
     user = {"role": "user", "content": COMPLETION}
     plain = PromptForm("chat").render(SHOTS[:2], QUESTION)
     assert plain.style == "chat"
@@ -54,12 +51,9 @@ def test_chat_prompt_is_one_user_turn() -> None:
     assert json.loads(with_system.text) == [{"role": "system", "content": "You are a clinician; β."}, user]
 
 
-def test_statement_about_a_case_follows_the_case() -> None:
+def test_statement_follows_its_case_and_a_choice_shows_its_options_on_lines_of_their_own() -> None:
     shown = AskedQuestion("TFQ", join_case("He sweats.", "It is gout.")).render()
     assert shown.startswith('He sweats.\nStatement: "It is gout.", is the statement above true or false?')
-
-
-def test_choice_shows_its_options_on_lines_of_their_own() -> None:
     assert AskedQuestion("MCQ", "Which is a sign of [X]?", OPTIONS).render() == (
         "Question: Which is a sign of [X]?\nA: Fever\nB: Itch\nC: Rash\nD: Cough\n"
         "Please answer with the letter of the correct option.\nAnswer:"
@@ -82,20 +76,14 @@ def test_answers_of_demonstrations_are_read_as_they_are_meant(type_: str, answer
         assert read_answer(type_, response, options, asked.offered).answer == answer
 
 
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("n_tokens_left", "n_dropped"),
-    [(None, 0), (101, 0), (100, 1), (84, 1), (83, 2), (33, 4), (32, 5), (1, 5)],
-)
-def test_long_prompt_drops_demonstrations_from_the_front(n_tokens_left: int | None, n_dropped: int) -> None:
+def test_long_prompt_drops_demonstrations_from_the_front() -> None:
     """A demonstration has 17 words and the question 16; the question alone may still be too long."""
     question = AskedQuestion("TFQ", "Some text.").render()
-    prompt, dropped = fit_prompt(PromptForm(), SHOTS, question, n_tokens_left, count_words)
-    assert dropped == n_dropped
-    assert prompt == PromptForm().render(SHOTS[n_dropped:], question)
+    expected = {None: 0, 101: 0, 100: 1, 84: 1, 83: 2, 33: 4, 32: 5, 1: 5}
+    fitted = {n: fit_prompt(PromptForm(), SHOTS, question, n, lambda t: len(t.split())) for n in expected}
+    assert {n: n_dropped for n, (_, n_dropped) in fitted.items()} == expected
+    for prompt, n_dropped in fitted.values():
+        assert prompt == PromptForm().render(SHOTS[n_dropped:], question)
 
 
 def test_prompt_that_fits_by_its_bytes_is_not_tokenised() -> None:

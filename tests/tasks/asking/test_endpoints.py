@@ -1,0 +1,438 @@
+"""Endpoints that break HTTP or send anything: answers are kept, and nothing is paid for twice."""
+
+import gzip
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines import openai_answers, openai_engine, openai_replies
+from pretexeval.engines.endpoint_client import EndpointClient
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
+from schemas.exchange import Sampling
+from tasks.asking import model_session
+from tasks.asking.model_session import ModelSession
+from tests.support.endpoint import build_model_config
+from tests.support.examples import count_examples
+from tests.support.raw_endpoint import (
+    RawEndpoint,
+    RawReply,
+    build_prompts,
+    render_answer,
+    render_reply,
+    serve_bytes,
+)
+
+KEY = "sk-0123456789-abcdefghij"
+JSON_TYPE = {"Content-Type": "application/json"}
+TEXTS = [f"p{n}" for n in range(6)]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the waiting times."""
+    monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.05)
+    monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
+    monkeypatch.setattr(openai_answers, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_answers, "MAX_LIMITED_S", 1.0)
+    monkeypatch.setattr(openai_answers, "MAX_LIMITED_AT_START_S", 0.5)
+    monkeypatch.setattr(openai_answers, "MIN_LIMITED_ATTEMPTS", 3)
+    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows (prompt -> status, response and error) that a session left on the disk; why it ended early."""
+
+    rows: dict[str, tuple[str, str | None, str | None]]
+    error: str | None
+
+    def list_answered(self) -> set[str]:
+        """Return the prompts with an answer; it must be their own."""
+        answered = {prompt: response for prompt, (status, response, _) in self.rows.items() if status == "ok"}
+        assert answered == {prompt: f"re {prompt}" for prompt in answered}
+        return set(answered)
+
+
+def ask(
+    endpoint: RawEndpoint,
+    root: Path,
+    texts: list[str],
+    on_progress: Callable[[int], None] = lambda _: None,
+    style: str = "completion",
+    **more: object,
+) -> Run:
+    """Ask what has no answer on the disk, as a run does; only an InputError may come out of it."""
+    table = {"api_key_env": "PRETEXEVAL_TEST_KEY", "timeout_s": 30, "max_attempts": 2} | more
+    error = None
+    config = build_model_config(endpoint.base_url, **table)
+    with ModelSession(config, Store(StorageConfig(root=root))) as session:
+        settled = session.store.read_settled_keys()
+        waiting = {key: p for key, p in build_prompts(*texts, style=style).items() if key not in settled}
+        try:
+            session.ask(waiting, Sampling(logprobs=True), on_progress)
+        except InputError as raised:
+            error = str(raised)
+    rows = session.store.read(["prompt", "status", "response", "error"]).rows()
+    if style == "chat":
+        rows = [(json.loads(prompt)[0]["content"], *row) for prompt, *row in rows]
+    return Run({prompt: tuple(row) for prompt, *row in rows}, error)
+
+
+def say(prompt: str, **reply: Any) -> RawReply:  # noqa: ANN401
+    """Return the good reply to a prompt; the connection serves further requests."""
+    return RawReply(render_answer(f"re {prompt}", "keep-alive"), keeps=True, **reply)
+
+
+# Each replaces a part of a good reply.
+ILLEGAL = {
+    "a status that is no number": (b"HTTP/1.1 200", b"HTTP/1.1 2x0"),
+    "another protocol": (b"HTTP/1.1", b"ICY"),
+    "a header without a colon": (b"Content-Type: ", b"Content Type "),
+    "a space before the colon": (b"Content-Type:", b"Content-Type :"),
+    "a header without a name": (b"Content-Type:", b":"),
+    "a byte that no header holds": (b"Content-Type: ", b"Content-Type: \x00"),
+    "a length that is no number": (b"Content-Length: ", b"Content-Length: x"),
+    "two lengths": (b"Content-Type: application/json", b"Content-Length: 3"),
+    "an unknown coding": (b"Content-Type: application/json", b"Transfer-Encoding: odd"),
+    "a header of 200 kB": (b"Content-Type: ", b"X: " + b"x" * 200_000 + b"\r\nContent-Type: "),
+}
+WHOLE = render_answer()
+LARGE = json.dumps({"choices": [{"text": "True " * 2_000_000}]}).encode()
+# A reply that cannot be used, and what is said about it.
+UNUSABLE = {
+    "piece by piece": (
+        RawReply(render_answer("a" * 9000), piece=100, pause_s=0.3),
+        "no complete answer within 2 s",
+    ),
+    "half of the headers": (RawReply(WHOLE[:40], hold_s=60), "no complete answer within 2 s"),
+    "no end of the body": (RawReply(WHOLE[:-5], hold_s=60), "no complete answer within 2 s"),
+    "interim replies": (
+        RawReply(b"HTTP/1.1 102 X\r\n\r\n" * 1500, piece=18, pause_s=0.04),
+        "no complete answer within 2 s",
+    ),
+    "silence": (RawReply(b"", delay_s=20), "no answer within 2 s"),
+    "too large": (RawReply(render_reply(200, JSON_TYPE, LARGE)), "larger than 1,032,768 bytes"),
+    "too large when decompressed": (
+        RawReply(render_reply(200, JSON_TYPE | {"Content-Encoding": "gzip"}, gzip.compress(LARGE))),
+        "larger than 1,032,768 bytes",
+    ),
+    "cut off": (RawReply(WHOLE[:-5]), "the answer was cut off"),
+    "nested": (RawReply(render_reply(200, JSON_TYPE, b"[" * 100_000)), "nested too deeply"),
+    **{name: (RawReply(WHOLE.replace(*parts, 1)), "") for name, parts in ILLEGAL.items()},
+}
+
+
+def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp_path: Path) -> None:
+    texts = [text for fault in UNUSABLE for text in (fault, f"beside {fault}")]
+    started = time.monotonic()
+    with serve_bytes(lambda p, _: UNUSABLE[p][0] if p in UNUSABLE else say(p)) as endpoint:
+        run = ask(endpoint, tmp_path, texts, max_attempts=1, timeout_s=2, concurrency=len(texts))
+    assert time.monotonic() - started < 30
+    assert run.error is None
+    assert run.list_answered() == set(texts) - set(UNUSABLE)
+    errors = {fault: str(run.rows[fault][2]) for fault in UNUSABLE}
+    assert {fault: error for fault, error in errors.items() if UNUSABLE[fault][1] not in error} == {}
+    assert {text: endpoint.asked[text] for text in texts} == dict.fromkeys(texts, 1)
+
+
+def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None:
+    other = render_answer("re another prompt", "keep-alive")
+    for n, unasked in enumerate((other, other[:90], other * 3, b"\r\n\r\n", b"HTTP/1.1 102 X\r\n\r\n")):
+        with serve_bytes(lambda p, _, more=unasked: say(p, unasked=more)) as endpoint:
+            run = ask(endpoint, tmp_path / str(n), TEXTS, concurrency=1)
+        assert run.list_answered() == set(TEXTS)
+
+
+def test_one_refused_prompt_is_a_failed_row_in_every_run_although_its_body_is_broken(tmp_path: Path) -> None:
+    body = b'{"error": {"message": "content_filter"}}'
+    refusals = {
+        str(status): RawReply(render_reply(status, {}, body)) for status in (400, 401, 402, 403, 404, 422)
+    }
+    refusals["302"] = RawReply(render_reply(302, {"Location": "/x"}, body))
+    for status in (400, 401, 500, 503):
+        for name, value in {"Content-Length": "90", "Content-Encoding": "gzip"}.items():
+            refusals[f"{status} {name}"] = RawReply(render_reply(status, {name: value}, body[:10]))
+
+    def reply(prompt: str, n_before: int) -> RawReply:
+        is_temporary = prompt.startswith("50") and n_before > 0
+        return say(prompt) if is_temporary else refusals.get(prompt, say(prompt))
+
+    refused = {text for text in refusals if not text.startswith("50")}
+    texts = [text for refusal in refusals for text in (refusal, f"beside {refusal}")]
+    for texts_asked in (set(texts), refused):
+        with serve_bytes(reply) as endpoint:
+            run = ask(endpoint, tmp_path, texts)
+        assert run.error is None
+        assert {text for text, row in run.rows.items() if row[0] == "error"} == refused
+        assert run.list_answered() == set(texts) - refused
+        assert set(endpoint.asked) - {"Hello"} == texts_asked
+        asked_again = {text for text in texts if endpoint.asked[text] > 1}
+        assert asked_again == {text for text in texts_asked if text.startswith("50")}
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([2**31, -1, 2**63, 2**64, 10**30, 1.5, -0.25, float("nan"), float("inf"), 1e300])
+    | st.sampled_from(["True", "\ud83d", "\x00", KEY, "stop", "abort", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["content", "text", "token", "logprob", " True"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+FIELDS = (
+    ("choices",),
+    ("choices", 0),
+    *(("choices", 0, name) for name in ("text", "message", "finish_reason", "logprobs")),
+    ("choices", 0, "message", "content"),
+    ("choices", 0, "message", "reasoning"),
+    ("choices", 0, "logprobs", "top_logprobs"),
+    ("choices", 0, "logprobs", "content"),
+    ("usage",),
+    ("usage", "prompt_tokens"),
+    ("usage", "completion_tokens"),
+    ("model",),
+    ("system_fingerprint",),
+)
+
+
+@st.composite
+def mutate_answers(draw: st.DrawFn) -> bytes:
+    """Return an answer in which one to three fields are replaced by anything, and one may be repeated."""
+    logprobs = {
+        "top_logprobs": [{" True": -0.5, " False": -1}],
+        "content": [{"top_logprobs": [{"token": "True", "logprob": -0.5}]}],
+    }
+    message = {"content": "True", "reasoning": "hm"}
+    choice = {"text": " True", "message": message, "finish_reason": "stop", "logprobs": logprobs}
+    usage = {"prompt_tokens": 3, "completion_tokens": 1}
+    answer = {"choices": [choice], "usage": usage, "model": "x", "system_fingerprint": "f"}
+    for *path, last in draw(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3)):
+        place: Any = answer
+        try:
+            for step in path:
+                place = place[step]
+            place[last] = draw(JSON)
+        except (TypeError, KeyError, IndexError):
+            continue
+    content = json.dumps(answer).encode()
+    return content.replace(b'{"choices"', b'{"choices": 1, "choices"') if draw(st.booleans()) else content
+
+
+@given(mutate_answers() | st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
+@settings(max_examples=count_examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_field_of_an_answer_fits_its_column_or_is_null(content: bytes) -> None:
+    for style in ("completion", "chat"):
+        try:
+            completion = openai_replies.read_completion(content, style, lambda text: text.replace(KEY, "*"))
+        except (openai_replies.UnreadableAnswerError, openai_replies.AbortedAnswerError):
+            continue
+        assert KEY not in repr(completion)
+        with TemporaryDirectory() as folder:
+            store = ResponseStore(Path(folder), "m")
+            store.append(["1" * 32], list(build_prompts("a").values()), [completion])
+            (row,) = store.read().rows(named=True)
+        assert row["status"] == "ok"
+        assert row["response"] is not None
+        assert row["n_prompt_tokens"] is None or 0 <= row["n_prompt_tokens"] < 2**31
+        assert row["logprob_true"] is None or row["logprob_true"] <= 1e-3
+
+
+# JSON as some endpoints write it: a number of any length, control characters, and bytes that are no text.
+NEEDLESS = st.sampled_from(
+    [b"9" * 6000, b"-" + b"9" * 6000, b"1e999", b"NaN", b'"\n\x01\t"', b'"\xff\xfe"', b'"\xed\xa0\x80"']
+)
+
+
+@given(
+    needless=st.lists(NEEDLESS, min_size=1, max_size=3),
+    indices=st.permutations([0, 1, 2]),
+    style=st.sampled_from(["completion", "chat"]),
+)
+def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs(
+    needless: list[bytes], indices: list[int], style: str
+) -> None:
+    """The answer is the choice of index 0, wherever it stands."""
+    choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
+    fields = [b'"x%d": %s' % (n, value) for n, value in enumerate(needless)]
+    usage = b'"usage": {"prompt_tokens": 3, %s}' % fields[0]
+    content = b"{%s}" % b", ".join([*fields, usage, b'"choices": %s' % json.dumps(choices).encode()])
+    completion = openai_replies.read_completion(content, style, str)
+    assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
+
+
+BODIES = [
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b" " * 3_000_000,
+    gzip.compress(b" " * 30_000_000),
+    b'{"choices": [{"text": ' + b"9" * 5000 + b"}]}",
+    json.dumps({"error": {"message": f"content_filter {KEY}", "code": 7}}).encode(),
+    json.dumps({"error": [KEY]}).encode(),
+]
+STATUSES = [200, 200, 200, 204, 301, 307, 400, 401, 403, 404, 413, 429, 451, 500, 999]
+HEADERS = ["Content-Encoding", "Location", "Retry-After", "Content-Type", "X-Key"]
+VALUES = ["gzip", "br", "http://127.0.0.1:1/v1", "1e999", "-1", "0.05", "text/html", KEY]
+
+
+@st.composite
+def draw_replies(draw: st.DrawFn) -> RawReply:
+    """Return a reply of any status, headers and body, cut anywhere, at any speed, and perhaps one more."""
+    content, other = (render_answer(f"re {prompt}", "keep-alive") for prompt in ("p0", "another prompt"))
+    kind = draw(st.sampled_from(["any", "illegal", "interim", "closed"]))
+    if kind == "illegal":
+        content = content.replace(*draw(st.sampled_from(list(ILLEGAL.values()))), 1)
+    elif kind == "interim":
+        content = b"HTTP/1.1 102 Processing\r\n\r\n" * draw(st.integers(1, 3)) + content
+    elif kind == "closed":
+        return RawReply(b"")
+    else:
+        headers = draw(st.dictionaries(st.sampled_from(HEADERS), st.sampled_from(VALUES), max_size=3))
+        if draw(st.integers(0, 3)) == 0:
+            headers |= {"Content-Length": draw(st.sampled_from(["0", "5", "-3", "999999", "x"]))}
+        body = draw(mutate_answers() | st.binary(max_size=30) | st.sampled_from(BODIES))
+        content = render_reply(draw(st.sampled_from(STATUSES)), headers, body)
+    if draw(st.integers(0, 3)) == 0:
+        content = content[: draw(st.integers(1, min(len(content), 400)))]
+    if draw(st.integers(0, 11)) == 0:
+        return RawReply(content, piece=1, pause_s=0.1)
+    unasked = draw(st.sampled_from([b"", other, other[:90], b"\r\n\r\n", other * 3]))
+    return RawReply(content, unasked=unasked, keeps=draw(st.booleans()))
+
+
+@pytest.mark.long
+@given(
+    reply=draw_replies(),
+    odd=st.sampled_from([{"p0"}, {"p3"}, set(TEXTS)]),
+    concurrency=st.integers(1, 4),
+    style=st.sampled_from(["completion", "chat"]),
+)
+@settings(
+    max_examples=40,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_whatever_comes_back_answers_are_kept_and_nothing_is_paid_for_twice(
+    reply: RawReply, odd: set[str], concurrency: int, style: str
+) -> None:
+    with TemporaryDirectory() as folder, serve_bytes(lambda p, _: reply if p in odd else say(p)) as endpoint:
+        # A busy machine needs some time for a good reply.
+        more: dict[str, Any] = {"style": style, "timeout_s": 1, "concurrency": concurrency}
+        runs = [ask(endpoint, Path(folder), TEXTS, **more) for _ in range(2)]
+        written = b"".join(path.read_bytes() for path in Path(folder).rglob("*") if path.is_file())
+    assert KEY.encode() not in written
+    for run in runs:
+        assert KEY not in repr(run)
+        assert run.error is None or run.error.startswith("model 'm': the endpoint ")
+        assert run.error is not None or set(run.rows) == set(TEXTS)
+    good = set(TEXTS) - odd
+    assert {text: runs[1].rows[text][:2] for text in good} == {text: ("ok", f"re {text}") for text in good}
+    assert {text: endpoint.asked[text] for text in good} == dict.fromkeys(good, 1)
+    for text in odd:
+        if text in runs[0].rows and runs[0].rows[text][0] == "ok" and reply.content:
+            assert endpoint.asked[text] == 1
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Callable[..., Any]:
+    """Return a function that asks an endpoint with this habit some prompts."""
+
+    def play(reply: Callable[[str, int], RawReply], n: int = 6, **more: Any) -> tuple[Run, RawEndpoint]:  # noqa: ANN401
+        with serve_bytes(reply) as endpoint:
+            return ask(endpoint, tmp_path, [f"p{i}" for i in range(n)], **more), endpoint
+
+    return play
+
+
+def test_rate_limit_fails_no_prompt(serve: Callable[..., Any]) -> None:
+    """The endpoint takes three prompts in a fifth of a second, and says to the others when to come back."""
+    taken: list[float] = []
+    busy = RawReply(render_reply(429, {"Retry-After": "0.2"}, b"{}"))
+
+    def limit(prompt: str, _: int) -> RawReply:
+        now = time.monotonic()
+        if sum(moment > now - 0.2 for moment in taken) >= 3:
+            return busy
+        taken.append(now)
+        return say(prompt)
+
+    run, endpoint = serve(limit, n=15, max_attempts=1)
+    assert run.error is None
+    assert len(run.list_answered()) == 15
+    assert sum(endpoint.asked.values()) > 15
+
+
+def test_quota_that_is_used_up_ends_the_run_and_keeps_the_answers(serve: Callable[..., Any]) -> None:
+    used_up = RawReply(render_reply(429, {"Retry-After": "86400"}, b'{"error": {"message": "quota"}}'))
+    run, _ = serve(lambda prompt, _: say(prompt) if prompt in ("p0", "p1") else used_up, concurrency=1)
+    assert "HTTP 429: Error code: 429 - quota" in run.error
+    assert run.list_answered() == {"p0", "p1"}
+
+
+def test_answers_are_on_the_disk_while_the_chunk_is_asked(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(model_session, "MIN_INTERVAL_S", 0.2)
+    n_files: list[int] = []
+    run, _ = serve(
+        lambda prompt, _: say(prompt, piece=100, pause_s=0.1),
+        n=20,
+        concurrency=2,
+        timeout_s=5,
+        on_progress=lambda _: n_files.append(len(list(tmp_path.rglob("part-*.parquet")))),
+    )
+    assert len(run.list_answered()) == 20
+    assert 2 <= max(n_files) <= 20
+
+
+def test_interrupt_and_crash_keep_what_was_answered(tmp_path: Path) -> None:
+    texts = [f"p{n}" for n in range(30)]
+    for stop in (KeyboardInterrupt, RuntimeError):
+
+        def interrupt(_: int, stop: type[BaseException] = stop) -> None:
+            if sum(endpoint.answered.values()) >= 6:
+                raise stop
+
+        root = tmp_path / stop.__name__
+        with serve_bytes(lambda prompt, _: say(prompt, delay_s=0.2)) as endpoint:
+            started = time.monotonic()
+            if stop is RuntimeError:
+                assert "RuntimeError" in str(ask(endpoint, root, texts, interrupt, concurrency=2).error)
+            else:
+                with pytest.raises(stop):
+                    ask(endpoint, root, texts, interrupt, concurrency=2)
+            assert time.monotonic() - started < 5
+            assert sum(endpoint.asked.values()) < 15
+            assert len(ask(endpoint, root, texts, concurrency=10).list_answered()) == 30
+        assert sum(endpoint.asked.values()) == 30
+
+
+def test_redirect_sends_neither_key_nor_prompt_to_another_address(serve: Callable[..., Any]) -> None:
+    with serve_bytes(lambda prompt, _: say(prompt)) as other:
+        for status in (301, 302, 303, 307, 308):
+            moved = render_reply(status, {"Location": f"{other.base_url}/completions"}, b"")
+            run, _ = serve(lambda *_, moved=moved: RawReply(moved), n=2)
+            assert "redirected to http://127.0.0.1" in run.error
+            assert "check base_url" in run.error
+    assert other.asked == {}
+
+
+def test_loopback_is_reached_past_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert EndpointClient("http://127.0.0.1:1/v1", KEY, 1)._client.trust_env is False
+    assert EndpointClient("https://example.org/v1", KEY, 1)._client.trust_env is True
