@@ -18,30 +18,21 @@ WRITER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 STATEMENT, TEXT = "Salbutamol may treat asthma.", "Asthma may be treated by salbutamol."
 
 
-def make_judge(**table: Any) -> Judge:  # noqa: ANN401
-    return Judge(WRITER, JudgeConfig(**table))
-
-
-def test_a_judge_finds_the_answers_that_are_stored() -> None:
-    judge = make_judge(writer="j")
-    (prompt, _) = judge.build_prompts(STATEMENT, TEXT)
-    assert prompt.key == "65231ebb0d8791052f4cf3ab49d5f526"
-    assert not judge.has_scores
+def make_judge(thresholds: Thresholds = Thresholds(), **table: Any) -> Judge:  # noqa: ANN401, B008
+    return Judge(WRITER, JudgeConfig(**table), thresholds)
 
 
 def test_log_probabilities_are_asked_for_and_give_the_score() -> None:
-    judge = make_judge(writer="j", logprobs=True)
-    prompt, _ = judge.build_prompts(STATEMENT, TEXT)
+    plain, judge = make_judge(writer="j"), make_judge(writer="j", logprobs=True)
+    (of_plain, _), (prompt, _) = plain.build_prompts(STATEMENT, TEXT), judge.build_prompts(STATEMENT, TEXT)
+    # The key of answers that are stored.
+    assert of_plain.key == "65231ebb0d8791052f4cf3ab49d5f526" != prompt.key
+    assert not plain.has_scores
     assert prompt.sampling.answer_words == ("Yes", "No")
-    assert prompt.key != make_judge(writer="j").build_prompts(STATEMENT, TEXT)[0].key
     assert judge.read_score(Reply("Yes.", logprobs=(math.log(0.6), math.log(0.2)))) == pytest.approx(0.75)
     # An engine that gives none leaves the words.
-    assert [judge.read_score(Reply(text)) for text in ("Yes.", "No.", "Perhaps.", None)] == [
-        1.0,
-        0.0,
-        None,
-        None,
-    ]
+    scores = {"Yes.": 1.0, "No.": 0.0, "Perhaps.": None, None: None}
+    assert {text: judge.read_score(Reply(text)) for text in scores} == scores
 
 
 def test_an_entailment_model_is_asked_for_pairs_and_its_label_gives_the_score() -> None:
@@ -53,41 +44,31 @@ def test_an_entailment_model_is_asked_for_pairs_and_its_label_gives_the_score() 
     assert judge.read_score(Reply('{"ENTAILMENT":0.4,"not_entailment":0.6}')) == 0.4
 
 
-def test_the_verdict_is_the_score_against_the_threshold() -> None:
-    judge = Judge(WRITER, JudgeConfig(model="org/nli"), Thresholds(0.7))
+def test_the_verdict_is_the_score_against_the_threshold_and_a_lifting_judge_hears_of_rejections() -> None:
+    judge = make_judge(Thresholds(0.7), model="org/nli")
     assert [judge.decide(score) for score in (0.7, 0.69, None)] == [True, False, None]
     assert combine_scores(0.9, 0.2) == 0.2
     assert combine_scores(0.9, None) is None
-
-
-def test_only_a_judge_that_lifts_is_asked_about_what_the_rules_reject() -> None:
     lifting = Thresholds(0.5, lift=0.9)
-    judge = Judge(WRITER, JudgeConfig(model="org/nli"), lifting)
-    assert judge.is_asked(())
-    assert judge.is_asked(("tail lost", "roles"))
-    assert not judge.is_asked(("tail lost", "polarity"))
-    assert not judge.is_asked(("unchanged",))
-    other = Judge(WRITER, JudgeConfig(model="org/nli"))
-    assert other.is_asked(())
-    assert not other.is_asked(("tail lost",))
     assert [lifting.is_lifted(score) for score in (0.9, 0.89, None)] == [True, False, False]
+    reasons = ["", "tail lost", "tail lost, roles", "tail lost, polarity", "unchanged"]
+    rejections = [tuple(text.split(", ")) if text else () for text in reasons]
+    asked = [make_judge(lifting, model="org/nli").is_asked(each) for each in rejections]
+    assert asked == [True, True, True, False, False]
+    assert [judge.is_asked(each) for each in rejections] == [True, False, False, False, False]
 
 
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    tables: tuple[tuple[dict[str, Any], str], ...] = (
         ({"writer": "pen", "model": "org/nli"}, "writer and model are both given"),
         ({"writer": "pen", "revision": "1"}, "revision is not allowed without model"),
         ({"model": "m", "logprobs": True}, "logprobs is not allowed without writer"),
         ({"model": "m", "instruction": "{premise}"}, "instruction must contain {conclusion}"),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(table: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValidationError, match=problem):
-        JudgeConfig(**table)
-
-
-def test_an_entailment_model_is_a_judge_and_nothing_else() -> None:
+    )
+    for table, problem in tables:
+        with pytest.raises(ValidationError, match=problem):
+            JudgeConfig(**table)
+    # An entailment model is a judge and nothing else.
     pen = {"name": "pen", "model": "org/pen"}
     with pytest.raises(ValidationError, match=r"judge\.model is not allowed without rephraser.kind"):
         Config.model_validate({"judge": {"model": "org/nli"}})

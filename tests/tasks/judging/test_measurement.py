@@ -1,3 +1,5 @@
+"""The verdicts of the gate on rewordings whose labels are known."""
+
 import os
 import re
 from collections.abc import Sequence
@@ -53,7 +55,7 @@ def test_aliases_of_a_file_count_as_names(tmp_path: Path) -> None:
         measure_gate(path)
 
 
-def test_a_file_that_is_no_table_or_lacks_a_column_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_no_table_or_has_a_bad_row_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "labelled.parquet"
     path.write_text("no table")
     with pytest.raises(InputError, match=r"labelled\.parquet is not a readable Parquet"):
@@ -61,19 +63,14 @@ def test_a_file_that_is_no_table_or_lacks_a_column_is_an_error(tmp_path: Path) -
     pl.DataFrame({"head": ["a"], "tail": ["b"]}).write_parquet(path)
     with pytest.raises(InputError, match="lacks relation, negative_tail, polarity"):
         measure_gate(path)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([], "contains no rephrasings"),
-        ([(*ROWS[0][:4], "unsure", *ROWS[0][5:])], "has the polarity 'unsure'"),
-        ([(*ROWS[0][:5], None, *ROWS[0][6:])], "has no prototype in row 0"),
-    ],
-)
-def test_a_bad_row_is_named(tmp_path: Path, rows: list[tuple[str | None, ...]], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        measure_gate(write(tmp_path / "bad.parquet", rows))
+    bad: dict[str, list[tuple[str | None, ...]]] = {
+        "contains no rephrasings": [],
+        "has the polarity 'unsure'": [(*ROWS[0][:4], "unsure", *ROWS[0][5:])],
+        "has no prototype in row 0": [(*ROWS[0][:5], None, *ROWS[0][6:])],
+    }
+    for message, rows in bad.items():
+        with pytest.raises(InputError, match=message):
+            measure_gate(write(path, rows))
 
 
 @needs_reference
