@@ -3,8 +3,11 @@
 import gzip
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import permutations, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +26,6 @@ from schemas.exchange import Sampling
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
-from tests.support.examples import count_examples
 from tests.support.raw_endpoint import (
     RawEndpoint,
     RawReply,
@@ -108,19 +110,14 @@ ILLEGAL = {
     "a header of 200 kB": (b"Content-Type: ", b"X: " + b"x" * 200_000 + b"\r\nContent-Type: "),
 }
 WHOLE = render_answer()
+INTERIM = b"HTTP/1.1 102 X\r\n\r\n"
 LARGE = json.dumps({"choices": [{"text": "True " * 2_000_000}]}).encode()
 # A reply that cannot be used, and what is said about it.
 UNUSABLE = {
-    "piece by piece": (
-        RawReply(render_answer("a" * 9000), piece=100, pause_s=0.3),
-        "no complete answer within 2 s",
-    ),
+    "piece by piece": (RawReply(WHOLE, piece=9, pause_s=0.3), "no complete answer within 2 s"),
     "half of the headers": (RawReply(WHOLE[:40], hold_s=60), "no complete answer within 2 s"),
     "no end of the body": (RawReply(WHOLE[:-5], hold_s=60), "no complete answer within 2 s"),
-    "interim replies": (
-        RawReply(b"HTTP/1.1 102 X\r\n\r\n" * 1500, piece=18, pause_s=0.04),
-        "no complete answer within 2 s",
-    ),
+    "interim replies": (RawReply(INTERIM * 1500, piece=18, pause_s=0.04), "no complete answer within 2 s"),
     "silence": (RawReply(b"", delay_s=20), "no answer within 2 s"),
     "too large": (RawReply(render_reply(200, JSON_TYPE, LARGE)), "larger than 1,032,768 bytes"),
     "too large when decompressed": (
@@ -148,7 +145,7 @@ def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp
 
 def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None:
     other = render_answer("re another prompt", "keep-alive")
-    for n, unasked in enumerate((other, other[:90], other * 3, b"\r\n\r\n", b"HTTP/1.1 102 X\r\n\r\n")):
+    for n, unasked in enumerate((other, other[:90], other * 3, b"\r\n\r\n", INTERIM)):
         with serve_bytes(lambda p, _, more=unasked: say(p, unasked=more)) as endpoint:
             run = ask(endpoint, tmp_path / str(n), TEXTS, concurrency=1)
         assert run.list_answered() == set(TEXTS)
@@ -156,10 +153,9 @@ def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None
 
 def test_one_refused_prompt_is_a_failed_row_in_every_run_although_its_body_is_broken(tmp_path: Path) -> None:
     body = b'{"error": {"message": "content_filter"}}'
-    refusals = {
-        str(status): RawReply(render_reply(status, {}, body)) for status in (400, 401, 402, 403, 404, 422)
-    }
-    refusals["302"] = RawReply(render_reply(302, {"Location": "/x"}, body))
+    refusals = {"302": RawReply(render_reply(302, {"Location": "/x"}, body))}
+    for status in (400, 401, 402, 403, 404, 422):
+        refusals[str(status)] = RawReply(render_reply(status, {}, body))
     for status in (400, 401, 500, 503):
         for name, value in {"Content-Length": "90", "Content-Encoding": "gzip"}.items():
             refusals[f"{status} {name}"] = RawReply(render_reply(status, {name: value}, body[:10]))
@@ -181,99 +177,68 @@ def test_one_refused_prompt_is_a_failed_row_in_every_run_although_its_body_is_br
         assert asked_again == {text for text in texts_asked if text.startswith("50")}
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.sampled_from([2**31, -1, 2**63, 2**64, 10**30, 1.5, -0.25, float("nan"), float("inf"), 1e300])
-    | st.sampled_from(["True", "\ud83d", "\x00", KEY, "stop", "abort", ""]),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(
-            st.sampled_from(["content", "text", "token", "logprob", " True"]), inner, max_size=3
-        )
-    ),
-    max_leaves=6,
-)
-FIELDS = (
-    ("choices",),
-    ("choices", 0),
-    *(("choices", 0, name) for name in ("text", "message", "finish_reason", "logprobs")),
-    ("choices", 0, "message", "content"),
-    ("choices", 0, "message", "reasoning"),
-    ("choices", 0, "logprobs", "top_logprobs"),
-    ("choices", 0, "logprobs", "content"),
-    ("usage",),
-    ("usage", "prompt_tokens"),
-    ("usage", "completion_tokens"),
-    ("model",),
-    ("system_fingerprint",),
-)
+NUMBERS = (2**31, -1, 2**64, 10**30, 1.5, float("nan"), float("inf"), 1e300)
+ODD = (None, True, *NUMBERS, "\ud83d", "\x00", KEY, [], {}, [[]])
+TOP = {"content": [{"top_logprobs": [{"token": "True", "logprob": -0.5}]}]}
+CHOICE = {
+    "text": " True",
+    "message": {"content": "True", "reasoning": "hm"},
+    "finish_reason": "stop",
+    "logprobs": {"top_logprobs": [{" True": -0.5, " False": -1}], **TOP},
+}
+USAGE = {"prompt_tokens": 3, "completion_tokens": 1}
+# Every field that is read, for both styles.
+ANSWER = {"choices": [CHOICE], "usage": USAGE, "model": "x", "system_fingerprint": "f"}
+Step = str | int
 
 
-@st.composite
-def mutate_answers(draw: st.DrawFn) -> bytes:
-    """Return an answer in which one to three fields are replaced by anything, and one may be repeated."""
-    logprobs = {
-        "top_logprobs": [{" True": -0.5, " False": -1}],
-        "content": [{"top_logprobs": [{"token": "True", "logprob": -0.5}]}],
-    }
-    message = {"content": "True", "reasoning": "hm"}
-    choice = {"text": " True", "message": message, "finish_reason": "stop", "logprobs": logprobs}
-    usage = {"prompt_tokens": 3, "completion_tokens": 1}
-    answer = {"choices": [choice], "usage": usage, "model": "x", "system_fingerprint": "f"}
-    for *path, last in draw(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3)):
-        place: Any = answer
-        try:
-            for step in path:
-                place = place[step]
-            place[last] = draw(JSON)
-        except (TypeError, KeyError, IndexError):
-            continue
-    content = json.dumps(answer).encode()
-    return content.replace(b'{"choices"', b'{"choices": 1, "choices"') if draw(st.booleans()) else content
+def list_paths(value: Any, *path: Step) -> Iterator[tuple[Step, ...]]:  # noqa: ANN401
+    """Yield the path of every field in an answer."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    for step, field in inner:
+        yield (*path, step)
+        yield from list_paths(field, *path, step)
 
 
-@given(mutate_answers() | st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=count_examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_field_of_an_answer_fits_its_column_or_is_null(content: bytes) -> None:
-    for style in ("completion", "chat"):
-        try:
-            completion = openai_replies.read_completion(content, style, lambda text: text.replace(KEY, "*"))
-        except (openai_replies.UnreadableAnswerError, openai_replies.AbortedAnswerError):
-            continue
-        assert KEY not in repr(completion)
-        with TemporaryDirectory() as folder:
-            store = ResponseStore(Path(folder), "m")
-            store.append(["1" * 32], list(build_prompts("a").values()), [completion])
-            (row,) = store.read().rows(named=True)
+def render_odd(path: tuple[Step, ...], value: object) -> bytes:
+    """Return an answer with this value in one of its fields."""
+    place: Any = (answer := deepcopy(ANSWER))
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return json.dumps(answer).encode()
+
+
+def test_every_field_of_an_answer_fits_its_column_or_is_null(tmp_path: Path) -> None:
+    completions = []
+    for path, value, style in product(list_paths(ANSWER), ODD, ("completion", "chat")):
+        with suppress(openai_replies.UnreadableAnswerError, openai_replies.AbortedAnswerError):
+            content = render_odd(path, value)
+            completions.append(openai_replies.read_completion(content, style, lambda t: t.replace(KEY, "*")))
+    assert len(completions) > 400
+    assert KEY not in repr(completions)
+    prompts, store = build_prompts(*map(str, range(len(completions)))), ResponseStore(tmp_path, "m")
+    store.append(list(prompts), list(prompts.values()), completions)
+    for row in store.read().rows(named=True):
         assert row["status"] == "ok"
         assert row["response"] is not None
         assert row["n_prompt_tokens"] is None or 0 <= row["n_prompt_tokens"] < 2**31
         assert row["logprob_true"] is None or row["logprob_true"] <= 1e-3
 
 
-# JSON as some endpoints write it: a number of any length, control characters, and bytes that are no text.
-NEEDLESS = st.sampled_from(
-    [b"9" * 6000, b"-" + b"9" * 6000, b"1e999", b"NaN", b'"\n\x01\t"', b'"\xff\xfe"', b'"\xed\xa0\x80"']
-)
+def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs() -> None:
+    """The answer is the choice of index 0, wherever it stands.
 
-
-@given(
-    needless=st.lists(NEEDLESS, min_size=1, max_size=3),
-    indices=st.permutations([0, 1, 2]),
-    style=st.sampled_from(["completion", "chat"]),
-)
-def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs(
-    needless: list[bytes], indices: list[int], style: str
-) -> None:
-    """The answer is the choice of index 0, wherever it stands."""
-    choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
-    fields = [b'"x%d": %s' % (n, value) for n, value in enumerate(needless)]
-    usage = b'"usage": {"prompt_tokens": 3, %s}' % fields[0]
-    content = b"{%s}" % b", ".join([*fields, usage, b'"choices": %s' % json.dumps(choices).encode()])
-    completion = openai_replies.read_completion(content, style, str)
-    assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
+    Some endpoints write numbers of any length, control characters, and bytes that are no text.
+    """
+    texts = (b'"\n\x01\t"', b'"\xff\xfe"', b'"\xed\xa0\x80"')
+    needless = (b"9" * 6000, b"-" + b"9" * 6000, b"1e999", b"NaN", *texts)
+    for value, indices, style in product(needless, permutations(range(3)), ("completion", "chat")):
+        choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
+        fields = b'"x": %s, "usage": {"prompt_tokens": 3, "x": %s}' % (value, value)
+        content = b'{%s, "choices": %s}' % (fields, json.dumps(choices).encode())
+        completion = openai_replies.read_completion(content, style, str)
+        assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
 
 
 BODIES = [
@@ -298,14 +263,15 @@ def draw_replies(draw: st.DrawFn) -> RawReply:
     if kind == "illegal":
         content = content.replace(*draw(st.sampled_from(list(ILLEGAL.values()))), 1)
     elif kind == "interim":
-        content = b"HTTP/1.1 102 Processing\r\n\r\n" * draw(st.integers(1, 3)) + content
+        content = INTERIM * draw(st.integers(1, 3)) + content
     elif kind == "closed":
         return RawReply(b"")
     else:
         headers = draw(st.dictionaries(st.sampled_from(HEADERS), st.sampled_from(VALUES), max_size=3))
         if draw(st.integers(0, 3)) == 0:
             headers |= {"Content-Length": draw(st.sampled_from(["0", "5", "-3", "999999", "x"]))}
-        body = draw(mutate_answers() | st.binary(max_size=30) | st.sampled_from(BODIES))
+        odd = st.builds(render_odd, st.sampled_from([*list_paths(ANSWER)]), st.sampled_from(ODD))
+        body = draw(odd | st.binary(max_size=30) | st.sampled_from(BODIES))
         content = render_reply(draw(st.sampled_from(STATUSES)), headers, body)
     if draw(st.integers(0, 3)) == 0:
         content = content[: draw(st.integers(1, min(len(content), 400)))]

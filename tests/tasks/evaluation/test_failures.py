@@ -86,9 +86,8 @@ def fail_share(share: float, status: int = 400) -> Reply:
         # Not the first prompts: an endpoint that answers nothing at all is another case.
         if number >= 40 and len(refused) < round(share * N_SAMPLES):
             refused.add(prompt)
-        return (
-            build_error(status, "content_filter") if prompt in refused else answer_by_checksum(body, number)
-        )
+        answer = refuse("content_filter", status) if prompt in refused else answer_by_checksum
+        return answer(body, number)
 
     return reply
 
@@ -112,22 +111,6 @@ def test_endpoint_that_refuses_everything_gets_32_prompts_and_a_probe_and_has_no
     assert "bad masters" not in page.text
     index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[0]
     assert index[1][index[0].index("Notevaluated")] == "4"
-
-
-def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Bench) -> None:
-    bench.reply = refuse()
-    assert WORDS in bench.evaluate("m")["m"]
-    bench.reply = fail_share(0.05)
-    assert "more than max_error_rate" in bench.evaluate("m")["m"]
-    assert len(bench.endpoint.requests) == N_SAMPLES
-    bench.reply = answer_by_checksum
-    assert bench.evaluate("m") == {"m": ""}
-    assert len(bench.endpoint.requests) == 7
-    assert list((bench.root / "failures").rglob("*.json")) == []
-    assert bench.query("from not_evaluated") == []
-    assert bench.query("select n_samples, n_errors from leaderboard") == [
-        {"n_samples": N_SAMPLES, "n_errors": 0}
-    ]
 
 
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(
@@ -192,7 +175,7 @@ def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> No
     assert bench.endpoint.requests == []
 
 
-def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> None:
+def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_is_asked(bench: Bench) -> None:
     bench.reply = refuse("key expired", 401, first=100)
     reason = bench.evaluate("m")["m"]
     assert "key expired" in reason
@@ -209,6 +192,11 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> No
     bench.reply = answer_by_checksum
     assert bench.evaluate("m") == {"m": ""}
     assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
+    assert [path.stem for path in (bench.root / "failures").rglob("*.json")] == ["gone"]
+    assert bench.query("select n_samples, n_errors from leaderboard") == [
+        {"n_samples": N_SAMPLES, "n_errors": 0}
+    ]
+    assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
 
 
 def test_writer_that_is_refused_gets_32_prompts_and_a_probe(bench: Bench) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from tasks.evaluation.recorded_rows import RecordedRow, read_recorded_file
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import read_run
 from tasks.evaluation.scoring import score_again
-from tests.support.command import write_base
+from tests.support.command import read_bytes, write_base
 from tests.support.small_bases import build_edition
 from warehouse.loading import load_warehouse
 
@@ -91,10 +90,6 @@ class Folder:
         names = ["--edition", self.edition_id, "--root", str(self.root), "--model", "m", "--no-publish"]
         return main(["import-responses", str(path), *names, *options])
 
-    def read_files(self) -> Mapping[str, bytes]:
-        files = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in files}
-
     def read_rows(self, evaluation: Evaluation, stage: str = "predictions") -> pl.DataFrame:
         return pl.read_parquet(self.root / evaluation.folder / stage / "*.parquet")
 
@@ -123,41 +118,29 @@ def test_responses_to_questions_enter_the_warehouse_once(folder: Folder) -> None
     assert scores == [(1.0, 0.0, 0.0)] * 15
     assert models == [("m", "imported")]
     assert prompts[0][0].count("true or false?") == 1
-    before = folder.read_files()
+    before = read_bytes(folder.root, "**/*.[jp]*")
     assert folder.run(folder.answers).n_stored == 0
-    assert folder.read_files() == before
+    assert read_bytes(folder.root, "**/*.[jp]*") == before
     files = [folder.write(folder.answers, f"responses.{kind}") for kind in ("jsonl", "parquet")]
     of_lines, of_parquet = (read_recorded_file(path).rows for path in files)
     assert of_lines == of_parquet
 
 
-def test_responses_to_samples_are_imported(folder: Folder) -> None:
-    samples = folder.read_tested("samples")
-    rows = [
-        {"sample_id": i, "response": str(label)} for i, label in samples["sample_id", "label"].iter_rows()
-    ]
-    rows[0]["response"] = "I do not know."
-    evaluation = folder.run(rows, None).evaluation
-    assert evaluation.folder.startswith("predictions/")
-    predictions = folder.read_rows(evaluation)
-    assert predictions.filter(pl.col("prediction").is_null())["item_id"].to_list() == [rows[0]["sample_id"]]
-    assert (predictions.height, predictions["is_correct"].sum()) == (len(rows), len(rows) - 1)
-
-
-def test_responses_within_a_budget_are_imported(folder: Folder) -> None:
+def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> None:
     """The pairs that were not asked are not missing, and the asked ones stand for all of their relation."""
     samples = folder.read_tested("samples")
     n_pairs, n_asked = samples["pair_id"].n_unique(), 5
     kept = select_items(samples, n_asked, "pair_id")
     budget = str(n_asked * samples.height // n_pairs)
-    path = folder.write([{"sample_id": i, "response": "True"} for i in kept["sample_id"]])
-    assert folder.command(path, "--budget", budget) == 0
+    first, *others = kept["sample_id"]
+    rows = [{"sample_id": first, "response": "?"}, *({"sample_id": i, "response": "True"} for i in others)]
+    assert folder.command(folder.write(rows), "--budget", budget) == 0
     counts, weighed = folder.query(
-        "select count(*), count(error) from predictions",
+        "select count(*), count(prediction), count(error) from predictions",
         "select weighting, n_pairs, average_accuracy, error_rate from weighted_accuracy order by weighting",
     )
-    assert counts == [(kept.height, 0)]
-    accuracy = pytest.approx(kept["label"].mean())
+    assert counts == [(kept.height, len(others), 0)]
+    accuracy = pytest.approx(kept["label"][1:].sum() / kept.height)
     assert weighed == [(name, n_asked, accuracy, 0.0) for name in ("pairs", "relations")]
     assert folder.command(folder.write(folder.answers), "--budget", budget) == 2
 
@@ -200,7 +183,7 @@ def test_unknown_repeated_and_missing_ids_are_reported_and_never_guessed(folder:
 
 
 def test_files_of_another_edition_are_refused(folder: Folder) -> None:
-    rows, before = folder.answers, folder.read_files()
+    rows, before = folder.answers, read_bytes(folder.root, "**/*.[jp]*")
     changed = [{**row, "question_id": row["question_id"][::-1]} for row in rows[:9]] + rows[9:]
     others = [{**row, "response": "x"} for row in rows[:9]]
     refused: tuple[tuple[list[Row], Setting | None, str], ...] = (
@@ -212,7 +195,7 @@ def test_files_of_another_edition_are_refused(folder: Folder) -> None:
     for given, setting, message in refused:
         with pytest.raises(InputError, match=message):
             folder.run(given, setting)
-    assert folder.read_files() == before
+    assert read_bytes(folder.root, "**/*.[jp]*") == before
 
 
 def test_files_of_one_revision_belong_together(folder: Folder) -> None:
@@ -230,10 +213,10 @@ def test_files_of_one_revision_belong_together(folder: Folder) -> None:
     assert folder.query(types) == [[("MAQ",), ("MCQ",), ("RQ",), ("TFQ",)]]
     answered_otherwise = [{**row, "response": "?"} for row in mcq]
     assert folder.run(answered_otherwise, "chain_of_thought", revision="1").n_stored == len(mcq)
-    before = folder.read_files()
+    before = read_bytes(folder.root, "**/*.[jp]*")
     with pytest.raises(InputError, match="other responses are stored under revision '1'"):
         folder.run(answered_otherwise[:1], revision="1")
-    assert folder.read_files() == before
+    assert read_bytes(folder.root, "**/*.[jp]*") == before
 
 
 def test_an_interrupted_import_is_completed_by_the_next(

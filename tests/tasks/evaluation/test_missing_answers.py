@@ -183,9 +183,7 @@ def test_each_key_belongs_to_one_shard_and_shards_are_even() -> None:
         Shard(number=3, of=2)
 
 
-def test_two_shards_are_asked_together_although_the_prompts_are_written_again(
-    evaluation: Evaluation,
-) -> None:
+def test_two_shards_are_asked_together_although_the_prompts_are_written_again(evaluation: Evaluation) -> None:
     requests, together = write_requests(evaluation), threading.Barrier(2)
     engines = {shard: Scripted() for shard in BOTH}
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:

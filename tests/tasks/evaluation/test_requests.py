@@ -24,11 +24,7 @@ def samples(tmp_path: Path) -> pl.DataFrame:
 
 
 def build(
-    samples: pl.DataFrame,
-    model_id: str = "m-1",
-    max_tokens: int = 8,
-    limit: int | None = None,
-    **counts: int,
+    samples: pl.DataFrame, model_id: str = "m-1", max_tokens: int = 8, limit: int | None = None, **counts: int
 ) -> Requests:
     sampling = Sampling(max_tokens=max_tokens)
     settings = RequestSettings(

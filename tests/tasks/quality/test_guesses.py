@@ -9,13 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from pretexeval.primitives.hashing import draw_one, hash_text
-from tasks.quality.guesses import (
-    ComparedName,
-    describe_resemblance,
-    guess_triplets,
-    guess_truth,
-    weigh_words,
-)
+from tasks.quality.guesses import ComparedName, describe_resemblance, guess_triplets, guess_truth, weigh_words
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 N_HEADS = 300
