@@ -110,42 +110,45 @@ ILLEGAL = {
     "a header of 200 kB": (b"Content-Type: ", b"X: " + b"x" * 200_000 + b"\r\nContent-Type: "),
 }
 WHOLE = render_answer()
+OTHER = render_answer("re another prompt", "keep-alive")
 INTERIM = b"HTTP/1.1 102 X\r\n\r\n"
 LARGE = json.dumps({"choices": [{"text": "True " * 2_000_000}]}).encode()
-# A reply that cannot be used, and what is said about it.
-UNUSABLE = {
-    "piece by piece": (RawReply(WHOLE, piece=9, pause_s=0.3), "no complete answer within 2 s"),
-    "half of the headers": (RawReply(WHOLE[:40], hold_s=60), "no complete answer within 2 s"),
-    "no end of the body": (RawReply(WHOLE[:-5], hold_s=60), "no complete answer within 2 s"),
-    "interim replies": (RawReply(INTERIM * 1500, piece=18, pause_s=0.04), "no complete answer within 2 s"),
-    "silence": (RawReply(b"", delay_s=20), "no answer within 2 s"),
-    "too large": (RawReply(render_reply(200, JSON_TYPE, LARGE)), "larger than 1,032,768 bytes"),
-    "too large when decompressed": (
-        RawReply(render_reply(200, JSON_TYPE | {"Content-Encoding": "gzip"}, gzip.compress(LARGE))),
-        "larger than 1,032,768 bytes",
-    ),
-    "cut off": (RawReply(WHOLE[:-5]), "the answer was cut off"),
-    "nested": (RawReply(render_reply(200, JSON_TYPE, b"[" * 100_000)), "nested too deeply"),
-    **{name: (RawReply(WHOLE.replace(*parts, 1)), "") for name, parts in ILLEGAL.items()},
+ZIPPED = render_reply(200, JSON_TYPE | {"Content-Encoding": "gzip"}, gzip.compress(LARGE))
+# What is said about a reply that cannot be used -> such replies.
+SAID = {
+    "no complete answer within 2 s": {
+        "piece by piece": RawReply(WHOLE, piece=9, pause_s=0.3),
+        "half of the headers": RawReply(WHOLE[:40], hold_s=60),
+        "no end of the body": RawReply(WHOLE[:-5], hold_s=60),
+        "interim replies": RawReply(INTERIM * 1500, piece=18, pause_s=0.04),
+    },
+    "no answer within 2 s": {"silence": RawReply(b"", delay_s=20)},
+    "larger than 1,032,768 bytes": {
+        "too large": RawReply(render_reply(200, JSON_TYPE, LARGE)),
+        "too large when decompressed": RawReply(ZIPPED),
+    },
+    "the answer was cut off": {"cut off": RawReply(WHOLE[:-5])},
+    "nested too deeply": {"nested": RawReply(render_reply(200, JSON_TYPE, b"[" * 100_000))},
+    "": {name: RawReply(WHOLE.replace(*parts, 1)) for name, parts in ILLEGAL.items()},
 }
 
 
 def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp_path: Path) -> None:
-    texts = [text for fault in UNUSABLE for text in (fault, f"beside {fault}")]
+    faults = {name: reply for replies in SAID.values() for name, reply in replies.items()}
+    texts = [text for fault in faults for text in (fault, f"beside {fault}")]
     started = time.monotonic()
-    with serve_bytes(lambda p, _: UNUSABLE[p][0] if p in UNUSABLE else say(p)) as endpoint:
+    with serve_bytes(lambda prompt, _: faults.get(prompt, say(prompt))) as endpoint:
         run = ask(endpoint, tmp_path, texts, max_attempts=1, timeout_s=2, concurrency=len(texts))
     assert time.monotonic() - started < 30
     assert run.error is None
-    assert run.list_answered() == set(texts) - set(UNUSABLE)
-    errors = {fault: str(run.rows[fault][2]) for fault in UNUSABLE}
-    assert {fault: error for fault, error in errors.items() if UNUSABLE[fault][1] not in error} == {}
+    assert run.list_answered() == set(texts) - set(faults)
+    errors = {fault: (words, run.rows[fault][2]) for words, replies in SAID.items() for fault in replies}
+    assert {fault: pair for fault, pair in errors.items() if pair[0] not in str(pair[1])} == {}
     assert {text: endpoint.asked[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
 def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None:
-    other = render_answer("re another prompt", "keep-alive")
-    for n, unasked in enumerate((other, other[:90], other * 3, b"\r\n\r\n", INTERIM)):
+    for n, unasked in enumerate((OTHER, OTHER[:90], OTHER * 3, b"\r\n\r\n", INTERIM)):
         with serve_bytes(lambda p, _, more=unasked: say(p, unasked=more)) as endpoint:
             run = ask(endpoint, tmp_path / str(n), TEXTS, concurrency=1)
         assert run.list_answered() == set(TEXTS)
@@ -241,6 +244,7 @@ def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs() -> None:
         assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
 
 
+ODD_ANSWERS = st.builds(render_odd, st.sampled_from([*list_paths(ANSWER)]), st.sampled_from(ODD))
 BODIES = [
     b"[" * 100_000,
     b'{"a":' * 50_000,
@@ -251,39 +255,28 @@ BODIES = [
     json.dumps({"error": [KEY]}).encode(),
 ]
 STATUSES = [200, 200, 200, 204, 301, 307, 400, 401, 403, 404, 413, 429, 451, 500, 999]
-HEADERS = ["Content-Encoding", "Location", "Retry-After", "Content-Type", "X-Key"]
-VALUES = ["gzip", "br", "http://127.0.0.1:1/v1", "1e999", "-1", "0.05", "text/html", KEY]
-
-
-@st.composite
-def draw_replies(draw: st.DrawFn) -> RawReply:
-    """Return a reply of any status, headers and body, cut anywhere, at any speed, and perhaps one more."""
-    content, other = (render_answer(f"re {prompt}", "keep-alive") for prompt in ("p0", "another prompt"))
-    kind = draw(st.sampled_from(["any", "illegal", "interim", "closed"]))
-    if kind == "illegal":
-        content = content.replace(*draw(st.sampled_from(list(ILLEGAL.values()))), 1)
-    elif kind == "interim":
-        content = INTERIM * draw(st.integers(1, 3)) + content
-    elif kind == "closed":
-        return RawReply(b"")
-    else:
-        headers = draw(st.dictionaries(st.sampled_from(HEADERS), st.sampled_from(VALUES), max_size=3))
-        if draw(st.integers(0, 3)) == 0:
-            headers |= {"Content-Length": draw(st.sampled_from(["0", "5", "-3", "999999", "x"]))}
-        odd = st.builds(render_odd, st.sampled_from([*list_paths(ANSWER)]), st.sampled_from(ODD))
-        body = draw(odd | st.binary(max_size=30) | st.sampled_from(BODIES))
-        content = render_reply(draw(st.sampled_from(STATUSES)), headers, body)
-    if draw(st.integers(0, 3)) == 0:
-        content = content[: draw(st.integers(1, min(len(content), 400)))]
-    if draw(st.integers(0, 11)) == 0:
-        return RawReply(content, piece=1, pause_s=0.1)
-    unasked = draw(st.sampled_from([b"", other, other[:90], b"\r\n\r\n", other * 3]))
-    return RawReply(content, unasked=unasked, keeps=draw(st.booleans()))
+NAMES = ["Content-Encoding", "Location", "Retry-After", "Content-Type", "X-Key", "Content-Length"]
+VALUES = ["gzip", "br", "http://127.0.0.1:1/v1", "1e999", "-1", "5", "0.05", "text/html", KEY]
+ANY = st.builds(
+    render_reply,
+    st.sampled_from(STATUSES),
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES), max_size=3),
+    ODD_ANSWERS | st.binary(max_size=30) | st.sampled_from(BODIES),
+)
+BROKEN = [b"", INTERIM * 3 + WHOLE, *(WHOLE.replace(*parts, 1) for parts in ILLEGAL.values())]
+# A reply of any status, headers and body, perhaps cut off, and perhaps one more that nobody asked for.
+REPLIES = st.builds(
+    lambda content, n, unasked, keeps: RawReply(content[:n], unasked=unasked, keeps=keeps),
+    ANY | st.sampled_from(BROKEN),
+    st.sampled_from([None, None, None, 1, 40, 90, 200]),
+    st.sampled_from([b"", OTHER, OTHER[:90], b"\r\n\r\n", OTHER * 3]),
+    st.booleans(),
+)
 
 
 @pytest.mark.long
 @given(
-    reply=draw_replies(),
+    reply=REPLIES,
     odd=st.sampled_from([{"p0"}, {"p3"}, set(TEXTS)]),
     concurrency=st.integers(1, 4),
     style=st.sampled_from(["completion", "chat"]),

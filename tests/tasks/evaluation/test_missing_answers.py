@@ -18,14 +18,13 @@ from pretexeval.engines.base import Engine, IncrementalEngine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_text
 from pretexeval.storage.store import Store
-from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
+from schemas.exchange import Completion, Prompt
 from tasks.asking import model_session
-from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, keep_prompts
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete, read_run
-from tests.support.evaluations import ask_model, finish, ignore, list_keys, list_prompts
+from tests.support.evaluations import ask_model, finish, ignore, list_prompts
 from tests.tasks.evaluation.conftest import Record, Scripted
 
 BOTH = (Shard(number=1, of=2), Shard(number=2, of=2))
@@ -131,27 +130,6 @@ def test_failed_prompt_is_stored_as_a_row_and_asked_again(record: Record) -> Non
     assert failed["response"].null_count() == failed.height
     assert failed["error"].null_count() == 0
     assert ask_model(evaluation).n_asked == report.n_errors
-
-
-def test_prompt_that_is_too_long_is_not_asked_again(evaluation: Evaluation) -> None:
-    keys = list_keys(evaluation)
-    too_long = Completion(None, status="error", error=f"{PROMPT_TOO_LONG}: 900 tokens")
-    evaluation.store.append(keys, list(list_prompts(evaluation)), [too_long] * len(keys))
-    report = ask_model(evaluation, forbid)
-    assert (report.n_asked, report.n_errors, report.n_open) == (0, len(keys), 0)
-
-
-def test_repeats_of_a_prompt_are_stored_apart(evaluation: Evaluation) -> None:
-    prompts = {f"{n:032x}": Prompt("completion", f"p{n}") for n in range(3)}
-    engine = Scripted(lambda prompt, sampling: f"{prompt} {sampling.repeat}")
-    with ModelSession(evaluation.model, Store(evaluation.storage), engine.load) as session:
-        for repeat in range(2):
-            session.ask(prompts, Sampling(seed=7, repeat=repeat), ignore)
-    rows = evaluation.store.read(["prompt_key", "repeat", "response"]).sort("prompt_key", "repeat")
-    assert rows["response"].to_list() == ["p0 0", "p0 1", "p1 0", "p1 1", "p2 0", "p2 1"]
-    assert [sampling.seed_of_repeat for _, sampling in engine.asked] == [7, 7, 7, 8, 8, 8]
-    assert evaluation.store.read_settled_keys(1) == set(prompts)
-    assert evaluation.store.read_settled_keys(2) == set()
 
 
 def test_pairs_per_relation_limits_the_prompts(record: Record) -> None:
