@@ -4,7 +4,7 @@ import errno
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import NoReturn
@@ -14,11 +14,10 @@ import pytest
 from pydantic import ValidationError
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, IncrementalEngine
+from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_text
 from pretexeval.storage.store import Store
-from schemas.exchange import Completion, Prompt
 from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, keep_prompts
@@ -97,25 +96,6 @@ def test_any_error_of_an_engine_but_an_interrupt_or_a_full_disk_is_a_failure_of_
     for error in (OSError(errno.ENOSPC, "full"), KeyboardInterrupt(), SystemExit(1)):
         with pytest.raises(type(error)):
             ask_model(evaluation, fail_with(error))
-
-
-def test_answers_before_the_engine_was_lost_are_stored(evaluation: Evaluation) -> None:
-    class Lost(IncrementalEngine):
-        def generate_into(
-            self, received: dict[int, Completion], prompts: Sequence[Prompt], *_: object
-        ) -> None:
-            received.update({position: Completion(prompts[position].text[:20]) for position in (1, 4)})
-            raise InputError("gone")
-
-        def close(self) -> None: ...
-
-    with pytest.raises(InputError, match="gone"):
-        ask_model(evaluation, lambda _: Lost())
-    kept = evaluation.store.read()
-    assert kept.height == 2
-    assert kept["response"].to_list() == kept["prompt"].str.slice(0, 20).to_list()
-    report = ask_model(evaluation)
-    assert (report.n_asked, report.n_open) == (report.n_samples - 2, 0)
 
 
 def test_failed_prompt_is_stored_as_a_row_and_asked_again(record: Record) -> None:

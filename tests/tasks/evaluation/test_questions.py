@@ -120,24 +120,6 @@ def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path)
     assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
 
 
-def test_no_repeat_is_asked_twice_after_a_crash(tmp_path: Path) -> None:
-    none = tmp_path / "chains.jsonl"
-    none.touch()
-    evaluation = plan(tmp_path, "chain_of_thought", repeats=3, demonstrations=none)
-
-    def crash(_: str, sampling: Sampling) -> str:
-        if sampling.repeat == 1:
-            raise RuntimeError("killed")
-        return " Hm. The answer is A."
-
-    crashing, whole = Scripted(crash), Scripted(lambda *_: " A.")
-    with pytest.raises(InputError, match="crashed"):
-        evaluate(evaluation, crashing)
-    evaluate(evaluation, whole)
-    assert {sampling.repeat for _, sampling in crashing.asked} == {0, 1}
-    assert {sampling.repeat for _, sampling in whole.asked} == {1, 2}
-
-
 def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> None:
     evaluation = plan(tmp_path, "chain_of_thought", repeats=2)
     answers = find_answers(evaluation)

@@ -43,12 +43,10 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> dict[ItemKind, pl.DataFra
     return {SAMPLE_ITEMS: samples, QUESTION_ITEMS: make_questions(POINTS)}
 
 
-def count_true(rows: pl.DataFrame) -> int:
-    return int(rows["answer"].str.starts_with("T").sum())
-
-
 @pytest.mark.parametrize("kind", [SAMPLE_ITEMS, QUESTION_ITEMS], ids=["samples", "questions"])
-def test_every_group_shows_five_held_out_points(kind: ItemKind, items: dict[ItemKind, pl.DataFrame]) -> None:
+def test_every_group_shows_five_held_out_points_two_or_three_of_which_are_true(
+    kind: ItemKind, items: dict[ItemKind, pl.DataFrame]
+) -> None:
     shown = kind.draw_demonstrations(items[kind])
     assert shown.columns == items[kind].columns
     assert set(shown["split"]) == {"demonstration"}
@@ -58,17 +56,14 @@ def test_every_group_shows_five_held_out_points(kind: ItemKind, items: dict[Item
         assert rows.height == rows["point_id"].n_unique() == 5
     shuffled = kind.draw_demonstrations(items[kind].sample(fraction=1, shuffle=True, seed=1))
     assert shuffled.sort(GROUP, maintain_order=True).equals(shown.sort(GROUP, maintain_order=True))
-
-
-def test_two_or_three_of_five_demonstrations_are_true(items: dict[ItemKind, pl.DataFrame]) -> None:
-    shown = SAMPLE_ITEMS.draw_demonstrations(items[SAMPLE_ITEMS]).partition_by(*GROUP, as_dict=True)
-    assert shown.keys() == {(r, m, t) for r in "rs" for m in METHODS[:2] for t in NAMES} | {
-        (r, "direct", "none") for r in "rs"
-    }
-    assert {count_true(rows) for rows in shown.values()} == {2, 3}
-    # A point has a revision of a right and of a wrong offer, so that both can take turns.
-    asked = QUESTION_ITEMS.draw_demonstrations(items[QUESTION_ITEMS]).filter(group="RQ")
-    assert [count_true(rows) for rows in asked.partition_by(GROUP)] == [3, 3]
+    is_true = pl.col("answer").str.starts_with("T")
+    n_true = dict(shown.group_by("group").agg(is_true.sum().over(GROUP).unique().sort()).iter_rows())
+    if kind is SAMPLE_ITEMS:
+        assert len(groups) == 2 * (2 * len(NAMES) + 1)
+        assert n_true["pretexeval"] == n_true["prototype"] == [2, 3]
+    else:
+        # A point has a revision of a right and of a wrong offer, so that both can take turns.
+        assert n_true["RQ"] == [3]
 
 
 def test_demonstrations_of_samples_depend_neither_on_the_seed_nor_on_other_methods(tmp_path: Path) -> None:
@@ -201,16 +196,16 @@ def test_repeats_have_the_same_prompts(samples: pl.DataFrame) -> None:
     assert twice.prompts == once.prompts * 2
 
 
-def test_fewer_demonstrations_are_the_first_of_the_five(samples: pl.DataFrame) -> None:
-    five, *fewer = (build(samples, n_demonstrations=n) for n in (5, 2, 0))
-    for n, requests in zip((2, 0), fewer, strict=True):
-        assert requests.frame["n_demonstrations_dropped"].to_list() == [0] * len(requests.prompts)
+def test_fewer_demonstrations_are_the_first_of_the_five_and_dropped_ones_are_recorded(
+    samples: pl.DataFrame,
+) -> None:
+    five = build(samples)
+    for n in (2, 0):
+        requests = build(samples, n_demonstrations=n)
+        assert set(requests.frame["n_demonstrations_dropped"]) == {0}
         for prompt, whole in zip(requests.prompts, five.prompts, strict=True):
             parts = whole.text.split("Statement: ")
             assert prompt.text == "Statement: ".join([*parts[: n + 1], parts[-1]])
-
-
-def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
     requests = build(samples, limit=100, max_tokens=30)
     dropped = requests.frame["n_demonstrations_dropped"].to_list()
     assert min(dropped) > 0
