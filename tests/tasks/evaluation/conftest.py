@@ -8,13 +8,17 @@ import polars as pl
 import pytest
 
 from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import Evaluation
+from tests.support.command import write_base
 from tests.support.evaluations import list_prompts
-from tests.support.small_bases import make_base, make_edition, make_facts, write_files
+from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, write_files
 
 Record = Callable[..., Evaluation]
 
@@ -38,6 +42,24 @@ class Scripted(Engine):
 
     def load(self, _: object) -> Engine:
         return self
+
+
+def build_questions(folder: Path, setting: Setting, **tables: object) -> tuple[Config, str]:
+    """Build an edition with samples and questions, and return its configuration and its name."""
+    pairs = [(f"condition {i}", f"drug {(i + k) % 17}") for i in range(24) for k in range(1 + i % 4)]
+    base = write_base(folder / "base.tsv", [(head, "therapeutic_drugs", tail) for head, tail in pairs])
+    config = Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": base},
+            "edition": {"methods": ["direct"]},
+            "questions": {"settings": [setting]},
+            "storage": {"root": folder / "data"},
+            **tables,
+        }
+    )
+    edition = plan_edition(config)
+    build_edition(edition)
+    return config, edition.edition_id
 
 
 @pytest.fixture(scope="session")

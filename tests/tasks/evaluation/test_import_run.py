@@ -16,7 +16,6 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import read_record
 from pretexeval.storage.store import Store
 from tasks.asking.prompts import render_answer
-from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.import_run import ImportedRun, import_responses, match_rows
 from tasks.evaluation.items import select_items
@@ -25,31 +24,18 @@ from tasks.evaluation.recorded_rows import RecordedRow, read_recorded_file
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import read_run
 from tasks.evaluation.scoring import score_again
-from tests.support.command import read_bytes, write_base
-from tests.support.small_bases import build_edition
+from tests.support.command import read_bytes
+from tests.tasks.evaluation.conftest import build_questions
 from warehouse.loading import load_warehouse
 
-RELATION = "therapeutic_drugs"
 Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The root and the name of an edition with samples and questions; every test gets a copy."""
-    folder = tmp_path_factory.mktemp("built")
-    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(21) for k in range(1 + i % 4)]
-    base = write_base(folder / "base.tsv", rows)
-    config = Config.model_validate(
-        {
-            "knowledge": {"name": "own", "format": "table", "path": base},
-            "edition": {"methods": ["direct"]},
-            "questions": {"settings": ["answer_only"]},
-            "storage": {"root": folder / "data"},
-        }
-    )
-    edition = plan_edition(config)
-    build_edition(edition)
-    return config.storage.root, edition.edition_id
+    config, edition_id = build_questions(tmp_path_factory.mktemp("built"), "answer_only")
+    return config.storage.root, edition_id
 
 
 class Folder:
@@ -69,12 +55,9 @@ class Folder:
         rows = pl.read_parquet(self.root / "editions" / self.edition_id / stage / "*.parquet")
         return rows.filter(split="test")
 
-    def write(self, rows: list[Row], name: str = "responses.jsonl") -> Path:
-        path = self.path / name
-        if path.suffix == ".parquet":
-            pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
-        else:
-            path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    def write(self, rows: list[Row]) -> Path:
+        path = self.path / "responses.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         return path
 
     def configure(self, path: Path, **model: object) -> Config:
@@ -121,9 +104,9 @@ def test_responses_to_questions_enter_the_warehouse_once(folder: Folder) -> None
     before = read_bytes(folder.root, "**/*.[jp]*")
     assert folder.run(folder.answers).n_stored == 0
     assert read_bytes(folder.root, "**/*.[jp]*") == before
-    files = [folder.write(folder.answers, f"responses.{kind}") for kind in ("jsonl", "parquet")]
-    of_lines, of_parquet = (read_recorded_file(path).rows for path in files)
-    assert of_lines == of_parquet
+    parquet = folder.path / "responses.parquet"
+    pl.DataFrame(folder.answers).write_parquet(parquet)
+    assert read_recorded_file(parquet).rows == read_recorded_file(folder.write(folder.answers)).rows
 
 
 def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> None:
@@ -204,7 +187,7 @@ def test_files_of_one_revision_belong_together(folder: Folder) -> None:
     others = [row for row in folder.answers if folder.types[row["question_id"]] != "MCQ"]
     first = folder.run(mcq, revision="1")
     assert first.report.missing == ()
-    assert f"{RELATION}, MAQ, negated" in first.report.not_asked
+    assert "therapeutic_drugs, MAQ, negated" in first.report.not_asked
     types = "select distinct type from facet_accuracy where facet is not null order by all"
     measures = "accuracy, accuracy_ci_low, n_points"
     mean = f"select {measures} from facet_accuracy where facet is null and is_negated is null"

@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
@@ -15,37 +14,19 @@ from schemas.columns import Stage
 from schemas.exchange import Sampling
 from schemas.stages import PREDICTIONS, READINGS
 from tasks.asking.prompts import AskedQuestion, render_answer
-from tasks.edition.planning import plan_edition
 from tasks.evaluation import chains
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
-from tests.support.command import write_base
 from tests.support.evaluations import ask_model, finish, ignore
-from tests.support.small_bases import build_edition
-from tests.tasks.evaluation.conftest import Scripted
-
-RELATION = "therapeutic_drugs"
+from tests.tasks.evaluation.conftest import Scripted, build_questions
 
 
-def plan(tmp_path: Path, setting: Setting, **chain: object) -> Evaluation:
+def plan(folder: Path, setting: Setting, **chain: object) -> Evaluation:
     """Return the evaluation of a model on the questions of a new edition, in one setting."""
-    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(30) for k in range(1 + i % 4)]
-    base = write_base(tmp_path / "base.tsv", rows)
     model = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    config = Config.model_validate(
-        {
-            "knowledge": {"name": "own", "format": "table", "path": base},
-            "edition": {"methods": ["direct"]},
-            "questions": {"settings": [setting]},
-            "chain_of_thought": chain,
-            "models": [model],
-            "storage": {"root": tmp_path / "data"},
-        }
-    )
-    edition = plan_edition(config)
-    build_edition(edition)
-    return plan_evaluation(config, edition.edition_id, "m", setting)
+    config, edition_id = build_questions(folder, setting, models=[model], chain_of_thought=chain)
+    return plan_evaluation(config, edition_id, "m", setting)
 
 
 def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:

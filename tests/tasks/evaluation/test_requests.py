@@ -44,7 +44,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> dict[ItemKind, pl.DataFra
 
 
 @pytest.mark.parametrize("kind", [SAMPLE_ITEMS, QUESTION_ITEMS], ids=["samples", "questions"])
-def test_every_group_shows_five_held_out_points_two_or_three_of_which_are_true(
+def test_every_group_shows_five_held_out_points_and_two_or_three_are_true(
     kind: ItemKind, items: dict[ItemKind, pl.DataFrame]
 ) -> None:
     shown = kind.draw_demonstrations(items[kind])
