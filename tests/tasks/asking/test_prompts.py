@@ -135,18 +135,6 @@ def test_keys_of_an_evaluated_model_depend_on_what_is_sent_alone() -> None:
     assert Sampling(top_p=0.8).render_json() != Sampling().render_json()
 
 
-def test_early_stop_is_part_of_the_key_only_if_it_is_set() -> None:
-    table = {"name": "m", "model": "hub/model"}
-    plain, same, early = (
-        Evaluation(StorageConfig(), "e", ModelConfig.model_validate(table | settings))
-        for settings in ({}, {"early_stop": False}, {"early_stop": True})
-    )
-    assert plain.model_id == same.model_id == early.model_id
-    sampled = [each.request_settings.sampling.render_json() for each in (plain, same, early)]
-    assert sampled[0] == sampled[1] != sampled[2]
-    assert '"include_stop_str_in_output":true' in sampled[2]
-
-
 def test_keys_of_a_writer_stay_the_same_and_settings_are_part_of_the_edition() -> None:
     keys = {"chat": "cca8f27ce4f4d423a2402d903aa7f311", "completion": "ace3ebe0b841b839e919dbcac8de41c6"}
     for style, expected in keys.items():

@@ -289,10 +289,15 @@ def test_a_third_answer_leaves_everything_about_two_answers_as_it_is(evaluation:
     assert three.folder.startswith("unsure_predictions/")
 
 
-def test_no_answer_of_three_is_cut_off(evaluation: Evaluation) -> None:
-    model = ModelConfig(name="m", model="m", early_stop=True)
-    two, early = (select(replace(evaluation, model=model), unsure=unsure) for unsure in (False, True))
-    assert two.request_settings.sampling.stop[1:] == ANSWER_TEXTS
-    sampling = early.subject.build_sampling(model)
-    assert sampling.stop == ("Statement",)
-    assert sampling == early.subject.build_sampling(model.model_copy(update={"early_stop": False}))
+def test_early_stop_is_part_of_the_key_and_cuts_no_answer_of_three(evaluation: Evaluation) -> None:
+    plain = ModelConfig(name="m", model="hub/model")
+    models = (plain, *(plain.model_copy(update={"early_stop": is_set}) for is_set in (False, True)))
+    asked = [select(replace(evaluation, model=model), unsure=False) for model in models]
+    assert len({each.model_id for each in asked}) == 1
+    without, off, early = (each.request_settings.sampling for each in asked)
+    assert without == off != early
+    assert early.stop[1:] == ANSWER_TEXTS
+    assert '"include_stop_str_in_output":true' in early.render_json()
+    three = [select(evaluation, unsure=True).subject.build_sampling(model) for model in models]
+    assert three[0].stop == ("Statement",)
+    assert three[0] == three[1] == three[2]

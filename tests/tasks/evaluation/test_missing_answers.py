@@ -23,6 +23,7 @@ from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, keep_prompts
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete, read_run
+from tests.support.command import read_bytes
 from tests.support.evaluations import ask_model, finish, ignore, list_prompts
 from tests.tasks.evaluation.conftest import Record, Scripted
 
@@ -33,19 +34,16 @@ def forbid(_: EngineConfig) -> Engine:
     raise AssertionError("an engine was loaded")
 
 
-def read_files(evaluation: Evaluation) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in evaluation.store.list_files()}
-
-
 def test_every_prompt_of_each_model_is_asked_once_and_never_again(record: Record) -> None:
     yes, no = record("yes"), record("no", lambda _: "False")
     n_samples = len(list_prompts(yes))
     for evaluation, answer in ((yes, " True"), (no, "False")):
         assert ask_model(evaluation) == AskingReport(n_samples=n_samples, n_asked=n_samples)
         assert set(evaluation.store.read()["response"]) == {answer}
-    before = read_files(yes)
+    assert ask_model(record("few", pairs_per_relation=2)).n_samples == 2 * 2 * 16
+    before = read_bytes(yes.root / "responses")
     assert ask_model(yes, forbid) == AskingReport(n_samples=n_samples, n_reused=n_samples)
-    assert read_files(yes) == before
+    assert read_bytes(yes.root / "responses") == before
 
 
 def test_stored_chunks_survive_an_interruption(
@@ -61,10 +59,10 @@ def test_stored_chunks_survive_an_interruption(
     engine = Scripted(interrupt_second)
     with pytest.raises(KeyboardInterrupt):
         ask_model(evaluation, engine.load)
-    kept = read_files(evaluation)
+    kept = read_bytes(evaluation.root / "responses")
     report = ask_model(evaluation)
     assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
-    assert kept.items() <= read_files(evaluation).items()
+    assert kept.items() <= read_bytes(evaluation.root / "responses").items()
 
 
 def fail_with(error: BaseException) -> Callable[..., NoReturn]:
@@ -110,10 +108,6 @@ def test_failed_prompt_is_stored_as_a_row_and_asked_again(record: Record) -> Non
     assert failed["response"].null_count() == failed.height
     assert failed["error"].null_count() == 0
     assert ask_model(evaluation).n_asked == report.n_errors
-
-
-def test_pairs_per_relation_limits_the_prompts(record: Record) -> None:
-    assert ask_model(record("few", pairs_per_relation=2)).n_samples == 2 * 2 * 16
 
 
 def test_concurrent_processes_ask_every_prompt_once(evaluation: Evaluation) -> None:

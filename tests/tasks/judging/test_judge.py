@@ -201,9 +201,8 @@ def load_judged(folder: Path, **table: Any) -> Config:  # noqa: ANN401
 
 
 def calibrate_tiny(data: Path, config: Config) -> tuple[Judge, Calibration]:
-    return calibrate_judge(
-        data, config, Store(config.storage), Limits(), lambda *_: nullcontext(lambda _: None)
-    )
+    progress = nullcontext(lambda _: None)
+    return calibrate_judge(data, config, Store(config.storage), Limits(), lambda *_: progress)
 
 
 @pytest.fixture

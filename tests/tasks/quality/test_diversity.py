@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given
 
 from schemas.stages import DIVERSITY, SAMPLES
 from tasks.quality.diversity import HEAD, TAIL, measure_distance, measure_diversity, read_sentence
-from tests.support.small_bases import names
 
 
 def make_triplets(n: int, split: str = "test") -> pl.DataFrame:
@@ -113,15 +111,8 @@ def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
     tags = ["CJS", "AT0", "NN1", "VHZ", "NN1", "PNP", "VM0", "XX0", "VBI", "VVN", "PRP", "NN1"]
     assert (list(sentence.words), list(sentence.tags)) == (words, tags)
     # Names do not change the tags.
-    pairs = (("Aspirin", "pain"), ("May treat (R)", "the running of noses"), ("5-FU", "X]Y"))
+    pairs = (("Aspirin", "pain"), ("May treat (R)", "the running of noses"), ("5-FU $1", "X]Y"))
     assert len({read_sentence(f"{head} may treat the {tail}.", head, tail) for head, tail in pairs}) == 1
-
-
-@given(names(), names(), names())
-def test_any_name_and_text_can_be_read(text: str, head: str, tail: str) -> None:
-    sentence = read_sentence(f"{text} {head} is {tail}", head, tail)
-    assert "" not in sentence.words
-    assert read_sentence(f"{text} {head} is {tail}", head, tail) == sentence
 
 
 def test_distance_is_the_least_number_of_edits() -> None:
