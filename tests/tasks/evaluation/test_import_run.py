@@ -188,10 +188,10 @@ def test_files_of_one_revision_belong_together(folder: Folder) -> None:
     first = folder.run(mcq, revision="1")
     assert first.report.missing == ()
     assert "therapeutic_drugs, MAQ, negated" in first.report.not_asked
-    types = "select distinct type from facet_accuracy where facet is not null order by all"
-    measures = "accuracy, accuracy_ci_low, n_points"
-    mean = f"select {measures} from facet_accuracy where facet is null and is_negated is null"
-    assert folder.query(types, mean) == [[("MCQ",)], [(None, None, 0)]]
+    columns = "facet, is_negated, type, accuracy, accuracy_ci_low, n_points"
+    (scores,) = folder.query(f"select {columns} from facet_accuracy")
+    assert {row[2] for row in scores if row[0] is not None} == {"MCQ"}
+    assert [row[3:] for row in scores if row[:2] == (None, None)] == [(None, None, 0)]
     second = folder.run(others, revision="1").evaluation
     assert second.model_id == first.evaluation.model_id
     assert set(folder.read_rows(second)["item_id"]) == set(folder.types)
