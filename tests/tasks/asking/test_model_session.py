@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -129,6 +130,7 @@ def test_answers_that_were_stored_before_commits_were_recorded_keep_their_id(cac
 
 
 N_PROMPTS = 160
+ENLARGE = ("mount", "-o", "remount,size=100m")
 
 
 @pytest.fixture
@@ -141,10 +143,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a file system can be mounted by root only, and not in every container")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
-
-
-def enlarge(disk: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
 
 
 def write_text(prompt: str, n_bytes: int = 130_000) -> str:
@@ -178,7 +176,7 @@ def test_sending_stops_before_an_answer_does_not_fit(disk: Path) -> None:
         kept = read_answers(disk)
         assert kept == {prompt: write_text(prompt) for prompt in endpoint.asked}
         assert 5 <= len(kept) < N_PROMPTS
-        enlarge(disk)
+        subprocess.run([*ENLARGE, str(disk)], check=True)
         assert ask(endpoint.base_url, disk) is None
     assert set(endpoint.asked.values()) == {1}
     assert len(read_answers(disk)) == N_PROMPTS
@@ -188,7 +186,11 @@ def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(dis
     """Another process has taken the space that was reserved. The last answer is larger than the disk."""
     store = Store(StorageConfig(root=disk)).open_responses("m")
     sizes = [300_000] * 39 + [12_000_000]
-    answers = ReceivedAnswers(build_prompts(*(f"p{n}" for n in range(40))), store.append, 0.0)
+
+    def write(*rows: Any) -> None:  # noqa: ANN401
+        store.append(*rows)
+
+    answers = ReceivedAnswers(build_prompts(*(f"p{n}" for n in range(40))), write, 0.0)
     answers.received.update({n: Completion(write_text(f"p{n}", size)) for n, size in enumerate(sizes)})
     with pytest.raises(OSError, match="No space") as raised:
         answers.store_what_fits()
@@ -198,6 +200,6 @@ def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(dis
     assert n_kept == len(answers.outcomes) == 40 - len(answers.received)
     with suppress(OSError):
         answers.store_what_fits()
-    enlarge(disk)
+    subprocess.run([*ENLARGE, str(disk)], check=True)
     answers.store_what_fits()
     assert len(read_answers(disk)) == 40

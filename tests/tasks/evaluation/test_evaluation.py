@@ -26,7 +26,7 @@ from tasks.asking.prompts import ASK_TRUTH, ASK_UNSURE
 from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tasks.evaluation import requests, scoring
+from tasks.evaluation import scoring, subject
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import write_requests
@@ -50,11 +50,7 @@ SAMPLED = {"repeats": 3, "temperature": 0.8, "seed": 5}
 @pytest.fixture
 def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function that makes every later rendering of prompts an error."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("a prompt was rendered")
-
-    return lambda: monkeypatch.setattr(requests, "build_requests", refuse)
+    return lambda: monkeypatch.setattr(subject, "build_requests", None)
 
 
 def test_requests_are_written_once_before_the_model_is_asked_and_again_if_a_file_is_lost(

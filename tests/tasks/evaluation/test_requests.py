@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -140,7 +141,11 @@ def samples(tmp_path: Path) -> pl.DataFrame:
 
 
 def build(
-    samples: pl.DataFrame, model_id: str = "m-1", max_tokens: int = 8, limit: int | None = None, **counts: int
+    samples: pl.DataFrame,
+    model_id: str = "m-1",
+    max_tokens: int = 8,
+    limit: int | None = None,
+    **counts: Any,  # noqa: ANN401
 ) -> Requests:
     sampling = Sampling(max_tokens=max_tokens)
     settings = RequestSettings(
