@@ -19,15 +19,13 @@ Answer = str | None
 def make_items(*types: str) -> pl.DataFrame:
     """Return the items i0, i1, … of these types, with the right answers `RIGHT`."""
     items = pl.DataFrame({"type": types}, {"type": pl.String}).with_row_index("n")
-    options = (
-        pl.when(~pl.col("type").is_in(["TFQ", "TFU"])).then(["Fever", "Itch", "Rash", "Cough"]).otherwise([])
-    )
+    is_statement = pl.col("type").is_in(["TFQ", "TFU"])
     return items.select(
         "type",
         item_id=pl.format("i{}", "n"),
         relation=pl.lit("r"),
         text=pl.lit("Which is a sign?"),
-        options=options,
+        options=pl.when(is_statement).then([]).otherwise(["Fever", "Itch", "Rash", "Cough"]),
         offered=pl.when(type="RQ").then(pl.lit("A")),
         answer=pl.col("type").replace_strict(RIGHT, return_dtype=pl.String),
     )
@@ -36,8 +34,7 @@ def make_items(*types: str) -> pl.DataFrame:
 def make_requests(*keys: str) -> pl.DataFrame:
     """Return the request of the items i0, i1, … with these prompt keys."""
     rows = [(f"i{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
-    schema = REQUESTS.empty.schema
-    return pl.DataFrame(rows, schema, orient="row")
+    return pl.DataFrame(rows, REQUESTS.empty.schema, orient="row")
 
 
 def read(
@@ -58,27 +55,25 @@ def read(
     return read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
 
 
-@pytest.mark.parametrize(
-    ("kind", "type_", "response", "answer"),
-    [
-        (SAMPLE_ITEMS, "TFQ", " True", "T"),
-        (SAMPLE_ITEMS, "TFQ", "not true", "F"),
-        (SAMPLE_ITEMS, "TFQ", "perhaps", None),
-        (SAMPLE_ITEMS, "TFQ", "", None),
-        (SAMPLE_ITEMS, "TFQ", "<think>Not false. </think>\nTrue", "T"),
-        (QUESTION_ITEMS, "TFQ", " True", "T"),
-        (QUESTION_ITEMS, "MCQ", " B: Itch", "B"),
-        (QUESTION_ITEMS, "MAQ", "C, A", "A,C"),
-        (QUESTION_ITEMS, "RQ", "False. The answer is B.", "F|B"),
-        (QUESTION_ITEMS, "RQ", "False.", None),
-    ],
-)
-def test_answer_is_read_as_its_type(kind: ItemKind, type_: str, response: str, answer: Answer) -> None:
-    readings = read(make_requests("k"), kind, type_, k=response)
-    assert readings.columns == READINGS.names
-    assert readings["answer"].to_list() == [answer]
-    assert answer is None or readings["rule"][0] is not None
-    assert readings["error"].to_list() == [None]
+def test_answer_is_read_as_its_type() -> None:
+    responses: dict[tuple[ItemKind, str, str], Answer] = {
+        (SAMPLE_ITEMS, "TFQ", " True"): "T",
+        (SAMPLE_ITEMS, "TFQ", "not true"): "F",
+        (SAMPLE_ITEMS, "TFQ", "perhaps"): None,
+        (SAMPLE_ITEMS, "TFQ", ""): None,
+        (SAMPLE_ITEMS, "TFQ", "<think>Not false. </think>\nTrue"): "T",
+        (QUESTION_ITEMS, "TFQ", " True"): "T",
+        (QUESTION_ITEMS, "MCQ", " B: Itch"): "B",
+        (QUESTION_ITEMS, "MAQ", "C, A"): "A,C",
+        (QUESTION_ITEMS, "RQ", "False. The answer is B."): "F|B",
+        (QUESTION_ITEMS, "RQ", "False."): None,
+    }
+    readings = {case: read(make_requests("k"), *case[:2], k=case[2]) for case in responses}
+    assert {case: frame["answer"].item() for case, frame in readings.items()} == responses
+    for frame in readings.values():
+        assert frame.columns == READINGS.names
+        assert frame["error"].to_list() == [None]
+        assert frame["answer"][0] is None or frame["rule"][0] is not None
 
 
 def test_requests_keep_their_order_and_share_the_answer_to_their_prompt() -> None:
@@ -97,15 +92,9 @@ def test_prompts_without_a_response_have_an_error() -> None:
 def test_completion_is_read_up_to_its_first_line_unless_the_model_reasons() -> None:
     text, requests = "\n\nHard to say.\nTrue", make_requests("k")
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
-    cut, reply, reasoned = (
-        read(requests, k=text),
-        read(chat, k=text),
-        read(requests, is_reasoned=True, k=text),
-    )
-    assert [frame["answer"][0] for frame in (cut, reply, reasoned)] == [None, "T", "T"]
-
-
-def test_unfinished_thought_is_no_answer_of_its_own_kind() -> None:
+    frames = read(requests, k=text), read(chat, k=text), read(requests, is_reasoned=True, k=text)
+    assert [frame["answer"][0] for frame in frames] == [None, "T", "T"]
+    # An unfinished thought is no answer of its own kind.
     readings = read(make_requests("a", "b", "missing"), a="<think>It is false", b="Hm.")
     assert readings["answer"].null_count() == 3
     assert readings["is_unfinished_reasoning"].to_list() == [True, None, None]
@@ -113,20 +102,13 @@ def test_unfinished_thought_is_no_answer_of_its_own_kind() -> None:
 
 def make_readings(*answers: Sequence[Answer], model_id: str = "m") -> pl.DataFrame:
     """Return the readings of the items i0, i1, …, each with its answers in order; "!" is a failed prompt."""
+    columns = ("item_id", "model_id", "prompt_key", "repeat", "relation", "answer", "error")
     rows = [
-        {
-            "item_id": f"i{i}",
-            "model_id": model_id,
-            "prompt_key": "k",
-            "repeat": repeat,
-            "relation": "r",
-            "answer": None if answer == "!" else answer,
-            "error": FAILED if answer == "!" else None,
-        }
+        (f"i{i}", model_id, "k", repeat, "r", *((None, FAILED) if answer == "!" else (answer, None)))
         for i, of_item in enumerate(answers)
         for repeat, answer in enumerate(of_item)
     ]
-    return pl.DataFrame(rows, READINGS.empty.schema)
+    return pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows], READINGS.empty.schema)
 
 
 def grade(
@@ -139,37 +121,32 @@ def grade(
     return predictions.drop("item_id", "model_id", "repeat", "relation").rows()
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        (["A", "B", "B"], ("B", True, 3, 2, None)),
-        (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
-        (["!", None, "B", "!"], ("B", True, 1, 1, None)),
-        (["!", None], (None, False, 0, 0, None)),
-        (["!", "!"], (None, None, 0, 0, FAILED)),
-    ],
-    ids=["majority", "earliest in a tie", "failed repeats have no vote", "no answer", "all failed"],
-)
-def test_repeats_of_a_question_vote(answers: list[Answer], expected: tuple[object, ...]) -> None:
-    assert grade(QUESTION_ITEMS, make_readings(answers), type_="MCQ") == [("strict", *expected)]
+def test_repeats_of_a_question_vote() -> None:
+    votes: dict[str, tuple[list[Answer], tuple[object, ...]]] = {
+        "majority": (["A", "B", "B"], ("B", True, 3, 2, None)),
+        "earliest in a tie": (["C", "B", None, "B", "C"], ("C", False, 4, 2, None)),
+        "failed repeats have no vote": (["!", None, "B", "!"], ("B", True, 1, 1, None)),
+        "no answer": (["!", None], (None, False, 0, 0, None)),
+        "all failed": (["!", "!"], (None, None, 0, 0, FAILED)),
+    }
+    graded = {
+        case: grade(QUESTION_ITEMS, make_readings(said), type_="MCQ") for case, (said, _) in votes.items()
+    }
+    assert graded == {case: [("strict", *expected)] for case, (_, expected) in votes.items()}
 
 
 def test_repeats_of_a_sample_are_graded_alone() -> None:
-    predictions = score_readings(
-        SAMPLE_ITEMS, make_readings(["F", "T", "T"], ["T"]), make_items("TFQ", "TFQ")
-    )
-    assert predictions.select("item_id", "repeat", "is_correct", "n_answers").rows() == [
-        ("i0", 0, False, 1),
-        ("i0", 1, True, 1),
-        ("i0", 2, True, 1),
-        ("i1", 0, True, 1),
-    ]
+    readings = make_readings(["F", "T", "T"], ["T"])
+    predictions = score_readings(SAMPLE_ITEMS, readings, make_items("TFQ", "TFQ"))
+    graded = predictions.select("item_id", "repeat", "is_correct", "n_answers").rows()
+    assert graded == [("i0", 0, False, 1), ("i0", 1, True, 1), ("i0", 2, True, 1), ("i1", 0, True, 1)]
 
 
 def test_policies_differ_in_what_no_answer_is_worth() -> None:
-    """No policy grades an item whose prompts all failed."""
-    rows = grade(SAMPLE_ITEMS, make_readings(["T"], ["F"], [None], ["!"]), "strict", "excluded", "coin-flip")
-    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy, *_ in rows}
+    """No policy grades an item whose prompts all failed. Unsure is no guess and never right."""
+    policies = ("strict", "excluded", "coin-flip")
+    rows = grade(SAMPLE_ITEMS, make_readings(["T"], ["F"], [None], ["!"]), *policies)
+    graded = {policy: [row[2] for row in rows if row[0] == policy] for policy in policies}
     assert graded["strict"] == [True, False, False, None]
     assert graded["excluded"] == [True, False, None, None]
     *answered, guessed, failed = graded["coin-flip"]
@@ -177,10 +154,6 @@ def test_policies_differ_in_what_no_answer_is_worth() -> None:
     assert guessed in (True, False)
     assert [row[1] for row in rows] == ["T", "F", None, None] * 3
     assert [row[-1] for row in rows] == [None, None, None, FAILED] * 3
-
-
-def test_unsure_is_no_guess_and_never_right() -> None:
-    policies = ("strict", "excluded", "coin-flip")
     rows = grade(UNSURE_ITEMS, make_readings(["U"], ["T"], ["F"], [None]), *policies, type_="TFU")
     graded = {policy: [row[2] for row in rows if row[0] == policy] for policy in policies}
     assert graded["strict"] == [False, True, False, False]
@@ -190,12 +163,13 @@ def test_unsure_is_no_guess_and_never_right() -> None:
     assert [row[1] for row in rows] == ["U", "T", "F", None] * 3
 
 
-@pytest.mark.parametrize(("type_", "chance"), [("TFQ", 1 / 2), ("MCQ", 1 / 4), ("RQ", 1 / 8), ("MAQ", 0)])
-def test_coin_flip_guesses_with_the_chance_of_the_type(type_: str, chance: float) -> None:
-    rows = grade(QUESTION_ITEMS, make_readings(*[[None]] * 2000), "coin-flip", type_=type_)
-    assert {prediction for _, prediction, *_ in rows} == {None}
-    assert sum(row[2] is True for row in rows) == pytest.approx(2000 * chance, rel=0.15)
-    assert sum(row[2] is None for row in rows) == 0
+def test_coin_flip_guesses_with_the_chance_of_the_type() -> None:
+    for type_, chance in {"TFQ": 1 / 2, "MCQ": 1 / 4, "RQ": 1 / 8, "MAQ": 0}.items():
+        rows = grade(QUESTION_ITEMS, make_readings(*[[None]] * 2000), "coin-flip", type_=type_)
+        assert {prediction for _, prediction, *_ in rows} == {None}
+        outcomes = [row[2] for row in rows]
+        assert outcomes.count(True) == pytest.approx(2000 * chance, rel=0.15)
+        assert outcomes.count(None) == 0
 
 
 def test_a_guess_depends_on_item_model_and_repeat_alone() -> None:

@@ -1,93 +1,45 @@
 """Questions put to a model: from the edition to predictions, with repeats and chains of thought."""
 
 import time
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.store import Store
 from schemas.columns import Stage
-from schemas.exchange import Completion, Prompt, Sampling
+from schemas.exchange import Sampling
 from schemas.stages import PREDICTIONS, READINGS
 from tasks.asking.prompts import AskedQuestion, render_answer
-from tasks.edition.planning import plan_edition
-from tasks.evaluation.chains import (
-    ask_chains,
-    extract_chain,
-    list_chain_requests,
-    read_chain_file,
-    read_chains,
-)
+from tasks.evaluation import chains
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
-from tests.support.command import write_base
 from tests.support.evaluations import ask_model, finish, ignore
-from tests.support.small_bases import build_edition
-
-RELATION = "therapeutic_drugs"
+from tests.tasks.evaluation.conftest import Scripted, build_questions
 
 
-class Scripted:
-    """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
-
-    def __init__(self, answer: Callable[[str, Sampling], str]) -> None:
-        self.answer = answer
-        self.asked: list[tuple[str, Sampling]] = []
-
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
-    ) -> list[Completion]:
-        self.asked += [(prompt.text, sampling) for prompt in prompts]
-        return [Completion(self.answer(prompt.text, sampling), finish_reason="stop") for prompt in prompts]
-
-    def close(self) -> None: ...
-
-    def load(self, _: object) -> Engine:
-        return self
-
-
-def configure(tmp_path: Path, setting: str, **chain: object) -> Config:
-    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(30) for k in range(1 + i % 4)]
-    base = write_base(tmp_path / "base.tsv", rows)
+def plan(folder: Path, setting: Setting, **chain: object) -> Evaluation:
+    """Return the evaluation of a model on the questions of a new edition, in one setting."""
     model = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    return Config.model_validate(
-        {
-            "knowledge": {"name": "own", "format": "table", "path": base},
-            "edition": {"methods": ["direct"]},
-            "questions": {"settings": [setting]},
-            "chain_of_thought": chain,
-            "models": [model],
-            "storage": {"root": tmp_path / "data"},
-        }
-    )
-
-
-def plan(config: Config, setting: Setting) -> Evaluation:
-    edition = plan_edition(config)
-    build_edition(edition)
-    return plan_evaluation(config, edition.edition_id, "m", setting)
+    config, edition_id = build_questions(folder, setting, models=[model], chain_of_thought=chain)
+    return plan_evaluation(config, edition_id, "m", setting)
 
 
 def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
     if evaluation.subject.asks_for_chains:
-        requests = list_chain_requests(evaluation)
-        ask_chains(evaluation, requests, Store(evaluation.storage), ignore, engine.load)
+        requests = chains.list_chain_requests(evaluation)
+        chains.ask_chains(evaluation, requests, Store(evaluation.storage), ignore, engine.load)
     report = ask_model(evaluation, engine.load)
     finish(evaluation, report)
     return report
 
 
 def read(evaluation: Evaluation, stage: Stage) -> pl.DataFrame:
-    folder = evaluation.root / evaluation.folder / stage.name
-    return pl.concat(read_stage_file(path, stage) for path in sorted(folder.glob("*.parquet")))
+    return pl.read_parquet(evaluation.root / evaluation.folder / stage.name / "*.parquet")
 
 
 def read_questions(evaluation: Evaluation) -> pl.DataFrame:
@@ -105,8 +57,7 @@ def find_answers(evaluation: Evaluation) -> dict[str, str]:
 
 
 def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) -> None:
-    config = configure(tmp_path, "answer_only")
-    evaluation = plan(config, "answer_only")
+    evaluation = plan(tmp_path, "answer_only")
     answers = find_answers(evaluation)
 
     def know(prompt: str, _: Sampling) -> str:
@@ -127,11 +78,12 @@ def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) 
         assert 1 <= len(shots) <= 5
         assert all(any(head in shot for head in held_out) for shot in shots)
     assert is_complete(evaluation)
-    assert not is_complete(plan_evaluation(config, evaluation.edition_id, "m", "chain_of_thought"))
+    reasoned = replace(evaluation.subject, setting="chain_of_thought")
+    assert not is_complete(replace(evaluation, subject=reasoned))
 
 
 def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path) -> None:
-    evaluation = plan(configure(tmp_path, "chain_of_thought", repeats=5), "chain_of_thought")
+    evaluation = plan(tmp_path, "chain_of_thought", repeats=5)
 
     def vary(prompt: str, sampling: Sampling) -> str:
         is_true = sampling.repeat in (1, 2, 4)
@@ -149,36 +101,8 @@ def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path)
     assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
 
 
-def test_no_repeat_is_asked_twice_after_a_crash(tmp_path: Path) -> None:
-    chains = tmp_path / "chains.jsonl"
-    chains.touch()
-    config = configure(tmp_path, "chain_of_thought", repeats=3, demonstrations=chains)
-    evaluation = plan(config, "chain_of_thought")
-    asked: list[tuple[str, int]] = []
-
-    def crash(prompt: str, sampling: Sampling) -> str:
-        asked.append((prompt, sampling.repeat))
-        if sampling.repeat == 1:
-            raise RuntimeError("killed")
-        return " Hm. The answer is A."
-
-    with pytest.raises(InputError, match="crashed"):
-        evaluate(evaluation, Scripted(crash))
-    before = {key for key in asked if key[1] == 0}
-    asked.clear()
-    again = plan(config, "chain_of_thought")
-
-    def answer(prompt: str, sampling: Sampling) -> str:
-        asked.append((prompt, sampling.repeat))
-        return " A."
-
-    evaluate(again, Scripted(answer))
-    assert not before & set(asked)
-    assert {repeat for _, repeat in asked} == {1, 2}
-
-
 def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> None:
-    evaluation = plan(configure(tmp_path, "chain_of_thought", repeats=2), "chain_of_thought")
+    evaluation = plan(tmp_path, "chain_of_thought", repeats=2)
     answers = find_answers(evaluation)
     held_out = read_questions(evaluation).filter(split="demonstration")
 
@@ -189,29 +113,27 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
 
     engine = Scripted(reason)
     evaluate(evaluation, engine)
-    chains = read_chains(evaluation)
-    assert set(chains.values()) == {"Drugs differ. Some fit."}
-    assert set(chains) <= set(held_out["question_id"])
+    kept = chains.read_chains(evaluation)
+    assert set(kept.values()) == {"Drugs differ. Some fit."}
+    assert set(kept) <= set(held_out["question_id"])
     with_shots = [prompt for prompt, _ in engine.asked if "\n\n" in prompt]
     assert with_shots
     assert all("Drugs differ. Some fit. Therefore, the answer is:" in prompt for prompt in with_shots)
 
 
-def test_chain_of_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
-    evaluation = plan(configure(tmp_path, "chain_of_thought"), "chain_of_thought")
+def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
+    evaluation = plan(tmp_path, "chain_of_thought")
     row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
+    assert chains.extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
     started = time.monotonic()
     for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
-        extract_chain(evaluation, row, f" True. {response}")
+        chains.extract_chain(evaluation, row, f" True. {response}")
     assert time.monotonic() - started < 30
-    assert extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
 
 
-@pytest.mark.parametrize(
-    "line", ["[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"]
-)
-def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path, line: str) -> None:
+def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "chains.jsonl"
-    path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
-    with pytest.raises(InputError, match="line 2"):
-        read_chain_file(path)
+    for line in ("[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"):
+        path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
+        with pytest.raises(InputError, match="line 2"):
+            chains.read_chain_file(path)

@@ -1,17 +1,136 @@
+"""Samples and questions that a model is asked about, after demonstrations: items, requests and their keys."""
+
 import json
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from pretexeval.primitives.errors import InputError
 from schemas.exchange import Prompt, Sampling, hash_prompt
+from schemas.question_stages import QUESTIONS
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
-from tasks.evaluation.items import SAMPLE_ITEMS, select_items
+from tasks.evaluation.evaluation import RelationSize, divide_budget
+from tasks.evaluation.items import GROUP, QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
 from tasks.evaluation.requests import Requests, RequestSettings, build_requests, show_demonstrations
+from tests.support.question_folder import Point
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
+
+METHODS = ("pretexeval", "prototype", "direct")
+POINTS = [Point("r", f"head {i}", split="demonstration" if i < 7 else "test") for i in range(20)]
+
+
+def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = METHODS) -> pl.DataFrame:
+    base = make_base(r=make_facts(30, 8), s=make_facts(20, 6))
+    edition = make_edition(root, base, seed=seed, methods=methods)
+    frames = [build_frames(edition, name)["samples"] for name in base.relations]
+    return SAMPLE_ITEMS.read_items(pl.concat(frames))
+
+
+def make_questions(points: list[Point]) -> pl.DataFrame:
+    """Return ten questions about each point: one of each form, and each negated."""
+    rows = [row for point in points for row in point.list_questions()]
+    return QUESTION_ITEMS.read_items(pl.DataFrame(rows, QUESTIONS.empty.schema))
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> dict[ItemKind, pl.DataFrame]:
+    samples = make_samples(tmp_path_factory.mktemp("one"))
+    return {SAMPLE_ITEMS: samples, QUESTION_ITEMS: make_questions(POINTS)}
+
+
+@pytest.mark.parametrize("kind", [SAMPLE_ITEMS, QUESTION_ITEMS], ids=["samples", "questions"])
+def test_every_group_shows_five_held_out_points_and_two_or_three_are_true(
+    kind: ItemKind, items: dict[ItemKind, pl.DataFrame]
+) -> None:
+    shown = kind.draw_demonstrations(items[kind])
+    assert shown.columns == items[kind].columns
+    assert set(shown["split"]) == {"demonstration"}
+    groups = shown.partition_by(*GROUP, as_dict=True)
+    assert groups.keys() == set(items[kind].select(GROUP).iter_rows())
+    for rows in groups.values():
+        assert rows.height == rows["point_id"].n_unique() == 5
+    shuffled = kind.draw_demonstrations(items[kind].sample(fraction=1, shuffle=True, seed=1))
+    assert shuffled.sort(GROUP, maintain_order=True).equals(shown.sort(GROUP, maintain_order=True))
+    is_true = pl.col("answer").str.starts_with("T")
+    n_true = dict(shown.group_by("group").agg(is_true.sum().over(GROUP).unique().sort()).iter_rows())
+    if kind is SAMPLE_ITEMS:
+        assert len(groups) == 2 * (2 * len(NAMES) + 1)
+        assert n_true["pretexeval"] == n_true["prototype"] == [2, 3]
+    else:
+        # A point has a revision of a right and of a wrong offer, so that both can take turns.
+        assert n_true["RQ"] == [3]
+
+
+def test_demonstrations_of_samples_depend_neither_on_the_seed_nor_on_other_methods(tmp_path: Path) -> None:
+    alone, other_seed, all_methods = (
+        make_samples(tmp_path, seed, methods)
+        for seed, methods in ((1, METHODS[:1]), (2, METHODS[:1]), (1, METHODS))
+    )
+    shown = SAMPLE_ITEMS.draw_demonstrations(alone)
+    assert shown.equals(SAMPLE_ITEMS.draw_demonstrations(other_seed))
+    assert not set(other_seed.filter(split="test")["text"]) & set(shown["text"])
+    with_others = SAMPLE_ITEMS.draw_demonstrations(all_methods)
+    assert shown.equals(with_others.filter(group="pretexeval"))
+    prototypes = with_others.filter(group="prototype", form="none")
+    assert prototypes["text"].equals(with_others.filter(group="direct")["text"])
+
+
+@pytest.mark.parametrize("kind", [SAMPLE_ITEMS, QUESTION_ITEMS], ids=["samples", "questions"])
+def test_units_are_asked_entirely_and_in_the_order_of_hashes(
+    kind: ItemKind, items: dict[ItemKind, pl.DataFrame]
+) -> None:
+    of_relation = items[kind].filter(relation="r")
+    tested = of_relation.filter(split="test")
+    for limit in (1, 4, 99):
+        chosen = select_items(of_relation, limit)
+        units = set(chosen["unit_id"])
+        assert len(units) == min(limit, tested["unit_id"].n_unique())
+        assert chosen.equals(tested.filter(pl.col("unit_id").is_in(units)))
+        shuffled = select_items(of_relation.sample(fraction=1, shuffle=True, seed=2), limit)
+        assert set(shuffled["item_id"]) == set(chosen["item_id"])
+        assert units <= set(select_items(of_relation, limit + 1)["unit_id"])
+
+
+def test_points_are_chosen_by_their_pairs_if_any_has_one() -> None:
+    pairs = {row["question_id"]: row["pair_id"] for point in POINTS for row in point.list_questions()}
+    samples = pl.DataFrame({"unit_id": sorted(set(pairs.values()))}).with_columns(split=pl.lit("test"))
+    tested = samples.filter(pl.col("unit_id").is_in(make_questions(POINTS[7:])["unit_id"].to_list()))
+    mixed = make_questions([*POINTS, Point("r", "alone", has_pair=False)])
+    chosen = select_items(mixed, 4)
+    assert {pairs[item_id] for item_id in chosen["item_id"]} == set(select_items(tested, 4)["unit_id"])
+    assert chosen.height == 4 * 10
+    assert select_items(mixed, None).height == (len(POINTS) - 7 + 1) * 10
+    apart = make_questions([replace(point, has_pair=False) for point in POINTS])
+    assert select_items(apart, 4)["point_id"].n_unique() == 4
+
+
+def divide(budget: int, *n_pairs: int, n_repeats: int = 1) -> list[int]:
+    """Return the pairs asked of relations a, b, … with so many pairs of 16 prompts."""
+    sizes = {relation: RelationSize(n, 16) for relation, n in zip("abcdef", n_pairs, strict=False)}
+    return list(divide_budget(budget, sizes, n_repeats).values())
+
+
+def test_a_budget_is_divided_evenly_and_what_small_relations_leave_goes_to_the_others() -> None:
+    divided = {
+        "evenly": (divide(16 * 9, 100, 100, 100), [3, 3, 3]),
+        "a small relation": (divide(16 * 30, 100, 4, 100), [13, 4, 13]),
+        "the rest goes to the first by name": (divide(16 * 12, 100, 100, 3), [5, 4, 3]),
+        "less than a pair is left": (divide(16 * 11 + 15, 100, 100, 3), [4, 4, 3]),
+        "repeats cost prompts": (divide(16 * 12, 100, 100, n_repeats=3), [2, 2]),
+        "a relation without test pairs": (divide(16 * 2, 0, 1, 5), [0, 1, 1]),
+        "no test pairs at all": (divide(5, 0, 0), [0, 0]),
+        "one pair of each": (divide(48, 9, 9, 9), [1, 1, 1]),
+        "more than there is": (divide(16 * 99, 9, 3), [9, 3]),
+    }
+    assert {case: pair for case, pair in divided.items() if pair[0] != pair[1]} == {}
+    with pytest.raises(InputError, match=r"budget = 47 is too small: .* 3 relations .* give 48 or more"):
+        divide(47, 9, 9, 9)
 
 
 @pytest.fixture
@@ -24,19 +143,13 @@ def samples(tmp_path: Path) -> pl.DataFrame:
 def build(
     samples: pl.DataFrame,
     model_id: str = "m-1",
+    max_tokens: int = 8,
     limit: int | None = None,
-    n_demonstrations: int = 5,
-    n_repeats: int = 1,
-    **options: int,
+    **counts: Any,  # noqa: ANN401
 ) -> Requests:
+    sampling = Sampling(max_tokens=max_tokens)
     settings = RequestSettings(
-        model_id,
-        PromptForm(),
-        Sampling(**options),  # type: ignore[arg-type]
-        limit,
-        lambda text: len(text.split()),
-        n_demonstrations=n_demonstrations,
-        n_repeats=n_repeats,
+        model_id, PromptForm(), sampling, limit, lambda text: len(text.split()), **counts
     )
     return build_requests(select_items(samples, None), show_demonstrations(SAMPLE_ITEMS, samples), settings)
 
@@ -88,16 +201,16 @@ def test_repeats_have_the_same_prompts(samples: pl.DataFrame) -> None:
     assert twice.prompts == once.prompts * 2
 
 
-def test_fewer_demonstrations_are_the_first_of_the_five(samples: pl.DataFrame) -> None:
-    five, *fewer = (build(samples, n_demonstrations=n) for n in (5, 2, 0))
-    for n, requests in zip((2, 0), fewer, strict=True):
-        assert requests.frame["n_demonstrations_dropped"].to_list() == [0] * len(requests.prompts)
+def test_fewer_demonstrations_are_the_first_of_the_five_and_dropped_ones_are_recorded(
+    samples: pl.DataFrame,
+) -> None:
+    five = build(samples)
+    for n in (2, 0):
+        requests = build(samples, n_demonstrations=n)
+        assert set(requests.frame["n_demonstrations_dropped"]) == {0}
         for prompt, whole in zip(requests.prompts, five.prompts, strict=True):
             parts = whole.text.split("Statement: ")
             assert prompt.text == "Statement: ".join([*parts[: n + 1], parts[-1]])
-
-
-def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
     requests = build(samples, limit=100, max_tokens=30)
     dropped = requests.frame["n_demonstrations_dropped"].to_list()
     assert min(dropped) > 0

@@ -1,5 +1,7 @@
-"""The estimate of a writer's wrong texts, checked against texts whose labels are known."""
+"""The verdicts of the gate on labelled texts, and the estimate of a writer's wrong texts that follows."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -8,12 +10,14 @@ from scipy.stats import beta
 
 from benchmarks.gate import count_calibration, read_rewordings
 from pretexeval.gate import check_rewordings
+from pretexeval.primitives.errors import InputError
 from schemas.stages import MAX_WRONG_RATE
-from tasks.judging.measurement import read_labelled
+from tasks.judging.measurement import COLUMNS, measure_gate, read_labelled, render_measurement
 from tasks.judging.writer_errors import (
     LIMITS,
     Limit,
     Verdicts,
+    WrongRate,
     count_verdicts,
     estimate_after_reading,
     estimate_wrong_rate,
@@ -23,7 +27,61 @@ from tasks.judging.writer_errors import (
 )
 from tests.support.small_bases import FOLDER, needs_reference
 
-NONSENSE = "The medical term is a medical term of the body."
+LABELLED = Path(FOLDER) / "rephrasings_labelled.parquet"
+ROWS = [
+    ("treats", "a", "b", "c", "positive", "a may treat b.", "b may be treated with a.", None),
+    ("treats", "a", "b", "c", "negative", "a may treat c.", "a can treat c.", None),
+    ("treats", "a", "b", "c", "positive", "a may treat b.", "a must treat b.", None),
+    ("after", "a", "b", "c", "positive", "a occurs after b.", "b follows a.", "direction_swapped: so"),
+    ("after", "a", "b", "c", "positive", "a occurs after b.", "a comes after b.", "entity_changed: no"),
+]
+
+
+def write(path: Path, rows: Sequence[tuple[str | None, ...]] = ROWS) -> Path:
+    pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row").write_parquet(path)
+    return path
+
+
+def test_the_verdicts_are_counted_by_kind_reason_and_relation(tmp_path: Path) -> None:
+    measurement = measure_gate(write(tmp_path / "labelled.parquet"))
+    assert measurement.kinds.rows() == [("direction_swapped", 1, 1), ("entity_changed", 1, 0)]
+    assert measurement.relations.rows() == [("after", 2, 1, 0, 0), ("treats", 0, 0, 3, 1)]
+    assert measurement.reasons.rows() == [("modality", 0, 1), ("roles", 1, 0)]
+    report = render_measurement(measurement)
+    assert "direction_swapped  1  1 (100.0%)" in report
+    assert "sound: 3, rejected 1 (33.3%)" in report
+    assert re.search(r"^treats +0 +none +3 +1 \(33\.3%\)$", report, re.MULTILINE)
+
+
+def test_aliases_of_a_file_count_as_names(tmp_path: Path) -> None:
+    texts = ("aspirin treats pain.", "ASA treats an ache.")
+    row = ("treats", "aspirin", "pain", "gout", "positive", *texts, None)
+    path = write(tmp_path / "plain.parquet", [row])
+    assert measure_gate(path).relations["n_rejected"].item() == 1
+    aliases = {"head_aliases": [["ASA"]], "tail_aliases": [["ache"]]}
+    pl.read_parquet(path).with_columns(**{k: pl.Series(v) for k, v in aliases.items()}).write_parquet(path)
+    assert measure_gate(path).relations["n_rejected"].item() == 0
+    pl.read_parquet(path).with_columns(head_aliases=pl.lit("ASA")).write_parquet(path)
+    with pytest.raises(InputError, match="has String in column head_aliases: give lists of text"):
+        measure_gate(path)
+
+
+def test_a_file_that_is_no_table_or_has_a_bad_row_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.parquet"
+    path.write_text("no table")
+    with pytest.raises(InputError, match=r"labelled\.parquet is not a readable Parquet"):
+        measure_gate(path)
+    pl.DataFrame({"head": ["a"], "tail": ["b"]}).write_parquet(path)
+    with pytest.raises(InputError, match="lacks relation, negative_tail, polarity"):
+        measure_gate(path)
+    bad: dict[str, list[tuple[str | None, ...]]] = {
+        "contains no rephrasings": [],
+        "has the polarity 'unsure'": [(*ROWS[0][:4], "unsure", *ROWS[0][5:])],
+        "has no prototype in row 0": [(*ROWS[0][:5], None, *ROWS[0][6:])],
+    }
+    for message, rows in bad.items():
+        with pytest.raises(InputError, match=message):
+            measure_gate(write(path, rows))
 
 
 def test_calibration_is_what_the_gate_does_to_the_labelled_texts() -> None:
@@ -45,14 +103,14 @@ def test_estimate_is_the_one_of_rogan_and_gladen_where_the_rates_are_well_known(
     assert limited.wrong_rate == pytest.approx(rate * 0.1 / 0.25, abs=1e-3)
 
 
-@pytest.mark.parametrize("limit", LIMITS)
-def test_interval_contains_the_estimate_and_every_acceptance_has_one(limit: Limit) -> None:
-    for n_passed in range(1, 41):
-        found = estimate_wrong_rate(Verdicts(40, n_passed, max(n_passed // 2, 1), limit))
-        assert found is not None
-        assert 0 <= found.low <= found.wrong_rate <= found.high <= 1
-        assert found.high > 0 or limit is not None
-    assert estimate_wrong_rate(Verdicts(40, 3, 0, limit)) is None
+def test_interval_contains_the_estimate_and_every_acceptance_has_one() -> None:
+    for limit in LIMITS:
+        for n_passed in (1, 2, 7, 25, 40):
+            found = estimate_wrong_rate(Verdicts(40, n_passed, max(n_passed // 2, 1), limit))
+            assert found is not None
+            assert 0 <= found.low <= found.wrong_rate <= found.high <= 1
+            assert found.high > 0 or limit is not None
+        assert estimate_wrong_rate(Verdicts(40, 3, 0, limit)) is None
 
 
 def test_reasons_are_counted_without_copies_and_empty_texts() -> None:
@@ -60,72 +118,58 @@ def test_reasons_are_counted_without_copies_and_empty_texts() -> None:
     assert count_verdicts(reasons, 4) == Verdicts(4, 2, 1, 4)
 
 
-def find_rates(rows: pl.DataFrame, limit: Limit = None) -> tuple[float, float, float]:
-    """Return the share of wrong texts among the accepted ones, and the interval of its estimate."""
+def find_rates(
+    rows: pl.DataFrame, limit: Limit = None, known: pl.DataFrame | None = None
+) -> tuple[pl.Series, WrongRate]:
+    """Return the errors of the accepted texts, null for a sound one, and the estimate of their share."""
     reasons = check_rewordings(rows, limit)
-    accepted = rows.filter(pl.Series([not each for each in reasons]))
-    found = estimate_wrong_rate(count_verdicts(reasons, limit))
+    found = estimate_wrong_rate(count_verdicts(reasons, limit), known)
     assert found is not None
-    return accepted["error"].count() / accepted.height, found.low, found.high
+    return rows.filter(pl.Series([not each for each in reasons]))["error"], found
 
 
-def test_truth_of_labelled_writers_lies_in_the_interval() -> None:
-    strong, weak = (read_rewordings(f"{name}_rewordings.tsv") for name in ("labelled", "weak_writer"))
-    for rows in (strong, weak.filter(sample="attempts")):
-        truth, low, high = find_rates(rows)
-        assert low <= truth <= high
-    truth, low, high = find_rates(weak.filter(sample="attempts"), 0)
-    assert low <= truth <= high
-
-
-@pytest.mark.parametrize("half", [0, 1])
-@pytest.mark.parametrize(("source", "sample"), [("labelled", None), ("weak_writer", "attempts")])
-def test_estimate_from_the_other_relations_agrees_with_the_truth(
-    source: str, sample: str | None, half: int
-) -> None:
+def test_estimate_from_other_relations_agrees_with_the_truth_of_labelled_writers() -> None:
     """Half of the relations have few texts, so the interval must overlap that of their own share."""
-    rows = read_rewordings(f"{source}_rewordings.tsv")
-    rows = rows if sample is None else rows.filter(sample=sample)
-    chosen = rows["relation"].unique(maintain_order=True)[half::2].to_list()
-    rows = rows.filter(pl.col("relation").is_in(chosen))
-    others = read_calibration().filter(~pl.col("relation").is_in(chosen))
-    reasons = check_rewordings(rows)
-    accepted = rows.filter(pl.Series([not each for each in reasons]))
-    found = estimate_wrong_rate(count_verdicts(reasons, None), others)
-    assert found is not None
-    n_wrong, n_sound = accepted["error"].count(), accepted["error"].null_count()
-    assert found.low <= beta.ppf(0.975, n_wrong + 0.5, n_sound + 0.5)
-    assert found.high >= beta.ppf(0.025, n_wrong + 0.5, n_sound + 0.5)
+    strong, weak = (read_rewordings(f"{name}_rewordings.tsv") for name in ("labelled", "weak_writer"))
+    weak = weak.filter(sample="attempts")
+    for rows, limit in ((strong, None), (weak, None), (weak, 0)):
+        errors, found = find_rates(rows, limit)
+        assert found.low <= errors.count() / len(errors) <= found.high
+    for rows in (strong, weak):
+        for half in (0, 1):
+            relations = rows["relation"].unique(maintain_order=True)[half::2]
+            is_chosen = pl.col("relation").is_in(relations.to_list())
+            errors, found = find_rates(rows.filter(is_chosen), known=read_calibration().filter(~is_chosen))
+            share = beta(errors.count() + 0.5, errors.null_count() + 0.5)
+            assert found.low <= share.ppf(0.975)
+            assert found.high >= share.ppf(0.025)
 
 
 @needs_reference
-def test_truth_of_a_strong_writer_outside_the_calibration_lies_in_the_interval() -> None:
-    rows = read_labelled(Path(FOLDER) / "rephrasings_labelled.parquet")
-    truth, low, high = find_rates(rows)
-    assert low <= truth <= high
-    found = estimate_wrong_rate(count_verdicts(check_rewordings(rows), None))
-    assert found is not None
+def test_gate_and_estimate_hold_for_a_strong_writer_outside_the_calibration() -> None:
+    counts = measure_gate(LABELLED).relations.drop("relation").sum()
+    assert (counts["n_caught"] / counts["n_wrong"]).item() >= 0.75
+    assert (counts["n_rejected"] / counts["n_sound"]).item() <= 0.25
+    errors, found = find_rates(read_labelled(LABELLED))
+    assert found.low <= errors.count() / len(errors) <= found.high
     assert found.wrong_rate <= MAX_WRONG_RATE
 
 
-def reword_panel(n_sound: int, prefix: str = "It is true that ") -> tuple[str | None, ...]:
+def reword_panel(n_sound: int) -> tuple[str | None, ...]:
     """Return sound rewordings of the first statements of the panel, and nonsense for the others."""
-    texts = [f"{prefix}{text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
-    return (*texts[:n_sound], *[NONSENSE] * (len(texts) - n_sound))
+    texts = [f"It is true that {text[0].lower()}{text[1:]}" for text in read_panel()["statement"]]
+    nonsense = "The medical term is a medical term of the body."
+    return (*texts[:n_sound], *[nonsense] * (len(texts) - n_sound))
 
 
 def test_panel_leaves_a_strong_writer_free_and_limits_a_weak_one() -> None:
     n = read_panel().height
-    assert judge_panel(reword_panel(n)).limit is None
-    assert judge_panel(reword_panel(n * 3 // 4)).limit is None
-    assert judge_panel(reword_panel(n // 8)).limit == 0
-    assert judge_panel(reword_panel(0)).limit == 0
+    limits = {n: None, n * 3 // 4: None, n // 8: 0, 0: 0}
+    assert {n_sound: judge_panel(reword_panel(n_sound)).limit for n_sound in limits} == limits
     assert judge_panel((None,) * n).limit == 0
-
-
-def test_writer_that_only_copies_gives_no_evidence_and_is_limited() -> None:
-    result = judge_panel(tuple(read_panel()["statement"]))
-    assert (result.limit, result.verdicts.n_attempts) == (0, 0)
+    # A writer that only copies gives no evidence.
+    copied = judge_panel(tuple(read_panel()["statement"]))
+    assert (copied.limit, copied.verdicts.n_attempts) == (0, 0)
 
 
 def test_panel_has_traps_of_every_kind_and_distinct_statements_that_hold_their_names() -> None:
@@ -133,8 +177,7 @@ def test_panel_has_traps_of_every_kind_and_distinct_statements_that_hold_their_n
     assert panel["statement"].is_unique().all()
     assert {"negation", "direction", "similar names", "hedge"} < set(panel["trap"])
     for head, tail, statement in panel.select("head", "tail", "statement").iter_rows():
-        assert head in statement
-        assert tail in statement
+        assert (head in statement, tail in statement) == (True, True), statement
 
 
 def test_texts_that_people_read_replace_the_estimate() -> None:

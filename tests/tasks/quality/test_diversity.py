@@ -1,98 +1,62 @@
+"""Distances between samples and statements, and how their texts are read into words and tags."""
+
 from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
+from schemas.stages import DIVERSITY, SAMPLES
 from tasks.quality.diversity import HEAD, TAIL, measure_distance, measure_diversity, read_sentence
-from tests.support.small_bases import names
-
-SEQUENCES = st.lists(st.sampled_from("abc"), max_size=6).map(tuple)
 
 
 def make_triplets(n: int, split: str = "test") -> pl.DataFrame:
     """Return triplets of one relation: drug i treats pain i."""
-    return pl.DataFrame(
-        {
-            "triplet_id": [f"{split}{i}" for i in range(n)],
-            "relation": "treats",
-            "head": [f"drug {i}" for i in range(n)],
-            "tail": [f"pain {i}" for i in range(n)],
-            "split": split,
-        }
-    )
+    rows = [(f"{split}{i}", "treats", f"drug {i}", f"pain {i}", split) for i in range(n)]
+    return pl.DataFrame(rows, ["triplet_id", "relation", "head", "tail", "split"], orient="row")
 
 
 def make_statements(triplet_id: str, **statements: str) -> pl.DataFrame:
     """Return the statements of one triplet, given by transformation."""
-    rows = [
-        {
-            "variant_id": f"{triplet_id} {name}",
-            "triplet_id": triplet_id,
-            "transformation": name,
-            "statement": text,
-        }
-        for name, text in statements.items()
-    ]
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(STATEMENTS.names, pl.String))
+    rows = [(f"{triplet_id} {name}", triplet_id, name, text) for name, text in statements.items()]
+    schema = dict.fromkeys(("variant_id", "triplet_id", "transformation", "statement"), pl.String)
+    return pl.DataFrame(rows, schema, orient="row")
 
 
-def make_samples(triplet_id: str, method: str, texts: Sequence[tuple[str | None, str]]) -> pl.DataFrame:
+def make_samples(triplet_id: str, method: str, *texts: tuple[str | None, str]) -> pl.DataFrame:
     """Return the samples of one triplet by one method, given as (transformation, text)."""
+    columns = ("sample_id", "method", "variant_id", "triplet_id", "relation", "text", "sample_index")
     rows = [
-        {
-            "sample_id": f"{triplet_id} {method} {i}",
-            "method": method,
-            "variant_id": name and f"{triplet_id} {name}",
-            "triplet_id": triplet_id,
-            "relation": "treats",
-            "sample_index": i,
-            "text": text,
-        }
+        (f"{triplet_id} {method} {i}", method, name and f"{triplet_id} {name}", triplet_id, "treats", text, i)
         for i, (name, text) in enumerate(texts)
     ]
-    overrides = {name: pl.String for name in SAMPLES.names if name != "sample_index"}
-    return pl.DataFrame(rows, schema_overrides=overrides)
-
-
-STATED = make_statements("test0", none="Drug 0 treats pain 0.", dn="Drug 0 never treats pain 0.")
+    return pl.DataFrame(rows, {name: SAMPLES.empty.schema[name] for name in columns}, orient="row")
 
 
 def measure(*samples: pl.DataFrame) -> dict[str, tuple[float, float, float | None, float | None]]:
     """Return sample id -> its four distances."""
-    frame = measure_diversity(make_triplets(1), pl.concat(samples), STATED)
+    statements = make_statements("test0", none="Drug 0 treats pain 0.", dn="Drug 0 never treats pain 0.")
+    frame = measure_diversity(make_triplets(1), pl.concat(samples), statements)
     assert frame.columns == DIVERSITY.names
     return {row[0]: row[4:] for row in frame.iter_rows()}
 
 
 def test_sample_is_compared_with_its_statement_and_with_other_samples_of_its_triplet() -> None:
-    found = measure(
-        make_samples(
-            "test0",
-            "pretexeval",
-            [("none", "Drug 0 heals pain 0."), ("dn", "Drug 0 never treats pain 0.")],
-        )
-    )
+    texts = ("none", "Drug 0 heals pain 0."), ("dn", "Drug 0 never treats pain 0.")
     # "heals" replaces "treats": one word of three, the same part of speech. "never" adds one word of four.
-    lexical, structural, lexical_spread, structural_spread = found["test0 pretexeval 0"]
-    assert lexical == pytest.approx(1 / 3)
-    assert structural == 0.0
-    assert (lexical_spread, structural_spread) == (0.5, 0.25)
-    assert found["test0 pretexeval 1"] == (0.0, 0.0, 0.5, 0.25)
-
-
-def test_sample_without_a_variant_is_compared_with_the_plain_statement() -> None:
-    found = measure(make_samples("test0", "llmeval", [(None, "Drug 0 never treats pain 0.")]))
+    assert measure(make_samples("test0", "pretexeval", *texts)) == {
+        "test0 pretexeval 0": (pytest.approx(1 / 3), 0.0, 0.5, 0.25),
+        "test0 pretexeval 1": (0.0, 0.0, 0.5, 0.25),
+    }
+    # A sample without a variant is compared with the plain statement.
+    found = measure(make_samples("test0", "llmeval", (None, "Drug 0 never treats pain 0.")))
     assert found == {"test0 llmeval 0": (0.25, 0.25, None, None)}
 
 
 def test_spread_compares_samples_of_the_same_method() -> None:
     stated, other = "Drug 0 treats pain 0.", "Nothing beats drug 0 at pain 0."
     found = measure(
-        make_samples("test0", "direct", [("none", stated)]),
-        make_samples("test0", "prototype", [("none", stated), ("dn", stated), ("dn", other)]),
+        make_samples("test0", "direct", ("none", stated)),
+        make_samples("test0", "prototype", ("none", stated), ("dn", stated), ("dn", other)),
     )
     assert found["test0 direct 0"] == (0.0, 0.0, None, None)
     to_other = found["test0 prototype 2"][2]
@@ -104,98 +68,64 @@ def test_same_triplets_are_drawn_for_every_method() -> None:
     triplets = pl.concat([make_triplets(30), make_triplets(5, "demonstration")])
     ids = triplets["triplet_id"].to_list()
     statements = pl.concat(make_statements(i, none="Drug treats pain.") for i in ids)
-    samples = pl.concat(
-        make_samples(i, m, [("none", "A text.")]) for i in ids for m in ("direct", "prototype")
-    )
+    samples = pl.concat(make_samples(i, m, ("none", "A text.")) for i in ids for m in ("direct", "prototype"))
     found = measure_diversity(triplets, samples, statements, n_triplets=7)
-    drawn = [set(frame["triplet_id"]) for _, frame in found.group_by("method")]
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) == 7
-    assert all(triplet_id.startswith("test") for triplet_id in drawn[0])
+    first, second = (set(frame["triplet_id"]) for _, frame in found.group_by("method"))
+    assert first == second
+    assert len(first) == 7
+    assert all(triplet_id.startswith("test") for triplet_id in first)
     others = [frame.sample(fraction=1, shuffle=True, seed=3) for frame in (triplets, samples, statements)]
     assert measure_diversity(others[0], others[1], others[2], n_triplets=7).equals(found)
     everything = measure_diversity(triplets, samples, statements, n_triplets=100)
     assert everything["triplet_id"].n_unique() == 30
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Gout may cause joint pain.", [HEAD, "may", "cause", TAIL]),
-        ("JOINT-PAINS, in gout, are common", [TAIL, "in", HEAD, "are", "common"]),
-        ("A patient’s joint pain: gout's?", ["a", "patient", "'s", TAIL, HEAD, "'s"]),
-        ("It can't be gout", ["it", "can", "not", "be", HEAD]),
-        ("It cannot be gout", ["it", "can", "not", "be", HEAD]),
-        ("Gout isn't well-known", [HEAD, "is", "not", "well-known"]),
+def read_words(text: str, head: str = "gout", tail: str = "joint pain") -> Sequence[str]:
+    return read_sentence(text, head, tail).words
+
+
+def test_text_is_split_into_words_with_each_entity_as_one() -> None:
+    words = {
+        "Gout may cause joint pain.": (HEAD, "may", "cause", TAIL),
+        "JOINT-PAINS, in gout, are common": (TAIL, "in", HEAD, "are", "common"),
+        "A patient’s joint pain: gout's?": ("a", "patient", "'s", TAIL, HEAD, "'s"),
+        "It can't be gout": ("it", "can", "not", "be", HEAD),
+        "It cannot be gout": ("it", "can", "not", "be", HEAD),
+        "Gout isn't well-known": (HEAD, "is", "not", "well-known"),
         # A longer word, or the same words in another order, are not the entity.
-        ("goutweed; pain of the joint", ["goutweed", "pain", "of", "the", "joint"]),
-        ("", []),
-        (" … ", []),
-    ],
-)
-def test_text_is_split_into_words_with_each_entity_as_one(text: str, words: list[str]) -> None:
-    assert list(read_sentence(text, "gout", "joint pain").words) == words
-
-
-def test_longer_of_two_names_is_found_first() -> None:
+        "goutweed; pain of the joint": ("goutweed", "pain", "of", "the", "joint"),
+        "": (),
+        " … ": (),
+    }
+    assert {text: read_words(text) for text in words} == words
+    # The longer of two names is found first.
     text = "Anemia is not an iron deficiency anemia."
-    expected = (HEAD, "is", "not", "an", TAIL)
-    assert read_sentence(text, "anemia", "iron deficiency anemia").words == expected
-    swapped = (TAIL, "is", "not", "an", HEAD)
-    assert read_sentence(text, "iron deficiency anemia", "anemia").words == swapped
+    assert read_words(text, "anemia", "iron deficiency anemia") == (HEAD, "is", "not", "an", TAIL)
+    assert read_words(text, "iron deficiency anemia", "anemia") == (TAIL, "is", "not", "an", HEAD)
 
 
 def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
-    sentence = read_sentence(
-        "If a patient has renal agenesis, it cannot be treated by QX-9.", "QX-9", "renal agenesis"
-    )
-    assert sentence.words == (
-        "if",
-        "a",
-        "patient",
-        "has",
-        TAIL,
-        "it",
-        "can",
-        "not",
-        "be",
-        "treated",
-        "by",
-        HEAD,
-    )
-    assert sentence.tags == (
-        *("CJS", "AT0", "NN1", "VHZ", "NN1", "PNP"),
-        *("VM0", "XX0", "VBI", "VVN", "PRP", "NN1"),
-    )
+    text = "If a patient has renal agenesis, it cannot be treated by QX-9."
+    sentence = read_sentence(text, "QX-9", "renal agenesis")
+    words = ["if", "a", "patient", "has", TAIL, "it", "can", "not", "be", "treated", "by", HEAD]
+    tags = ["CJS", "AT0", "NN1", "VHZ", "NN1", "PNP", "VM0", "XX0", "VBI", "VVN", "PRP", "NN1"]
+    assert (list(sentence.words), list(sentence.tags)) == (words, tags)
+    # Names do not change the tags.
+    pairs = (("Aspirin", "pain"), ("May treat (R)", "the running of noses"), ("5-FU $1", "X]Y"))
+    assert len({read_sentence(f"{head} may treat the {tail}.", head, tail) for head, tail in pairs}) == 1
 
 
-def test_names_do_not_change_the_tags() -> None:
-    sentences = {
-        read_sentence(f"{head} may treat the {tail}.", head, tail)
-        for head, tail in (("Aspirin", "pain"), ("May treat (R)", "the running of noses"), ("5-FU", "X]Y"))
+def test_distance_is_the_least_number_of_edits() -> None:
+    edits = {
+        ("", ""): 0,
+        ("", "ab"): 2,
+        ("abc", "abc"): 0,
+        ("abc", "abd"): 1,
+        ("abc", "c"): 2,
+        ("ab", "ba"): 2,
     }
-    assert len(sentences) == 1
-
-
-@given(names(), names(), names())
-def test_any_name_and_text_can_be_read(text: str, head: str, tail: str) -> None:
-    sentence = read_sentence(f"{text} {head} is {tail}", head, tail)
-    assert "" not in sentence.words
-    assert read_sentence(f"{text} {head} is {tail}", head, tail) == sentence
-
-
-@given(SEQUENCES, SEQUENCES)
-def test_distance_is_the_least_number_of_edits(left: tuple[str, ...], right: tuple[str, ...]) -> None:
-    longest = max(len(left), len(right))
-    assert measure_distance(left, right) * longest == pytest.approx(count_edits(left, right))
-    assert measure_distance(left, right) == measure_distance(right, left)
-
-
-def count_edits(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """Return the least number of edits by its recursive definition."""
-    if not left or not right:
-        return max(len(left), len(right))
-    if left[0] == right[0]:
-        return count_edits(left[1:], right[1:])
-    shorter = ((left[1:], right), (left, right[1:]), (left[1:], right[1:]))
-    return 1 + min(count_edits(*pair) for pair in shorter)
+    edits |= {("ab", "ba"): 2, ("kitten", "sitting"): 3, ("saturday", "sunday"): 3, ("abcabc", "bcabca"): 2}
+    for (left, right), n in edits.items():
+        distance = n / max(len(left), len(right), 1)
+        distances = (measure_distance(tuple(left), tuple(right)), measure_distance(tuple(right), tuple(left)))
+        assert (left, right, distances) == (left, right, pytest.approx((distance, distance)))

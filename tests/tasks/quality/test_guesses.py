@@ -1,3 +1,7 @@
+"""What names alone give away about the truth of a triplet, and the measured files of an edition."""
+
+import json
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -6,15 +10,15 @@ import polars as pl
 import pytest
 from threadpoolctl import threadpool_limits
 
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_one, hash_text
-from tasks.quality.guesses import (
-    ComparedName,
-    describe_resemblance,
-    guess_triplets,
-    guess_truth,
-    weigh_words,
-)
-from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
+from pretexeval.storage.records import read_record
+from schemas.stages import DIVERSITY, GUESSES
+from tasks.edition.manifest import complete_edition
+from tasks.quality.diversity import measure_diversity
+from tasks.quality.guesses import ComparedName, describe_resemblance, guess_triplets, guess_truth, weigh_words
+from tasks.quality.measurements import measure_edition
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
 
 N_HEADS = 300
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
@@ -38,27 +42,23 @@ def measure(triplets: pl.DataFrame) -> float:
     return fmean(guess_truth("r", triplets) == triplets["is_positive"])
 
 
-def test_overlap_is_found_where_names_give_the_answer_away() -> None:
+def test_what_names_give_away_is_found_and_nothing_else() -> None:
     assert measure(make_pairs("{organ} cell", "{other} cell")) > 0.95
-
-
-def test_a_shared_word_that_speaks_against_the_triplet_is_found_too() -> None:
+    # A shared word can speak against the triplet.
     assert measure(make_pairs("{other} cell", "{organ} cell")) > 0.95
-
-
-def test_nothing_is_found_where_true_and_false_tails_resemble_the_head_alike() -> None:
-    """Both share the organ; which of the two words is true depends on nothing in the names."""
+    # Both share the organ; which of the two words is true depends on nothing in the names.
     triplets = make_pairs("{organ} cell", "{organ} duct")
     coin = pl.col("pair_id").map_elements(lambda pair: draw_one("01", pair) == "1", return_dtype=pl.Boolean)
     drawn = triplets.with_columns(is_positive=pl.col("is_positive") ^ coin)
     assert measure(drawn) == pytest.approx(0.5, abs=0.07)
     assert measure(make_pairs("cell of {other}", "duct of {other}")) == pytest.approx(0.5, abs=0.07)
+    # A relation with one head is guessed false.
+    assert guess_truth("r", triplets.head(2)).to_list() == [False, False]
 
 
 def test_guesses_depend_neither_on_the_order_of_rows_nor_on_threads() -> None:
-    triplets = make_pairs("{organ} cell", "{other} {organ}").with_columns(
-        is_positive=pl.Series([draw_one("01", str(i)) == "1" for i in range(2 * N_HEADS)])
-    )
+    coins = pl.Series([draw_one("01", str(i)) == "1" for i in range(2 * N_HEADS)])
+    triplets = make_pairs("{organ} cell", "{other} {organ}").with_columns(is_positive=coins)
     expected = triplets.with_columns(guess=guess_truth("r", triplets)).sort("head", "tail")
     shuffled = triplets.sample(fraction=1, shuffle=True, seed=1)
     with threadpool_limits(limits=2):
@@ -67,18 +67,13 @@ def test_guesses_depend_neither_on_the_order_of_rows_nor_on_threads() -> None:
     assert 0 < expected["guess"].sum() < len(expected)
 
 
-def test_a_relation_with_one_head_is_guessed_false() -> None:
-    triplets = make_pairs("{organ} cell", "{other} cell").head(2)
-    assert guess_truth("r", triplets).to_list() == [False, False]
-
-
 def test_a_large_relation_is_guessed_in_parts() -> None:
-    edition = build_frames(make_edition(Path(), make_base(r=make_facts(40, 6))), "r")["triplets"]
-    whole, divided = guess_triplets(edition), guess_triplets(edition, max_heads=12)
+    edition = build_frames(make_edition(Path(), make_base(r=make_facts(24, 6))), "r")["triplets"]
+    whole, divided = guess_triplets(edition), guess_triplets(edition, max_heads=8)
     assert sorted(divided["triplet_id"]) == sorted(whole["triplet_id"])
-    assert guess_triplets(edition, max_heads=40).equals(whole)
+    assert guess_triplets(edition, max_heads=24).equals(whole)
     shuffled = edition.sample(fraction=1, shuffle=True, seed=1)
-    assert guess_triplets(shuffled, max_heads=12).equals(divided)
+    assert guess_triplets(shuffled, max_heads=8).equals(divided)
 
 
 @pytest.mark.parametrize(("n_groups", "least", "most"), [(6, 0.9, 1), (1, 0.35, 0.65)])
@@ -112,9 +107,7 @@ def test_words_are_shared_whatever_their_case_and_punctuation() -> None:
     assert (found["is_first_of_tail_shared"], found["is_last_of_tail_shared"]) == (True, True)
     assert (found["is_first_of_head_shared"], found["is_last_of_head_shared"]) == (False, True)
     assert (found["is_first_same"], found["is_last_same"]) == (False, False)
-
-
-def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
+    # A rare word weighs more than a frequent one.
     others = ("cell of the skin", "cell of the bone", "cell of the lung")
     found = describe("basal cell tumor", "basal cell", *others)
     assert found["weight_shared"] == pytest.approx(found["largest_weight"] + found["smallest_weight"])
@@ -125,18 +118,54 @@ def test_stems_substrings_and_acronyms_are_found_between_different_words() -> No
     found = describe("hepatic fibrosis", "hepatitis")
     assert found["n_shared"] == 0
     assert (found["n_stems_5"], found["n_stems_6"]) == (1, 1)
-    assert found["longest_prefix_of_words"] == len("hepati")
-    assert found["longest_substring"] == len("hepati")
+    assert found["longest_prefix_of_words"] == found["longest_substring"] == len("hepati")
     assert found["longest_suffix_of_words"] == found["n_trailing_letters"] == len("is")
     assert describe("COPD", "chronic obstructive pulmonary disease")["is_tail_acronym"]
     assert describe("breast cancer", "breast cancer type 1")["is_head_in_tail"]
+    for head, tail in (("aspirin", "fever"), ("a", "b"), ("!?", "fever"), ("fever", ""), ("", "x")):
+        nothing = describe(head, tail)
+        shared = {name: value for name, value in nothing.items() if "shared" in name or "weight" in name}
+        assert (head, tail, shared) == (head, tail, dict.fromkeys(shared, 0))
+        # Every pair has the same features.
+        assert list(nothing) == list(found)
 
 
-@pytest.mark.parametrize(("head", "tail"), [("aspirin", "fever"), ("a", "b"), ("!?", "fever"), ("fever", "")])
-def test_names_with_nothing_in_common_have_no_words_in_common(head: str, tail: str) -> None:
-    found = describe(head, tail)
-    assert {found[name] for name in found if "shared" in name or "weight" in name} == {0}
+METHODS = ("pretexeval", "prototype", "direct")
 
 
-def test_every_pair_has_the_same_features() -> None:
-    assert list(describe("a b", "b c")) == list(describe("", "x"))
+def test_files_hold_what_is_measured_and_are_written_again_only_if_they_differ(tmp_path: Path) -> None:
+    base = make_base(r=make_facts(12, 4), s=make_facts(10, 3))
+    edition = make_edition(tmp_path, base, methods=METHODS)
+    refs = list(write_files(edition).values())
+    with pytest.raises(InputError, match="is not complete"):
+        measure_edition(tmp_path, edition.edition_id)
+    complete_edition(edition, refs, [])
+    paths = measure_edition(edition.root, edition.edition_id)
+    assert paths == [
+        edition.root / f"{kind}/{edition.edition_id}.parquet" for kind in ("diversity", "guesses")
+    ]
+    diversity, guesses = map(pl.read_parquet, paths)
+    assert diversity.to_arrow().cast(DIVERSITY.schema).schema == DIVERSITY.schema
+    frames = [build_frames(edition, relation) for relation in "rs"]
+    expected = [measure_diversity(f["triplets"], f["samples"], f["statements"]) for f in frames]
+    assert diversity.sort("sample_id").equals(pl.concat(expected).sort("sample_id"))
+    assert set(diversity["method"]) == set(METHODS)
+    assert guesses.to_arrow().cast(GUESSES.schema).schema == GUESSES.schema
+    triplets = pl.concat([frame["triplets"] for frame in frames])
+    tested = triplets.filter(split="test")["triplet_id"]
+    assert sorted(guesses.select("triplet_id", "guesser").iter_rows()) == sorted(
+        product(tested, ("neighbour", "overlap"))
+    )
+    assert guess_triplets(triplets.sample(fraction=1, shuffle=True, seed=1)).equals(guesses)
+    content, written = paths[0].read_bytes(), paths[1].stat().st_mtime_ns
+    record = paths[0].with_suffix(".json")
+    first = read_record(record)
+    assert first is not None
+    other_key = json.dumps({**first, "key": 32 * "0"}).encode()
+    damage = ((paths[0], b"changed"), (record, b'{"key": "of other code"}'), (record, other_key))
+    for path, damaged in damage:
+        path.write_bytes(damaged)
+        measure_edition(edition.root, edition.edition_id)
+        assert paths[0].read_bytes() == content
+        assert (read_record(record) or {})["key"] == first["key"]
+    assert paths[1].stat().st_mtime_ns == written

@@ -18,6 +18,9 @@ from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
 
 EDITION = "starter-seed1-00000000"
+GOOD = make_frame("triplets")
+FAILING = next(b for b in BROKEN if b.stage == "triplets" and not b.is_warning)
+WARNING = next(b for b in BROKEN if b.is_warning)
 
 
 def read_cells(report: ValidationReport) -> list[list[str]]:
@@ -57,28 +60,18 @@ def test_broken_row_is_caught_and_named(broken: BrokenRow) -> None:
     assert sorted(judged) == sorted(counted)
 
 
-def test_schema_of_arrow_table_is_accepted() -> None:
-    table = make_frame("samples").to_arrow().cast(SAMPLES.schema)
-    assert validate_stage(SAMPLES, table, EDITION).is_success
-
-
-def test_missing_column_stops_before_the_values() -> None:
-    report = validate_stage(TRIPLETS, make_frame("triplets").drop("split"), EDITION)
-    assert [check.expectation for check in report.failures] == ["columns_match"]
-    assert report.failures[0].examples[0].endswith("declared_column='split'")
-    assert len(report.checks) == 2
-
-
-def test_width_of_integers_is_part_of_the_type() -> None:
-    frame = make_frame("samples").with_columns(pl.col("attempts").cast(pl.Int32))
-    report = validate_stage(SAMPLES, frame, EDITION)
-    assert [check.expectation for check in report.failures] == ["types_match"]
-    assert report.failures[0].examples == ("column='attempts', type='Int32', declared_type='Int16'",)
-
-
-def test_empty_stage_fails() -> None:
-    report = validate_stage(TRIPLETS, make_frame("triplets").clear(), EDITION)
-    assert [check.expectation for check in report.failures] == ["has_rows"]
+def test_structure_is_checked_before_the_values() -> None:
+    samples = make_frame("samples")
+    assert validate_stage(SAMPLES, samples.to_arrow().cast(SAMPLES.schema), EDITION).is_success
+    missing = validate_stage(TRIPLETS, GOOD.drop("split"), EDITION)
+    assert [check.expectation for check in missing.failures] == ["columns_match"]
+    assert missing.failures[0].examples[0].endswith("declared_column='split'")
+    assert len(missing.checks) == 2
+    narrow = validate_stage(SAMPLES, samples.with_columns(pl.col("attempts").cast(pl.Int32)), EDITION)
+    assert [check.expectation for check in narrow.failures] == ["types_match"]
+    assert narrow.failures[0].examples == ("column='attempts', type='Int32', declared_type='Int16'",)
+    empty = validate_stage(TRIPLETS, GOOD.clear(), EDITION)
+    assert [check.expectation for check in empty.failures] == ["has_rows"]
 
 
 def test_error_names_stage_expectation_and_first_five_rows() -> None:
@@ -118,24 +111,13 @@ def test_validation_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None
     assert validate_stage(TRIPLETS, make_frame("triplets"), EDITION).is_success
 
 
-GOOD = make_frame("triplets")
-FAILING = next(b for b in BROKEN if b.stage == "triplets" and not b.is_warning)
-WARNING = next(b for b in BROKEN if b.is_warning)
-
-
-def test_parts_without_a_broken_row_give_the_report_of_one() -> None:
+def test_parts_are_checked_like_one_and_a_broken_row_of_a_later_part_is_named() -> None:
     report = validate_parts(TRIPLETS, [GOOD, GOOD, GOOD], "edition")
     assert report == validate_stage(TRIPLETS, GOOD, "edition")
-
-
-def test_broken_row_of_a_later_part_is_named() -> None:
     frame = FAILING.make_frame()
     with pytest.raises(StageInvalid) as caught:
         validate_parts(TRIPLETS, [GOOD, GOOD, frame], "edition")
     assert caught.value.report == validate_stage(TRIPLETS, frame, "edition")
-
-
-def test_later_part_must_have_the_declared_columns() -> None:
     with pytest.raises(StageInvalid, match="columns_match"):
         validate_parts(TRIPLETS, [GOOD, GOOD.drop("split")], "edition")
 

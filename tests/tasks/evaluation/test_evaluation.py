@@ -1,0 +1,299 @@
+"""An evaluation from the requests on disk to checked and published predictions, once and in repeats."""
+
+import shutil
+import statistics
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import UNSURE
+from pretexeval.primitives.hashing import checksum_file, hash_text
+from pretexeval.storage.layout import run_file
+from pretexeval.storage.records import read_reports
+from pretexeval.storage.responses import N_DIGITS
+from report.page import write_report
+from schemas.columns import Stage
+from schemas.exchange import Sampling
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
+from tasks.asking.prompts import ASK_TRUTH, ASK_UNSURE
+from tasks.asking.thoughts import ReasoningMarks
+from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
+from tasks.evaluation import scoring, subject
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation
+from tasks.evaluation.predictions import Scoring
+from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.run_record import is_complete, read_run
+from tasks.evaluation.scoring import score_again, score_evaluation
+from tasks.evaluation.subject import ANSWER_TEXTS, Subject, select_subject
+from tasks.quality.validation import Report, StageInvalid, check_stage
+from tests.support.command import REPOSITORY, read_bytes
+from tests.support.evaluations import ask_model, evaluate, finish, list_keys, list_prompts
+from tests.support.parsed_page import parse
+from tests.support.small_bases import write_files
+from tests.tasks.evaluation.conftest import Record, Scripted
+from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows
+
+STORED = REPOSITORY / "tests" / "support" / "stored_answers"
+"""Answers of a model behind an endpoint to 16 prompts, and the base and the pool of the prompts."""
+SAMPLED = {"repeats": 3, "temperature": 0.8, "seed": 5}
+
+
+@pytest.fixture
+def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that makes every later rendering of prompts an error."""
+    return lambda: monkeypatch.setattr(subject, "build_requests", None)
+
+
+def test_requests_are_written_once_before_the_model_is_asked_and_again_if_a_file_is_lost(
+    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+) -> None:
+    written = write_requests(evaluation)
+    frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in written.files)
+    assert frame.columns == REQUESTS.names
+    prompts = {key for ref in written.files for key in written.read_prompts(ref)}
+    assert prompts == set(frame["prompt_key"])
+    assert evaluation.store.is_empty
+    for lost in ("requests/r.parquet", "prompts/r.parquet", "requests.json"):
+        path = evaluation.root / evaluation.folder / "next" / lost
+        path.unlink()
+        assert write_requests(evaluation) == written
+        assert path.is_file()
+    forbid_rendering()
+    assert write_requests(evaluation) == written
+
+
+def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_damaged(
+    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+) -> None:
+    assert not is_complete(evaluation)
+    finish(evaluation, ask_model(evaluation))
+    assert is_complete(evaluation)
+    folder = evaluation.root / evaluation.folder
+    files = sorted(folder.rglob("*.*"))
+    assert [path.relative_to(folder).as_posix() for path in files] == [
+        *(f"{stage.name}/{name}.parquet" for stage in (PREDICTIONS, READINGS, REQUESTS) for name in "rs"),
+        "run.json",
+    ]
+    assert len(read_run(evaluation)["files"]) == 6
+    content = files[0].read_bytes()
+    files[0].write_bytes(b"changed")
+    assert not is_complete(evaluation)
+    files[0].write_bytes(content)
+    assert is_complete(evaluation)
+    forbid_rendering()
+    # Every answer is read as a thought that does not end.
+    unfinished = Scoring(policies=("excluded",), marks=ReasoningMarks("", "</think>"))
+    score_again(replace(evaluation, scoring=unfinished))
+    predictions = pl.read_parquet(folder / "predictions/*.parquet")
+    assert predictions["prediction"].null_count() == predictions.height
+    assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
+
+
+def test_lost_answers_are_asked_again(evaluation: Evaluation) -> None:
+    finish(evaluation, ask_model(evaluation))
+    for path in evaluation.store.list_files():
+        path.unlink()
+    assert not is_complete(evaluation)
+    report = ask_model(evaluation)
+    assert report.n_asked == report.n_samples
+
+
+def test_anchors_are_asked_once_in_each_period(evaluation: Evaluation) -> None:
+    asked: dict[str | None, int] = {}
+    for period in (None, "2026-W47", "2026-W48", "2026-W47"):
+        place = replace(evaluation, period=period)
+        report = ask_model(place)
+        finish(place, report)
+        asked[period] = asked.get(period, 0) + report.n_asked
+        assert is_complete(place)
+    assert len(set(asked.values())) == 1
+    keys = [set(list_keys(replace(evaluation, period=period))) for period in asked]
+    assert not keys[0] & keys[1] | keys[1] & keys[2] | keys[0] & keys[2]
+    assert len(list(evaluation.root.glob("anchor_predictions/*/*/*/run.json"))) == 2
+
+
+def test_one_process_at_a_time_evaluates_a_model_on_an_edition(evaluation: Evaluation) -> None:
+    second_is_in = threading.Event()
+
+    def enter() -> None:
+        with hold_evaluation(evaluation):
+            second_is_in.set()
+
+    second = threading.Thread(target=enter)
+    with hold_evaluation(evaluation):
+        second.start()
+        assert not second_is_in.wait(0.3)
+    assert second_is_in.wait(20)
+    second.join()
+
+
+def test_stages_are_checked_once_and_the_reports_are_published(
+    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish(evaluation, ask_model(evaluation))
+    before = read_reports(evaluation.root / run_file(evaluation.folder))
+    assert [check["stage"] for check in before] == ["requests", "responses", "readings", "predictions"]
+
+    build_warehouse(evaluation.root)
+    columns = "stage, model, is_passed, n_rows"
+    rows = read_rows(evaluation.root, f"select distinct {columns} from checks order by stage")
+    n_rows = write_requests(evaluation).n_samples
+    stages = sorted(check["stage"] for check in before)
+    assert [tuple(row.values()) for row in rows] == [(stage, "yes", True, n_rows) for stage in stages]
+
+    def refuse(stage: Stage, rows: pl.DataFrame, folder: str) -> Report:
+        assert stage.name in ("readings", "predictions"), "a stage was validated again"
+        return check_stage(stage, rows, folder)
+
+    monkeypatch.setattr(scoring, "check_stage", refuse)
+    assert list(score_evaluation(evaluation, write_requests(evaluation)).checks[:2]) == before[:2]
+
+
+def test_stored_response_that_breaks_an_expectation_stops_scoring_and_is_kept(evaluation: Evaluation) -> None:
+    report = ask_model(evaluation)
+    path = evaluation.store.list_files()[0]
+    is_broken = pl.int_range(pl.len()) == 3
+    rows = pl.read_parquet(path).with_columns(response=pl.when(~is_broken).then("response"))
+    path.unlink()
+    content = path.with_name("rows.parquet")
+    rows.write_parquet(content)
+    stored = content.rename(path.with_name(f"part-{checksum_file(content)[:N_DIGITS]}.parquet"))
+    with pytest.raises(StageInvalid, match="status_fits_response") as caught:
+        finish(evaluation, report)
+    assert rows["prompt_key"][3] in str(caught.value)
+    assert stored.is_file()
+    assert not (evaluation.root / run_file(evaluation.folder)).exists()
+    check_stage(RESPONSES, rows.filter(pl.col("response").is_not_null()), "the others")
+
+
+def test_no_stored_prompt_is_asked_again_and_files_of_answers_stay(tmp_path: Path) -> None:
+    """If this fails, a change of the prompts or of their keys lets every user pay for all answers again."""
+    root, engine = tmp_path / "data", Scripted()
+    shutil.copytree(STORED / "responses", root / "responses")
+    model = {"name": "far", "engine": "openai", "model": "far", "base_url": "http://127.0.0.1:9/v1"}
+    config = Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": STORED / "own.tsv"},
+            "edition": {"pool": str(STORED / "pool.toml")},
+            "models": [model | {"pairs_per_relation": 1}],
+            "storage": {"root": root},
+        }
+    )
+    edition = plan_edition(config)
+    complete_edition(edition, list(write_files(edition).values()), [])
+    assert evaluate(edition.config, edition.edition_id, "far", load=engine.load) is None
+    assert engine.asked == []
+    assert read_bytes(root / "responses") == read_bytes(STORED / "responses")
+
+
+def repeat(record: Record, name: str) -> Evaluation:
+    """Return the evaluation of a model that is asked everything three times."""
+    return replace(record(name, **SAMPLED), subject=Subject(n_repeats=3))
+
+
+def test_means_and_spread_of_repeats(record: Record) -> None:
+    for name, n_different in {"erratic": 3, "steady": 1}.items():
+
+        def answer(prompt: str, sampling: Sampling, n: int = n_different) -> str:
+            return str(int(hash_text(prompt, str(sampling.repeat % n)), 16) % 4 > 0)
+
+        evaluation = repeat(record, name)
+        report = ask_model(evaluation, Scripted(answer).load)
+        assert report.n_samples == 3 * len(list_prompts(replace(evaluation, subject=Subject())))
+        finish(evaluation, report)
+    root = evaluation.root
+    build_warehouse(root)
+    erratic, steady = read_rows(root, "from repeat_spread order by model")
+    single = read_rows(root, "from leaderboard order by model, repeat")
+    for row, of_model in ((erratic, single[:3]), (steady, single[3:])):
+        assert [scored["repeat"] for scored in of_model] == [0, 1, 2]
+        for measure in ("average_accuracy", "mastery"):
+            scores = [scored[measure] for scored in of_model]
+            spread = (row[measure], row[f"{measure}_sd"])
+            assert spread == pytest.approx((statistics.fmean(scores), statistics.stdev(scores)), abs=1e-12)
+    assert erratic["average_accuracy_sd"] > 0
+    assert 0 < erratic["same_answer_rate"] < steady["same_answer_rate"] == 1
+    # Asking again does not make the interval narrower if the answers are the same.
+    measures = ("average_accuracy", "average_accuracy_fixed_base", "mastery")
+    names = [f"{measure}_ci_{end}" for measure in measures for end in ("low", "high")]
+    assert [steady[name] for name in names] == pytest.approx([single[3][name] for name in names])
+    page = parse(write_report(root, evaluation.edition_id).read_text(encoding="utf-8"))
+    shown = page.table_with("Model", "Repeats")[1:]
+    assert {(row[0], row[1], row[5]) for row in shown} >= {("steady", "3", "0.00")}
+
+
+def test_more_repeats_ask_only_the_further_ones(record: Record) -> None:
+    repeated, load = repeat(record, "erratic"), Scripted().load
+    first = ask_model(replace(repeated, subject=Subject()), load)
+    further = ask_model(repeated, load)
+    assert (first.n_asked, further.n_asked) == (first.n_samples, 2 * first.n_samples)
+
+
+def test_repeats_need_a_model_that_samples() -> None:
+    refused: tuple[tuple[dict[str, object], str], ...] = (
+        ({"temperature": 0.0}, "temperature above 0"),
+        ({"seed": None}, "needs a seed"),
+        ({"engine": "imported"}, "imported"),
+    )
+    for changes, message in refused:
+        with pytest.raises(ValidationError, match=message):
+            ModelConfig.model_validate({"name": "m", "model": "m", **SAMPLED, **changes})
+    endpoint = {"engine": "openai", "base_url": "http://127.0.0.1:9/v1", "leave_out": ["temperature"]}
+    asked = ModelConfig.model_validate({"name": "m", "model": "m", "repeats": 2, **endpoint})
+    assert asked.repeats == 2
+
+
+def select(evaluation: Evaluation, *, unsure: bool) -> Evaluation:
+    """Return the evaluation of a model with `unsure = true`: with two answers, or with three."""
+    model = evaluation.model.model_copy(update={"unsure": True})
+    subject = select_subject(Config(), model, UNSURE if unsure else None)
+    return replace(evaluation, model=model, subject=subject)
+
+
+def test_a_third_answer_leaves_everything_about_two_answers_as_it_is(evaluation: Evaluation) -> None:
+    def doubt(prompt: str, _: Sampling) -> str:
+        return " Unsure" if ASK_UNSURE in prompt.rpartition("Statement:")[2] else " True"
+
+    load = Scripted(doubt).load
+    finish(evaluation, ask_model(evaluation, load))
+    before = read_bytes(evaluation.root)
+    two, three = select(evaluation, unsure=False), select(evaluation, unsure=True)
+    assert two.model_id == three.model_id == evaluation.model_id
+    assert list_keys(two) == list_keys(evaluation)
+    assert not set(list_keys(three)) & set(list_keys(two))
+    # The prompts differ in the offer alone.
+    texts = [[prompt.text for prompt in list_prompts(asked)] for asked in (two, three)]
+    assert [text.replace(ASK_UNSURE, ASK_TRUTH) for text in texts[1]] == texts[0]
+    assert all(text.count(ASK_UNSURE) == 6 for text in texts[1])
+    assert ask_model(two, load).n_asked == 0
+    report = ask_model(three, load)
+    assert report.n_asked == len(set(list_keys(two)))
+    finish(three, report)
+    after = read_bytes(evaluation.root)
+    assert {name: after[name] for name in before} == before
+    answers = pl.read_parquet(evaluation.root / three.folder / "predictions" / "*.parquet")
+    assert answers.select("prediction", "is_correct").unique().rows() == [("U", False)]
+    assert three.folder.startswith("unsure_predictions/")
+
+
+def test_early_stop_is_part_of_the_key_and_cuts_no_answer_of_three(evaluation: Evaluation) -> None:
+    plain = ModelConfig(name="m", model="hub/model")
+    models = (plain, *(plain.model_copy(update={"early_stop": is_set}) for is_set in (False, True)))
+    asked = [select(replace(evaluation, model=model), unsure=False) for model in models]
+    assert len({each.model_id for each in asked}) == 1
+    without, off, early = (each.request_settings.sampling for each in asked)
+    assert without == off != early
+    assert early.stop[1:] == ANSWER_TEXTS
+    assert '"include_stop_str_in_output":true' in early.render_json()
+    three = [select(evaluation, unsure=True).subject.build_sampling(model) for model in models]
+    assert three[0].stop == ("Statement",)
+    assert three[0] == three[1] == three[2]
