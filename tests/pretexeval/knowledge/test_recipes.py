@@ -7,21 +7,19 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import read_hierarchy
-from pretexeval.knowledge.reader import read_knowledge_base
+from tests.pretexeval.knowledge import own_base
+from tests.support.published_bases import RECIPES
 
-REPOSITORY = Path(__file__).parents[3]
-RECIPES = REPOSITORY / "configs" / "knowledge"
 Fact = tuple[str, str, str]
 
 
-def read_recipe(name: str, path: Path, *relations: str, hierarchy: str | None = None) -> KnowledgeBase:
-    query, edges = RECIPES / f"{name}.sql", None if hierarchy is None else RECIPES / f"{hierarchy}.sql"
-    return read_knowledge_base(
-        KnowledgeConfig(name=name, format="sql", path=path, query=query, relations=relations, hierarchy=edges)
-    )
+def read_recipe(name: str, path: Path, **settings: object) -> KnowledgeBase:
+    """Return the base of a recipe and, if a folder is given, with the hierarchy of the same name."""
+    if path.is_dir() and (edges := RECIPES / f"{name}-hierarchy.sql").is_file():
+        settings |= {"hierarchy": edges}
+    return own_base.read_own(path, format="sql", query=RECIPES / f"{name}.sql", **settings)
 
 
 def list_facts(base: KnowledgeBase, *, also_true: bool = False) -> list[Fact]:
@@ -34,8 +32,7 @@ def list_false(base: KnowledgeBase) -> list[Fact]:
 
 
 def write(path: Path, *rows: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    own_base.write(path, "\n".join(rows) + "\n")
 
 
 def write_tabs(path: Path, *rows: str) -> None:
@@ -194,8 +191,10 @@ def write_obo_json(path: Path) -> None:
     write(path, json.dumps({"graphs": [{"nodes": nodes, "edges": edges}]}))
 
 
-@pytest.mark.parametrize("header", ["#DatabaseID ; DiseaseName", "database_id ; disease_name"])
-@pytest.mark.parametrize("ontology", ["hp.obo", "hp.json"])
+@pytest.mark.parametrize(
+    ("ontology", "header"),
+    [("hp.obo", "#DatabaseID ; DiseaseName"), ("hp.json", "database_id ; disease_name")],
+)
 def test_hpo(tmp_path: Path, ontology: str, header: str) -> None:
     cells = (line.split(" ; ") for line in HPOA.splitlines())
     rows = (" ; ".join([*c[:4], "OMIM:1", "TAS", "", c[4], "", "", c[5], "HPO:x"]) for c in cells)
@@ -204,7 +203,7 @@ def test_hpo(tmp_path: Path, ontology: str, header: str) -> None:
     )
     write_tabs(tmp_path / "phenotype.hpoa", "#version: 2024-01-01", header + columns, *rows)
     (write_obo if ontology == "hp.obo" else write_obo_json)(tmp_path / ontology)
-    base = read_recipe("hpo", tmp_path, hierarchy="hpo-hierarchy")
+    base = read_recipe("hpo", tmp_path)
     head, finding = '"Invented syndrome, familial"', "disease_may_have_finding"
     assert list_facts(base) == [
         ("disease_has_mode_of_inheritance", head, "Autosomal dominant inheritance"),
@@ -258,7 +257,7 @@ def test_kgx(tmp_path: Path) -> None:
         "6 ; HP:0000118 ; biolink:subclass_of ; HP:0000001 ;",
         "7 ; HP:1 ; biolink:subclass_of ; HP:2 ; True",
     )
-    base = read_recipe("kgx", tmp_path, hierarchy="kgx-hierarchy")
+    base = read_recipe("kgx", tmp_path)
     assert base.hierarchy.rows() == [("id:HP:1", "id:HP:0000118")]
     assert list_facts(base) == [
         ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
@@ -318,7 +317,7 @@ def test_umls(tmp_path: Path) -> None:
         relate("C5", "part_of", "C3", kind="PAR"),
         relate("C5", "inverse_isa", "C3", suppress="Y", kind="PAR"),
     )
-    base = read_recipe("umls", tmp_path, "may_treat", hierarchy="umls-hierarchy")
+    base = read_recipe("umls", tmp_path, relations=["may_treat"])
     assert base.hierarchy.rows() == [("id:C2", "id:C3"), ("id:C3", "id:C4")]
     assert base.triplets.select("head", "tail", "head_id", "tail_id").rows() == [
         ("Colchicine", "Gout", "C1", "C2")
@@ -357,7 +356,7 @@ def test_snomed(tmp_path: Path) -> None:
         "4 ; 20240101 ; 1 ; 9 ; 3 ; 138875005 ; 0 ; 116680003 ; 9 ; 9",
         "5 ; 20240101 ; 0 ; 9 ; 2 ; 4 ; 0 ; 116680003 ; 9 ; 9",
     )
-    base = read_recipe("snomed", tmp_path, hierarchy="snomed-hierarchy")
+    base = read_recipe("snomed", tmp_path)
     assert base.hierarchy.rows() == [("id:2", "id:3")]
     assert list_facts(base) == [("disease_has_associated_anatomic_site", "Gout", "Joint")]
     assert base.aliases == {"Gout": ("Podagra",)}
