@@ -39,10 +39,6 @@ def read_error(path: Path, text: str | None = None) -> str:
     return str(caught.value)
 
 
-def test_an_empty_file_is_the_default_configuration(path: Path) -> None:
-    assert load(path, "") == Config()
-
-
 def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOWHERE", raising=False)
     text = """
@@ -132,8 +128,9 @@ def test_a_wrong_configuration_is_named(path: Path, text: str, expected: str) ->
     assert expected in read_error(path, text)
 
 
-def test_a_missing_or_undecodable_file_is_named(path: Path) -> None:
+def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(path: Path) -> None:
     assert "run.toml cannot be read" in read_error(path)
+    assert load(path, "") == Config()
     path.write_bytes(b'[knowledge]\nname = "caf\xe9"')
     assert f"{path} is not valid TOML" in read_error(path)
 
@@ -252,12 +249,12 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
     ("text", "expected"),
     [
         (f'{ENDPOINT}api_key_env = "{KEY}"', "api_key_env: give the name of"),
-        (f'{ENDPOINT}api_key_env = "{BARE_KEY}"', "not the key itself"),
-        (f'{ENDPOINT}api_key_env = "{UPPER_KEY}"', "not the key itself"),
+        *((f'{ENDPOINT}api_key_env = "{key}"', "not the key itself") for key in (BARE_KEY, UPPER_KEY)),
         (f'{ENDPOINT}api_key_env = ["{KEY}"]', "api_key_env: should be"),
-        (f'{OPENAI}base_url = "http://me:{BARE_KEY}@a/v1"', "models[0].base_url: user, password"),
-        (f'{OPENAI}base_url = "http://{BARE_KEY}@a/v1"', "models[0].base_url: user, password"),
-        (f'{OPENAI}base_url = "http://a/v1?key={BARE_KEY}"', "models[0].base_url: user, password"),
+        *(
+            (f'{OPENAI}base_url = "http://{address}"', "models[0].base_url: user, password")
+            for address in (f"me:{BARE_KEY}@a/v1", f"{BARE_KEY}@a/v1", f"a/v1?key={BARE_KEY}")
+        ),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
         (f'{MODEL}system_prompt = "Use {KEY}."', "system_prompt holds what"),
         (
@@ -301,11 +298,3 @@ def test_file_with_the_value_of_a_key_variable_is_refused(
     message = read_error(path)
     assert "edition.pool holds what looks like a key" in message
     assert "swordfish" not in message
-
-
-def test_names_with_versions_are_not_taken_for_keys(path: Path) -> None:
-    names = ("llama3-8b-instruct-q4", "Qwen2.5-72B-Instruct-AWQ", "medgemma-27b-2026-W47")
-    tables = "\n".join(f'[[models]]\nname = "{name}"\nmodel = "org/{name}"' for name in names)
-    assert [model.name for model in load(path, tables).models] == list(names)
-    twice = tables.replace(names[1], names[0])
-    assert f"two models are named '{names[0]}'" in read_error(path, twice)

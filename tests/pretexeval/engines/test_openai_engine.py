@@ -48,32 +48,30 @@ def list_texts(endpoint: Endpoint) -> list[str]:
     return [body["prompt"] for _, _, body in endpoint.requests]
 
 
-def test_sampling_is_sent() -> None:
-    with serve_endpoint(lambda body, number: TRUE) as endpoint:
-        sampling = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
-        ask_endpoint(endpoint, ["p"], sampling)
-        ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
-    (path, _, body), (_, _, with_logprobs) = endpoint.requests
-    assert path == "/v1/completions"
-    expected = {"model": "x", "prompt": "p", "max_tokens": 3, "temperature": 0.5, "seed": 7}
-    assert body == expected | {"stop": ["Statement"]}
-    assert with_logprobs["logprobs"] == 5
-
-
-def test_parameters_are_added_renamed_and_left_out() -> None:
+def test_sampling_is_sent_and_parameters_are_added_renamed_and_left_out() -> None:
     config = build_model_config(
         "http://a/v1",
         extra_body={"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}},
         rename={"max_tokens": "max_completion_tokens"},
         leave_out=["temperature", "stop"],
     )
-    sampling = build_sampling(config, max_tokens=900, seed=7, stop=("Statement",))
-    with serve_endpoint(lambda body, number: reply_to_chat({"content": "True"})) as endpoint:
-        ask_endpoint(endpoint, [CHAT], sampling)
-    (_, _, body), *_ = endpoint.requests
-    expected = {"model": "x", "messages": [{"content": "Fever?", "role": "user"}], "seed": 7}
-    expected |= {"max_completion_tokens": 900, "reasoning_effort": "low"}
-    assert body == expected | {"chat_template_kwargs": {"enable_thinking": False}}
+    changed = build_sampling(config, max_tokens=900, seed=7, stop=("Statement",))
+    plain = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
+    with serve_endpoint(
+        lambda body, number: TRUE if number != 1 else reply_to_chat({"content": "a"})
+    ) as endpoint:
+        ask_endpoint(endpoint, ["p"], plain)
+        ask_endpoint(endpoint, [CHAT], changed)
+        ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
+    (path, _, first), (_, _, second), (_, _, third) = endpoint.requests
+    assert path == "/v1/completions"
+    sent = {"model": "x", "seed": 7}
+    own = {"prompt": "p", "max_tokens": 3, "temperature": 0.5, "stop": ["Statement"]}
+    assert first == sent | own
+    sent |= {"messages": [{"content": "Fever?", "role": "user"}], "max_completion_tokens": 900}
+    added = {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}
+    assert second == sent | added
+    assert third["logprobs"] == 5
 
 
 OTHER_NAME = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
@@ -154,7 +152,7 @@ def test_reasoning_comes_apart_from_the_answer(
 
 
 def test_name_and_fingerprint_of_what_answered_are_kept() -> None:
-    served: list[dict[str, object]] = [
+    served: list[Body] = [
         {"model": "x-2026", "system_fingerprint": "fp_1"},
         {"model": "x-2026"},
         {"model": 7},
@@ -181,7 +179,7 @@ GARBAGE = [
 ]
 
 
-def test_garbage_for_one_prompt_is_an_error_row() -> None:
+def test_garbage_is_an_error_row_and_only_garbage_stops_the_run() -> None:
     def answer(body: Body, number: int) -> EndpointReply:
         return GARBAGE[int(body["prompt"])] if body["prompt"].isdigit() else TRUE
 
@@ -190,9 +188,6 @@ def test_garbage_for_one_prompt_is_an_error_row() -> None:
         first, *bad, last = ask_endpoint(endpoint, ["a", *numbers, "b"], Sampling(), max_attempts=1)
     assert (first.status, last.status) == ("ok", "ok")
     assert [(c.status, c.response, "answer" in str(c.error)) for c in bad] == [("error", None, True)] * 11
-
-
-def test_endpoint_that_only_answers_garbage_stops_the_run() -> None:
     with (
         serve_endpoint(lambda body, number: GARBAGE[0]) as endpoint,
         pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
@@ -279,13 +274,13 @@ def test_requests_are_concurrent() -> None:
     assert n_now[1] == 16
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_temporary_failure_is_retried(status: int) -> None:
-    busy = build_error(status, "busy")
-    with serve_endpoint(lambda body, number: TRUE if number >= 2 else busy) as endpoint:
-        completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=3)
+def test_temporary_failure_is_retried() -> None:
+    statuses = [408, 429, 500, 503]
+    failures = [build_error(status, "busy") for status in statuses]
+    with serve_endpoint(lambda body, number: [*failures, TRUE][number]) as endpoint:
+        completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=5)
     assert completions == [Completion("True", finish_reason="stop")]
-    assert len(endpoint.requests) == 3
+    assert len(endpoint.requests) == 5
 
 
 def test_endpoint_that_is_down_is_one_clear_message() -> None:

@@ -147,11 +147,6 @@ def test_every_prompt_has_an_answer_with_the_log_probabilities_of_its_first_toke
 
 
 @pytest.mark.slow
-def test_alone_and_in_a_batch_the_answers_are_the_same(session: Session) -> None:
-    assert_same_but_for_ties(session.batch[:10], session.alone)
-
-
-@pytest.mark.slow
 def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session) -> None:
     first, long, chat, second = session.mixed
     assert (long.status, long.response) == ("error", None)
@@ -171,7 +166,8 @@ def test_parameters_of_the_configuration_reach_vllm(session: Session) -> None:
 
 
 @pytest.mark.slow
-def test_crash_keeps_what_was_answered(session: Session) -> None:
+def test_answers_are_the_same_alone_and_before_a_crash(session: Session) -> None:
+    assert_same_but_for_ties(session.batch[:10], session.alone)
     assert 0 < len(session.kept) < 20 * len(SHORT)
     expected = [session.batch[position % len(SHORT)] for position in session.kept]
     assert_same_but_for_ties(list(session.kept.values()), expected)
@@ -304,18 +300,14 @@ def test_settings_reach_the_chat_template_the_sampling_and_the_parser(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("extra_body", "said"),
-    [
+def test_parameter_that_vllm_does_not_take_is_refused_before_the_model_is_loaded() -> None:
+    refused: list[tuple[dict[str, object], str]] = [
         ({"top": 1}, "vLLM does not take extra_body: .*'top'"),
         ({"top_p": 3}, "vLLM does not take extra_body: top_p must be in"),
         ({"chat_template_kwargs": 3}, "chat_template_kwargs in extra_body must be a table"),
-    ],
-)
-def test_parameter_that_vllm_does_not_take_is_refused_before_the_model_is_loaded(
-    extra_body: dict[str, object], said: str
-) -> None:
-    assert re.search(said, read_refusal(REFERENCE, extra_body=extra_body))
+    ]
+    for extra_body, said in refused:
+        assert re.search(said, read_refusal(REFERENCE, extra_body=extra_body))
 
 
 @pytest.fixture
@@ -347,26 +339,20 @@ def test_variables_that_the_user_set_are_kept_and_the_hub_is_online_for_its_own_
 
 
 @pytest.mark.slow
-def test_on_a_card_vllm_samples_without_a_compiler(environment: pytest.MonkeyPatch) -> None:
-    from vllm.v1.sample.ops import topk_topp_sampler
-
-    prepare_environment(is_local=True)
-    environment.setattr(topk_topp_sampler, "current_platform", SimpleNamespace(is_cuda=lambda: True))
-    assert not topk_topp_sampler.flashinfer_sampler_supported()
-
-
-@pytest.mark.slow
-def test_deterministic_answers_are_those_of_the_configuration_and_not_of_a_variable(
+def test_on_a_card_vllm_needs_no_compiler_and_is_deterministic_only_if_the_configuration_says_so(
     environment: pytest.MonkeyPatch,
 ) -> None:
     from vllm import envs
     from vllm.v1.attention.backends.registry import AttentionBackendEnum
+    from vllm.v1.sample.ops import topk_topp_sampler
 
     # The engines of earlier tests in this process make vLLM read the variables only once.
     envs.disable_envs_cache()
     environment.setenv(DETERMINISM_VARIABLE, "1")
     prepare_environment(is_local=True)
     assert not envs.VLLM_BATCH_INVARIANT
+    environment.setattr(topk_topp_sampler, "current_platform", SimpleNamespace(is_cuda=lambda: True))
+    assert not topk_topp_sampler.flashinfer_sampler_supported()
     prepare_environment(is_local=True, is_deterministic=True)
     assert envs.VLLM_BATCH_INVARIANT
     assert AttentionBackendEnum[DETERMINISTIC_ATTENTION].get_class().supports_batch_invariance()

@@ -113,18 +113,17 @@ def test_linked_file_has_the_same_content_at_another_path(
     assert (tmp_path / "copy").stat().st_ino != (tmp_path / "one/r").stat().st_ino
 
 
-def test_reserved_space_is_an_unnamed_file_and_too_much_is_refused(tmp_path: Path) -> None:
+def test_free_space_is_measured_and_reserved_without_a_trace(tmp_path: Path) -> None:
+    disk = shutil.disk_usage(tmp_path)
+    assert measure_free_space(tmp_path / "not" / "there") == pytest.approx(disk.free, rel=0.2)
+    assert list(tmp_path.iterdir()) == []
     with reserve_space(tmp_path / "new", 50_000_000):
         assert not list((tmp_path / "new").iterdir())
-    too_much = 2 * shutil.disk_usage(tmp_path).total
-    with pytest.raises(InputError, match=r"no room for .* make room"), reserve_space(tmp_path, too_much):
+    with (
+        pytest.raises(InputError, match=r"no room for .* make room"),
+        reserve_space(tmp_path, 2 * disk.total),
+    ):
         raise AssertionError("the space was reserved")
-
-
-def test_free_space_is_measured_at_a_missing_folder_and_leaves_no_file(tmp_path: Path) -> None:
-    free = shutil.disk_usage(tmp_path).free
-    assert measure_free_space(tmp_path / "not" / "there") == pytest.approx(free, rel=0.2)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

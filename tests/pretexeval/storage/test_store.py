@@ -31,6 +31,8 @@ from tasks.evaluation.run_record import is_complete
 from tests.pretexeval.storage.conftest import KINDS, Hosts, read_tree
 from tests.support.evaluations import CountingEngine, ask_model, finish, ignore, list_prompts
 
+Stores = tuple[Store, Store]
+Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
 UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
 
@@ -54,25 +56,25 @@ def fail(path: str, source: Path) -> None:
 
 
 @pytest.fixture
-def stores(hosts: Hosts) -> tuple[Store, Store]:
+def stores(hosts: Hosts) -> Stores:
     return Store(hosts[0]), Store(hosts[1])
 
 
 @pytest.fixture
-def bucket(stores: tuple[Store, Store]) -> Bucket:
+def bucket(stores: Stores) -> Bucket:
     assert stores[0].bucket is not None
     return stores[0].bucket
 
 
 @pytest.fixture
-def unasked(hosts: Hosts, edition: Edition, model: ModelConfig) -> list[Evaluation]:
+def unasked(hosts: Hosts, edition: Edition, model: ModelConfig) -> Evaluations:
     """Return the same evaluation as each host sees it, which both have the edition of."""
     shutil.copytree(hosts[0].root, hosts[1].root)
     return [Evaluation(host, edition.edition_id, model) for host in hosts]
 
 
 @pytest.fixture
-def evaluations(unasked: list[Evaluation], evaluated: Path) -> list[Evaluation]:
+def evaluations(unasked: Evaluations, evaluated: Path) -> Evaluations:
     """Return the same, complete on the first host, which has sent it."""
     shutil.copytree(evaluated, unasked[0].root, dirs_exist_ok=True)
     share(unasked[0])
@@ -100,31 +102,36 @@ def test_store_without_a_bucket_does_nothing(tmp_path: Path) -> None:
 
 
 def test_edition_appears_on_other_hosts_only_when_it_is_complete(
-    stores: tuple[Store, Store], edition: Edition, monkeypatch: pytest.MonkeyPatch
+    stores: Stores, edition: Edition, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = stores
-    send, n_sent = first.send, 0
+    path = next(iter(read_manifest_files(first.root, edition.edition_id)))
+    content = (first.root / path).read_bytes()
+    (first.root / path).write_bytes(b"changed")
+    first.push_edition(edition.edition_id)
+    assert bucket.list_objects("editions") == {}, "a file is damaged"
+    (first.root / path).write_bytes(content)
+    sent: list[str] = []
 
     def send_three(path: str) -> None:
-        nonlocal n_sent
-        n_sent += 1
-        if n_sent > 3:
+        sent.append(path)
+        if len(sent) > 3:
             raise KeyboardInterrupt
-        send(path)
+        bucket.send(path, first.root / path)
 
-    monkeypatch.setattr(first, "send", send_three)
-    with pytest.raises(KeyboardInterrupt):
-        first.push_edition(edition.edition_id)
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "send", send_three)
+        with pytest.raises(KeyboardInterrupt):
+            first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
     assert not second.root.exists()
-    monkeypatch.setattr(first, "send", send)
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
     assert read_tree(second.root, "editions") == read_tree(first.root, "editions")
 
 
 def test_damaged_local_file_is_fetched_again_and_damaged_object_is_not_used(
-    stores: tuple[Store, Store], edition: Edition, bucket: Bucket
+    stores: Stores, edition: Edition, bucket: Bucket
 ) -> None:
     first, second = stores
     first.push_edition(edition.edition_id)
@@ -142,18 +149,7 @@ def test_damaged_local_file_is_fetched_again_and_damaged_object_is_not_used(
     assert read_tree(second.root, "editions") == read_tree(first.root, "editions")
 
 
-def test_edition_with_a_damaged_file_is_not_sent(
-    stores: tuple[Store, Store], edition: Edition, bucket: Bucket
-) -> None:
-    path = next(iter(read_manifest_files(stores[0].root, edition.edition_id)))
-    (stores[0].root / path).write_bytes(b"changed")
-    stores[0].push_edition(edition.edition_id)
-    assert bucket.list_objects("editions") == {}
-
-
-def test_different_edition_of_the_same_name_is_an_error(
-    stores: tuple[Store, Store], edition: Edition
-) -> None:
+def test_different_edition_of_the_same_name_is_an_error(stores: Stores, edition: Edition) -> None:
     first, second = stores
     first.push_edition(edition.edition_id)
     manifest = read_manifest(first.root, edition.edition_id)
@@ -169,11 +165,7 @@ def test_different_edition_of_the_same_name_is_an_error(
     [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}', b'{"edition_id": "x", "files": {}}'],
 )
 def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
-    stores: tuple[Store, Store],
-    edition: Edition,
-    bucket: Bucket,
-    content: bytes,
-    caplog: pytest.LogCaptureFixture,
+    stores: Stores, edition: Edition, bucket: Bucket, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = stores
     name = f"{edition.folder}/manifest.json"
@@ -189,7 +181,7 @@ def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
     assert read_tree(first.root, edition.folder) == read_tree(second.root, edition.folder)
 
 
-def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: list[Evaluation]) -> None:
+def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: Evaluations) -> None:
     first, other = evaluations
     pull(other)
     assert is_complete(other)
@@ -205,7 +197,7 @@ def test_files_made_before_the_bucket_was_configured_are_sent_too(hosts: Hosts, 
     assert read_tree(hosts[1].root, *KINDS) == read_tree(hosts[0].root, *KINDS) != {}
 
 
-def test_concurrent_hosts_ask_every_prompt_once(unasked: list[Evaluation]) -> None:
+def test_concurrent_hosts_ask_every_prompt_once(unasked: Evaluations) -> None:
     engine = SlowEngine()
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(ask_model, evaluation, lambda _: engine) for evaluation in unasked]
@@ -214,7 +206,7 @@ def test_concurrent_hosts_ask_every_prompt_once(unasked: list[Evaluation]) -> No
 
 
 def test_unsent_answers_are_kept_and_sent_by_the_next_run(
-    unasked: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+    unasked: Evaluations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = unasked
     engine = CountingEngine()
@@ -237,7 +229,7 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     assert second.store.read_settled_keys() == set(prompts)
 
 
-def test_damaged_answers_in_the_bucket_are_not_used(evaluations: list[Evaluation], bucket: Bucket) -> None:
+def test_damaged_answers_in_the_bucket_are_not_used(evaluations: Evaluations, bucket: Bucket) -> None:
     first, second = evaluations
     name, *others = [path.name for path in first.store.list_files()]
     damaged = b"-" * (first.store.folder / name).stat().st_size
@@ -250,7 +242,7 @@ def test_damaged_answers_in_the_bucket_are_not_used(evaluations: list[Evaluation
     assert second.store.read().height == len(list_prompts(first))
 
 
-def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluation]) -> None:
+def test_evaluation_scored_again_replaces_the_old_one(evaluations: Evaluations) -> None:
     first, second = (replace(evaluation, scoring=UNFINISHED) for evaluation in evaluations)
     pull(second)
     finish(second, ask_model(second, forbid))
@@ -261,10 +253,15 @@ def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluati
     assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
 
 
-def test_an_evaluation_has_no_record_while_its_files_are_replaced(
-    evaluations: list[Evaluation], bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+def test_an_evaluation_is_skipped_while_its_files_are_replaced(
+    evaluations: Evaluations, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed = replace(evaluations[0], scoring=UNFINISHED)
+    first, second = evaluations
+    file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
+    bucket.send(file, b"newer than its record")
+    pull(second)
+    assert not (second.root / second.folder / "run.json").exists()
+    changed = replace(first, scoring=UNFINISHED)
     finish(changed, ask_model(changed, forbid))
     store = Store(changed.storage)
     assert bucket.read(f"{changed.folder}/run.json") is not None
@@ -274,17 +271,9 @@ def test_an_evaluation_has_no_record_while_its_files_are_replaced(
     assert bucket.read(f"{changed.folder}/run.json") is None
 
 
-def test_evaluation_that_is_being_replaced_is_skipped(evaluations: list[Evaluation], bucket: Bucket) -> None:
-    first, second = evaluations
-    file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
-    bucket.send(file, b"newer than its record")
-    pull(second)
-    assert not (second.root / second.folder / "run.json").exists()
-
-
 @pytest.mark.parametrize("record", ["run", "model"])
 def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
-    evaluations: list[Evaluation], bucket: Bucket, record: str
+    evaluations: Evaluations, bucket: Bucket, record: str
 ) -> None:
     first, second = evaluations
     folder = first.folder if record == "run" else f"responses/{first.model_id}"
@@ -296,7 +285,7 @@ def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
     assert read_tree(first.root, folder).items() <= read_tree(second.root, folder).items()
 
 
-def test_failures_of_other_hosts_are_fetched_until_they_are_removed(stores: tuple[Store, Store]) -> None:
+def test_failures_of_other_hosts_are_fetched_until_they_are_removed(stores: Stores) -> None:
     one, other = stores
     config = Config(storage=StorageConfig(root=one.root))
     for name in ("v1.5", "large"):
