@@ -235,24 +235,7 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
 
 
-def test_answers_keep_the_order_of_the_prompts() -> None:
-    def answer(body: Body, number: int) -> EndpointReply:
-        time.sleep(0.02 * (number % 4))
-        return build_reply(f"re {body['prompt']}")
-
-    prompts, done = [f"p{i}" for i in range(20)], list[int]()
-    with (
-        serve_endpoint(answer) as endpoint,
-        closing(load_engine(build_model_config(endpoint.base_url, concurrency=8))) as engine,
-    ):
-        assert engine.generate([], Sampling(), done.append) == []
-        asked = [Prompt("completion", prompt) for prompt in prompts]
-        completions = engine.generate(asked, Sampling(), done.append)
-    assert [c.response for c in completions] == [f"re {p}" for p in prompts]
-    assert sum(done) == 20
-
-
-def test_requests_are_concurrent() -> None:
+def test_requests_are_concurrent_and_answers_keep_the_order_of_the_prompts() -> None:
     counting, are_all_open = threading.Lock(), threading.Event()
     n_now: list[int] = [0, 0]  # current and maximum number of open requests
 
@@ -265,13 +248,21 @@ def test_requests_are_concurrent() -> None:
         # The first request is sent alone, to detect an endpoint that refuses.
         if number:
             are_all_open.wait(20)
+            time.sleep(0.02 * (number % 4))
         with counting:
             n_now[0] -= 1
-        return TRUE
+        return build_reply(f"re {body['prompt']}")
 
-    with serve_endpoint(answer) as endpoint:
-        ask_endpoint(endpoint, ["p"] * 40, Sampling(), concurrency=16)
+    prompts, done = [Prompt("completion", f"p{i}") for i in range(40)], list[int]()
+    with (
+        serve_endpoint(answer) as endpoint,
+        closing(load_engine(build_model_config(endpoint.base_url, concurrency=16))) as engine,
+    ):
+        assert engine.generate([], Sampling(), done.append) == []
+        completions = engine.generate(prompts, Sampling(), done.append)
     assert n_now[1] == 16
+    assert [c.response for c in completions] == [f"re {prompt.text}" for prompt in prompts]
+    assert sum(done) == 40
 
 
 def test_temporary_failure_is_retried() -> None:
