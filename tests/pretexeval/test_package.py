@@ -231,7 +231,7 @@ def test_tables_and_charts_of_the_notebook_agree_with_the_views(
 @pytest.mark.long
 def test_the_notebook_is_a_script_in_which_marimo_finds_no_problem(root: Path) -> None:
     environment = build_environment({"PRETEXEVAL_ROOT": str(root)}) | {"HOME": os.environ.get("HOME", "/")}
-    for arguments in ([], ["-m", "marimo", "check", "--strict"]):
+    for arguments in (list[str](), ["-m", "marimo", "check", "--strict"]):
         command = [sys.executable, *arguments, str(NOTEBOOK)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -76,7 +76,7 @@ def test_two_installations_share_no_name(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (lab.name_pool("gpu"), lab.tag) == ("lab-gpu", "pretexeval:lab")
     # The name comes from the option, then from the environment.
     monkeypatch.setenv(INSTALLATION_VARIABLE, " clinic ")
-    assert [find_installation(*option).name for option in (["lab"], [])] == ["lab", "clinic"]
+    assert [find_installation("lab").name, find_installation().name] == ["lab", "clinic"]
     monkeypatch.setenv(INSTALLATION_VARIABLE, "")
     assert find_installation().name == "pretexeval"
 

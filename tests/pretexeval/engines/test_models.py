@@ -41,7 +41,8 @@ def test_a_folder_is_identified_by_each_file_that_changes_answers_and_by_precisi
     (other / "README.md").write_text("says nothing to the model")
     assert identify(folder).model_id == identify(other).model_id
     ids = [
-        identify(folder, **table).model_id for table in ({}, {"dtype": "float32"}, {"quantization": "fp8"})
+        identify(folder, **table).model_id
+        for table in (dict[str, str](), {"dtype": "float32"}, {"quantization": "fp8"})
     ]
     tokenizers = ["tokenizer.json", "tokenizer.model", "tekken.json"]
     vocabularies = ["vocab.json", "vocab.txt", "merges.txt", "added_tokens.json", "special_tokens_map.json"]
@@ -226,5 +227,6 @@ def test_a_model_in_the_cache_of_the_hub_counts_with_its_tokenizer_and_has_no_li
     ],
 )
 def test_any_other_model_counts_characters_and_has_no_limit(model: Path, table: dict[str, str]) -> None:
-    counter = TokenCounter(configure(**{"model": model, "max_model_len": 77, **table}))
+    config = ModelConfig.model_validate({"name": "m", "model": str(model), "max_model_len": 77} | table)
+    counter = TokenCounter(config)
     assert (counter.is_exact, counter.count("x" * 10), counter.limit) == (False, 2.5, None)

@@ -108,10 +108,9 @@ def session(tiny_llama: Path, _variables: None) -> Session:
         alone = [engine.generate([prompt], GREEDY)[0] for prompt in SHORT[:10]]
         mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
         stop = (str(batch[0].response)[-1:],)
-        stopped = [
-            engine.generate(SHORT[:1], Sampling(max_tokens=4, stop=stop, **more))[0]
-            for more in ({}, {"extra_body": '{"include_stop_str_in_output":true}'})
-        ]
+        plain = Sampling(max_tokens=4, stop=stop)
+        with_stop = replace(plain, extra_body='{"include_stop_str_in_output":true}')
+        stopped = [engine.generate(SHORT[:1], sampling)[0] for sampling in (plain, with_stop)]
         kept = crash(engine, SHORT * 20)
     return Session(batch, alone, mixed, stopped, kept, sum(progress))
 

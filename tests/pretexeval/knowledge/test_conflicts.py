@@ -157,30 +157,3 @@ def test_verdicts_on_unlisted_triplets_count_and_on_unknown_names_are_listed(tmp
         ("verdicts.csv, line 5", "s: gout → colchicine"),
         ("verdicts.csv, line 6", "r: mumps → colchicine"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("facts", "verdicts", "message"),
-    [
-        ("gout,r,y,true,true,,,", "", "line 4: has more than one of the marks"),
-        ("gout,r,y,,true,true,,", "", "line 4: has more than one of the marks"),
-        ("gout,r,y,,maybe,,,", "", "line 4: also_false is 'maybe': write true or false"),
-        ("gout,s,y,true,,,,", "", "nothing to test in s: every row is marked also_true"),
-        ("gout,s,y,,true,,,", "", "nothing to test in s: every row is marked"),
-        ("gout,s,y,,,true,,\ngout,s,y,,,,,", "", "nothing to test in s: every row is marked"),
-        ("", "r,gout,x,,maybe", "line 2: the verdict is 'maybe': write also_true, also_false or undecided"),
-        ("", "r,gout,x,,", "line 2: the verdict is ''"),
-        ("", "r,,x,,undecided", "line 2: the head is empty"),
-        (
-            "",
-            "r,gout,colchicine,,undecided\nr,Gout,x,,also_true\nr,GOUT,colchicine,,also_true",
-            "verdicts.csv, line 4: the verdicts on a triplet differ",
-        ),
-    ],
-)
-def test_marks_and_verdicts_that_cannot_be_used_are_an_error(
-    tmp_path: Path, facts: str, verdicts: str, message: str
-) -> None:
-    path = write(tmp_path / "verdicts.csv", f"relation,head,tail,head_id,verdict\n{verdicts}\n")
-    settings = {"verdicts": path} if verdicts else {}
-    assert message in read_error(write_facts(tmp_path, f"{TRUE_ROWS}{facts}\n"), **settings)

@@ -12,6 +12,9 @@ from tests.pretexeval.knowledge.own_base import read_error, read_own, write, wri
 from tests.support.small_bases import MEDLAMA, needs_reference
 
 LONG = 140_000 * "a"
+MARKED = "head,relation,tail,also_true,also_false,undecided\n"
+VERDICTS = "relation,head,tail,head_id,verdict\n"
+DIFFERENT = "r,gout,x,,undecided\nr,Gout,fever,,also_true\nr,GOUT,x,,also_true"
 FORMATS = ["rows.csv", "rows.tsv", "rows.jsonl", "rows.parquet"]
 ROWS: list[dict[str, Any]] = [
     {"head": "gout", "relation": "may_treat", "tail": "colchicine", "head_id": "C1"},
@@ -85,7 +88,13 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
         ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
-        ("t.csv", "head,relation,tail,also_true\na,r,b,perhaps\n", "also_true is 'perhaps': write true or f"),
+        ("t.csv", f"{MARKED}a,r,b,perhaps,,\n", "line 2: also_true is 'perhaps': write true or false"),
+        ("t.csv", f"{MARKED}a,r,b,,maybe,\n", "line 2: also_false is 'maybe': write true or false"),
+        ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
+        ("t.csv", f"{MARKED}a,r,b,,true,true\n", "line 2: has more than one of the marks"),
+        ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
+        ("t.csv", f"{MARKED}a,s,b,,true,\n", "nothing to test in s: every row is marked"),
+        ("t.csv", f"{MARKED}a,s,b,,,true\na,s,b,,,\n", "nothing to test in s: every row is marked"),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
         ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
@@ -108,7 +117,32 @@ def test_a_problem_is_reported_with_file_and_line(
     path = write(tmp_path / name, header + text)
     message = read_error(path, format="disek" if name.startswith("disek") else "table")
     assert expected in message
-    assert str(path) in message
+    assert str(path) in message or "nothing to test" in message
+
+
+@pytest.mark.parametrize(
+    ("setting", "table", "problem"),
+    [
+        ("aliases", "alias\npyrexia\n", "has neither a column name nor a column id"),
+        ("aliases", "name,id,alias\nfever,C1,a\n,,b\n", "line 3: the row has neither a name nor an id"),
+        ("aliases", "name,alias\nfever,\n", "line 2: the alias is empty"),
+        ("aliases", "name,synonym\nfever,pyrexia\n", "has no column alias"),
+        ("aliases", "name,alias\nfever,pyrexia,more\n", "line 2: has 3 fields where the header has 2"),
+        ("aliases", "name,alias\n", "holds no rows"),
+        ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
+        ("hierarchy", "child_id,parent\nH3,H2\n", "in child_id and parent_id, or in child and parent"),
+        ("hierarchy", "child,parent\nA,B,C\n", "line 2: has 3 fields"),
+        ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),
+        ("verdicts", f"{VERDICTS}r,gout,x,,", "line 2: the verdict is ''"),
+        ("verdicts", f"{VERDICTS}r,,x,,undecided", "line 2: the head is empty"),
+        ("verdicts", f"{VERDICTS}{DIFFERENT}", "verdicts.csv, line 4: the verdicts on a triplet differ"),
+    ],
+)
+def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(
+    tmp_path: Path, setting: str, table: str, problem: str
+) -> None:
+    path = write(tmp_path / "facts.csv", "head,relation,tail\ngout,r,fever\nflu,r,x\n")
+    assert problem in read_error(path, **{setting: write(tmp_path / f"{setting}.csv", table)})
 
 
 def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:

@@ -64,19 +64,6 @@ def test_a_circle_is_an_error_with_its_members_or_is_left_out(path: Path) -> Non
     assert [item.what for item in base.left_out] == ["H1, H2, H3", "H8, H9"]
 
 
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [
-        ("child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
-        ("child_id,parent\nH3,H2\n", "has no pairs in child_id and parent_id, or in child and parent"),
-        ("child,parent\nA,B,C\n", "line 2: has 3 fields"),
-    ],
-)
-def test_a_hierarchy_that_cannot_be_used_is_an_error(path: Path, table: str, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        read(path, table)
-
-
 def leave(
     facts: Iterable[tuple[str, str]], edges: Iterable[tuple[str, str]] = (), *, is_possible: bool = False
 ) -> KnowledgeBase:

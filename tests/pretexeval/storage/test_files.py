@@ -20,7 +20,9 @@ from schemas.stages import VARIANTS
 def make_variants(n: int = 3) -> pl.DataFrame:
     """Return eight rows per triplet."""
     rows = range(8 * n)
-    table = {field.name: [f"{field.name} {row}" for row in rows] for field in VARIANTS.schema}
+    table: dict[str, list[object]] = {
+        field.name: [f"{field.name} {row}" for row in rows] for field in VARIANTS.schema
+    }
     table |= {field.name: [row % 2 == 0 for row in rows] for field in VARIANTS.schema if field.type == "bool"}
     return pl.DataFrame(table)
 
