@@ -81,19 +81,14 @@ def test_rows_of_an_edition(root: Path) -> None:
     assert samples.height == 6 * 16
     triplets = pretexeval.load_edition(str(root), EDITION, "triplets")
     assert set(samples["triplet_id"]) == set(triplets["triplet_id"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["no-such-edition"], "no-such-edition"),
-        ([EDITION, "rows"], "no stage 'rows'; it may have triplets, "),
-        ([EDITION, "questions"], "has no questions"),
-    ],
-)
-def test_rows_that_are_not_there(root: Path, arguments: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        pretexeval.load_edition(root, *arguments)
+    messages = {
+        ("no-such-edition",): "no-such-edition",
+        (EDITION, "rows"): "no stage 'rows'; it may have triplets, ",
+        (EDITION, "questions"): "has no questions",
+    }
+    for arguments, message in messages.items():
+        with pytest.raises(InputError, match=message):
+            pretexeval.load_edition(root, *arguments)
 
 
 def test_predictions_of_one_model_or_all(root: Path) -> None:

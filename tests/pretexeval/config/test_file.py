@@ -75,7 +75,6 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
     [
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
         ('[edition]\nseed = "1"', "edition.seed = '1': should be a valid integer"),
-        ("models = 3", "models = 3: should be a list"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
         ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
@@ -114,11 +113,9 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),
         # What nothing can store, or no program should read.
         ("[edition\nseed = 1", "is not valid TOML"),
-        ("x = " + "[" * 100_000, "is not valid TOML"),
         ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
         ('[edition]\npool = "a\\u0000b"', "edition.pool: contains the character NUL"),
         ('[knowledge]\nrelations = ["a", "\\u0000"]', "knowledge.relations: contains the character NUL"),
-        (ENDPOINT + "seed = -9223372036854775809", "models[0].seed: is a number beyond 64 bits"),
         (ENDPOINT + "timeout_s = inf", "models[0].timeout_s: must be a finite number"),
         (ENDPOINT + "extra_body = { a = { b = [1, nan] } }", "extra_body: must be a finite number"),
         (ENDPOINT + "extra_body = { k = 18446744073709551616 }", "extra_body: is a number beyond"),
