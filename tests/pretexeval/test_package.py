@@ -197,20 +197,11 @@ def test_prefect_that_was_imported_first_is_refused(tmp_path: Path, monkeypatch:
         pretexeval.run(tmp_path / "c.toml")
 
 
-@pytest.fixture(scope="module")
-def defined(root: Path) -> Mapping[str, Any]:
-    """The names that the cells of the notebook define."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PRETEXEVAL_ROOT", str(root))
-        from examples.notebook import app
+def test_the_notebook_agrees_with_the_views(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRETEXEVAL_ROOT", str(root))
+    from examples.notebook import app
 
-        _, definitions = app.run()
-    return definitions
-
-
-def test_tables_and_charts_of_the_notebook_agree_with_the_views(
-    root: Path, defined: Mapping[str, Any]
-) -> None:
+    defined: Mapping[str, Any] = app.run()[1]
     assert defined["chosen"].value == EDITION
     models = run_query(root, "select model, mastery from leaderboard where scoring_policy = 'strict'")[1]
     assert dict(defined["leaderboard"].select("model", "mastery").iter_rows()) == dict(models)

@@ -18,7 +18,6 @@ from tokenizers import Tokenizer
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines import vllm_process
-from pretexeval.engines.base import Engine
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.vllm_engine import VllmEngine
 from pretexeval.engines.vllm_process import (
@@ -212,39 +211,32 @@ def test_one_model_after_the_other_in_one_process(
     assert [c.response for c in other] != [c.response for c in again]
 
 
-@pytest.fixture(scope="module")
-def endpoint(
-    session: Session, tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    with start_vllm_server(tiny_llama, tmp_path_factory.mktemp("server") / "log") as server:
+@pytest.mark.long
+def test_server_says_what_the_engine_in_process_says(
+    session: Session, tiny_llama: Path, tmp_path: Path
+) -> None:
+    # With the ids of both words, vLLM gives both probabilities of every answer.
+    tokenizer = Tokenizer.from_file(str(tiny_llama / "tokenizer.json"))
+    ids = [tokenizer.encode(f" {word}", add_special_tokens=False).ids[-1] for word in ("True", "False")]
+    with_ids = replace(GREEDY, extra_body=json.dumps({"logprob_token_ids": ids}))
+    with start_vllm_server(tiny_llama, tmp_path / "log") as server:
         server.wait()
         config = {"name": "tiny", "engine": "openai", "model": "tiny", "base_url": server.base_url}
         with closing(load_engine(ModelConfig.model_validate(config))) as engine:
-            yield engine
-        config |= {"model": "other"}
+            answers, exact = engine.generate(SHORT, GREEDY), engine.generate(SHORT, with_ids)
+            (chat,) = engine.generate([CHAT], GREEDY)
+        other = ModelConfig.model_validate(config | {"model": "other"})
         with (
-            closing(load_engine(ModelConfig.model_validate(config))) as engine,
+            closing(load_engine(other)) as engine,
             pytest.raises(InputError, match="does not know the model"),
         ):
             engine.generate(SHORT, GREEDY)
-
-
-@pytest.mark.long
-def test_server_says_what_the_engine_in_process_says(
-    endpoint: Engine, session: Session, tiny_llama: Path
-) -> None:
-    answers = endpoint.generate(SHORT, GREEDY)
     assert_same_but_for_ties(answers, session.batch)
     said = [c for c in answers if str(c.response).startswith(" True")]
     assert said
     assert all(c.logprob_true is not None for c in said)
-    chat = endpoint.generate([CHAT], GREEDY)[0]
     in_process = session.mixed[2]
     assert (chat.n_prompt_tokens, chat.response) == (in_process.n_prompt_tokens, in_process.response)
-    # With the ids of both words, vLLM gives both probabilities of every answer.
-    tokenizer = Tokenizer.from_file(str(tiny_llama / "tokenizer.json"))
-    ids = [tokenizer.encode(f" {word}", add_special_tokens=False).ids[-1] for word in ("True", "False")]
-    exact = endpoint.generate(SHORT, replace(GREEDY, extra_body=json.dumps({"logprob_token_ids": ids})))
     assert all(None not in (answer.logprob_true, answer.logprob_false) for answer in exact)
     assert_same_but_for_ties(exact, session.batch)
 
