@@ -50,23 +50,18 @@ def test_the_models_of_a_paper(paper: str) -> None:
         assert model.trust_remote_code == (model.name == "chatglm3-6b")
 
 
-@pytest.mark.parametrize("paper", ["paper", "paper-phi3"])
-def test_the_writers_of_a_paper_get_the_system_turn_of_the_authors(paper: str) -> None:
-    """In `prototype_rephrase.py` of github.com/THUMLP/PretexEval."""
-    for writer in load_config(REPOSITORY / "configs" / f"{paper}.toml").writers:
-        assert (writer.prompt_style, writer.system_prompt) == (
-            "chat",
-            "You are an experienced clinical expert.",
-        )
-        assert writer.max_model_len == 4096
-
-
-def test_two_papers_ask_about_one_edition() -> None:
-    paper, earlier = (
-        load_config(REPOSITORY / "configs" / f"{name}.toml") for name in ("paper", "pretexttrans")
+def test_two_papers_ask_about_one_edition_written_with_the_system_turn_of_the_authors() -> None:
+    """The system turn is in `prototype_rephrase.py` of github.com/THUMLP/PretexEval."""
+    paper, other_writers, earlier = (
+        load_config(REPOSITORY / "configs" / f"{name}.toml")
+        for name in ("paper", "paper-phi3", "pretexttrans")
     )
     for table in ("knowledge", "edition", "rephraser", "llmeval", "writers", "scoring"):
         assert getattr(paper, table) == getattr(earlier, table)
+    for writer in (*paper.writers, *other_writers.writers):
+        turn = (writer.prompt_style, writer.system_prompt)
+        assert turn == ("chat", "You are an experienced clinical expert.")
+        assert writer.max_model_len == 4096
 
 
 def test_the_configurations_read_the_public_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
-"""The table [schedule]: what is refused, with a message that says what to write."""
+"""The table [schedule], and the names that an installation has on a Prefect server."""
 
 from pathlib import Path
 
 import pytest
 
 from pretexeval.config.file import load_config
+from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames, find_installation
 from pretexeval.primitives.errors import InputError
 
 
@@ -23,10 +24,7 @@ def write_schedule(folder: Path, text: str) -> Path:
         ('cron = "0 R * * 1"', "cron '0 R * * 1' is not valid; give five fields"),
         ('cron = "0 3 LW * *"\nperiod = "month"', "cron '0 3 LW * *' is not valid"),
         ('cron = "0 3 31 2 *"\nperiod = "month"', "cron '0 3 31 2 *' is not valid (Bad day-of-month)"),
-        (
-            'cron = "0 3 * 2 MON#5"\ntimezone = "Mars"',
-            "schedule.timezone: 'Mars' is no time zone; give a name",
-        ),
+        ('cron = "0 3 * 2 MON#5"\ntimezone = "Mars"', "schedule.timezone: 'Mars' is no time zone; give a"),
         ('period = "day"', 'runs at most once in a week: give period = "week"'),
         ('cron = "0 3 1 * *"', 'runs at most once in a month: give period = "month"'),
         ('cron = "0 3 1 1 *"\nperiod = "month"', "runs in 2 of 20 months, for example not in 2024-02"),
@@ -60,3 +58,30 @@ def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(
 def test_schedule_of_any_cadence_is_accepted(tmp_path: Path, text: str) -> None:
     schedule = load_config(write_schedule(tmp_path, text)).schedule
     assert schedule.cron in text
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-lab", "lab-", "Lab", "lab.mine", "lab/mine", "a b", "ü", "a" * 41, "*"]
+)
+def test_a_name_that_a_server_or_another_installation_could_misread_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="lower-case letters, digits and dashes"):
+        InstallationNames(name)
+
+
+def test_two_installations_share_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Joined by a dash, these two would have the same schedule.
+    lab, other = InstallationNames("lab"), InstallationNames("lab-x")
+    names = {lab.name_schedule(Path("x-mine.toml")), other.name_schedule(Path("mine.toml"))}
+    assert names == {"lab.x-mine", "lab-x.mine"}
+    assert (lab.name_pool("gpu"), lab.tag) == ("lab-gpu", "pretexeval:lab")
+    # The name comes from the option, then from the environment.
+    monkeypatch.setenv(INSTALLATION_VARIABLE, " clinic ")
+    assert [find_installation("lab").name, find_installation().name] == ["lab", "clinic"]
+    monkeypatch.setenv(INSTALLATION_VARIABLE, "")
+    assert find_installation().name == "pretexeval"
+
+
+@pytest.mark.parametrize("file", ["my file.toml", "a%b.toml", "{{ x }}.toml", "a&b.toml"])
+def test_a_file_name_that_prefect_refuses_is_named(file: str) -> None:
+    with pytest.raises(InputError, match="rename it"):
+        InstallationNames().name_schedule(Path("configs") / file)

@@ -1,36 +1,241 @@
+"""The engine for endpoints of the OpenAI protocol: what it sends, reads, retries, and keeps secret."""
+
+import asyncio
 import threading
 import time
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
+from pretexeval.engines import openai_engine
+from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.loading import load_engine
+from pretexeval.engines.openai_answers import Answer
+from pretexeval.engines.openai_engine import MAX_OUTAGES, ask_through_outages
 from pretexeval.primitives.errors import InputError
-from schemas.exchange import Completion, Prompt, Sampling
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
+from tasks.asking.sampling import build_sampling
 from tests.support.endpoint import (
     Body,
+    Endpoint,
     EndpointReply,
     ask_endpoint,
     build_error,
     build_model_config,
     build_reply,
+    reply_to_chat,
     serve_endpoint,
 )
 from tests.support.processes import find_free_port
 
+KEY = "sk-secret-0123456789"
+CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
+TRUE = build_reply("True")
+BUSY = build_error(503, "nobody is behind this gateway")
 
-def test_answers_keep_the_order_of_the_prompts() -> None:
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the waiting times; a busy machine needs some seconds for a few requests."""
+    monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.1)
+    monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 10.0)
+    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
+
+
+def list_texts(endpoint: Endpoint) -> list[str]:
+    """Return the prompts of all requests, in their order."""
+    return [body["prompt"] for _, _, body in endpoint.requests]
+
+
+def test_sampling_is_sent_and_parameters_are_added_renamed_and_left_out() -> None:
+    config = build_model_config(
+        "http://a/v1",
+        extra_body={"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}},
+        rename={"max_tokens": "max_completion_tokens"},
+        leave_out=["temperature", "stop"],
+    )
+    changed = build_sampling(config, max_tokens=900, seed=7, stop=("Statement",))
+    plain = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
+    with serve_endpoint(
+        lambda body, number: TRUE if number != 1 else reply_to_chat({"content": "a"})
+    ) as endpoint:
+        ask_endpoint(endpoint, ["p"], plain)
+        ask_endpoint(endpoint, [CHAT], changed)
+        ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
+    (path, _, first), (_, _, second), (_, _, third) = endpoint.requests
+    assert path == "/v1/completions"
+    sent = {"model": "x", "seed": 7}
+    own = {"prompt": "p", "max_tokens": 3, "temperature": 0.5, "stop": ["Statement"]}
+    assert first == sent | own
+    sent |= {"messages": [{"content": "Fever?", "role": "user"}], "max_completion_tokens": 900}
+    added = {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}
+    assert second == sent | added
+    assert third["logprobs"] == 5
+
+
+OTHER_NAME = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (f"Unsupported parameter: {OTHER_NAME}", 'set rename = { max_tokens = "max_completion_tokens" }'),
+        ("Unsupported value: 'temperature' does not support 0 here.", 'leave_out = ["temperature"]'),
+        ("unknown field 'seed'", 'set leave_out = ["seed"]'),
+        ("Unrecognized request argument supplied: effort", "change effort in extra_body"),
+        ("logprobs are not supported with reasoning models", "set logprobs = false"),
+        ("Invalid schema", None),
+    ],
+)
+def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str | None) -> None:
+    sampling = Sampling(max_tokens=900, seed=7, logprobs=True, extra_body='{"effort":"low"}')
+    refusal = EndpointReply(400, {"error": {"message": message, "code": "unsupported_parameter"}})
+    with serve_endpoint(lambda body, number: refusal) as endpoint:
+        error = str(ask_endpoint(endpoint, [CHAT], sampling)[0].error)
+    assert message in error
+    assert ("in the table of the model" in error) == (advice is not None)
+    assert advice is None or advice in error
+
+
+def test_log_probabilities_and_tokens_are_those_of_the_answer() -> None:
+    top = [
+        {"token": "True", "logprob": -0.25, "bytes": None},
+        {"token": " True", "logprob": -4.0, "bytes": None},
+        {"token": "Falsehood", "logprob": -2.0, "bytes": None},
+    ]
+    logprobs = {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]}
+    usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
+    chat = reply_to_chat({"content": "True."}, logprobs=logprobs)
+    assert isinstance(chat.body, dict)
+    chat = EndpointReply(body=chat.body | {"usage": usage})
+    plain = {"tokens": [" True"], "top_logprobs": [{" True": -0.1, " False": -3.0, "True": -5.0}]}
+    with serve_endpoint(lambda b, n: [chat, build_reply(" True", logprobs=plain)][n]) as endpoint:
+        said = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))
+        said += ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
+    assert said == [
+        Completion("True.", "ok", None, "stop", 11, 2, -0.25, None),
+        Completion(" True", "ok", None, "stop", None, None, -0.1, -3.0),
+    ]
+    path, _, body = endpoint.requests[0]
+    assert path == "/v1/chat/completions"
+    assert body["messages"] == [{"content": "Fever?", "role": "user"}]
+
+
+PARTS = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "False?"}]},
+    {"type": "text", "text": "True"},
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "finish_reason", "expected"),
+    [
+        ({"content": "True", "reasoning_content": "False?"}, "stop", Completion("True", reasoning="False?")),
+        ({"content": "True", "reasoning": "False?"}, "stop", Completion("True", reasoning="False?")),
+        ({"content": None, "reasoning": "False?"}, "length", Completion("", reasoning="False?")),
+        ({"content": None}, "length", Completion("")),
+        ({"content": None}, "stop", Completion("")),
+        ({"content": "True", "reasoning_content": ""}, "stop", Completion("True")),
+        ({"content": PARTS}, "stop", Completion("True", reasoning="False?")),
+    ],
+)
+def test_reasoning_comes_apart_from_the_answer(
+    message: dict[str, object], finish_reason: str, expected: Completion
+) -> None:
+    reply = reply_to_chat(message, finish_reason=finish_reason)
+    with serve_endpoint(lambda body, number: reply) as endpoint:
+        completions = ask_endpoint(endpoint, [CHAT], Sampling())
+    assert completions == [replace(expected, finish_reason=finish_reason)]
+    # A reply without content was paid for, so it is not asked for again.
+    assert len(endpoint.requests) == 1
+
+
+def test_name_and_fingerprint_of_what_answered_are_kept() -> None:
+    served: list[Body] = [
+        {"model": "x-2026", "system_fingerprint": "fp_1"},
+        {"model": "x-2026"},
+        {"model": 7},
+    ]
+    assert isinstance(TRUE.body, dict)
+    replies = [EndpointReply(body=TRUE.body | each) for each in served]
+    with serve_endpoint(lambda body, number: replies[number]) as endpoint:
+        completions = ask_endpoint(endpoint, ["p"] * 3, Sampling(), concurrency=1)
+    assert [c.served for c in completions] == ["x-2026, fp_1", "x-2026", None]
+
+
+GARBAGE = [
+    EndpointReply(body={"choices": []}),
+    EndpointReply(body={"choices": None}),
+    EndpointReply(body={"choices": [{"index": 0}]}),
+    EndpointReply(body={"choices": ["text"]}),
+    EndpointReply(body=[1, 2]),
+    EndpointReply(body={}),
+    build_reply(None),
+    build_reply(17),
+    EndpointReply(body="{not json"),
+    EndpointReply(body="<html>It works!</html>", content_type="text/html"),
+    EndpointReply(body=""),
+]
+
+
+def test_garbage_is_an_error_row_and_only_garbage_stops_the_run() -> None:
     def answer(body: Body, number: int) -> EndpointReply:
-        time.sleep(0.02 * (number % 4))
-        return build_reply(f"re {body['prompt']}")
+        return GARBAGE[int(body["prompt"])] if body["prompt"].isdigit() else TRUE
 
-    prompts = [f"p{i}" for i in range(20)]
+    numbers = [str(number) for number in range(len(GARBAGE))]
     with serve_endpoint(answer) as endpoint:
-        completions = ask_endpoint(endpoint, prompts, Sampling(), concurrency=8)
-    assert [c.response for c in completions] == [f"re {p}" for p in prompts]
-    assert {c.finish_reason for c in completions} == {"stop"}
+        first, *bad, last = ask_endpoint(endpoint, ["a", *numbers, "b"], Sampling(), max_attempts=1)
+    assert (first.status, last.status) == ("ok", "ok")
+    assert [(c.status, c.response, "answer" in str(c.error)) for c in bad] == [("error", None, True)] * 11
+    with (
+        serve_endpoint(lambda body, number: GARBAGE[0]) as endpoint,
+        pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
+    ):
+        ask_endpoint(endpoint, ["a", "b"], Sampling(), max_attempts=1)
 
 
-def test_requests_are_concurrent() -> None:
+@pytest.mark.parametrize(("status", "said"), [(401, "refuses the key"), (404, "does not know")])
+def test_refusal_stops_the_run_at_once_and_hides_the_key(status: int, said: str) -> None:
+    refusal = build_error(status, f"Incorrect API key provided: {KEY}")
+    with serve_endpoint(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
+        ask_endpoint(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
+    assert said in str(caught.value)
+    assert KEY not in str(caught.value)
+    # The first prompt and a throwaway prompt.
+    assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"] * 2
+
+
+@pytest.mark.parametrize("status", [403, 422, 500])
+def test_permanent_failure_of_one_prompt_leaves_the_others_and_hides_the_key(status: int) -> None:
+    def answer(body: Body, number: int) -> EndpointReply:
+        return build_error(status, f"not for {KEY}") if body["prompt"] == "bad" else TRUE
+
+    settings = {"api_key_env": "PRETEXEVAL_TEST_KEY", "max_attempts": 2}
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), **settings)
+    assert [c.response for c in completions] == ["True", None, "True"]
+    error = str(completions[1].error)
+    assert f"HTTP {status}" in error
+    assert KEY not in error
+    assert list_texts(endpoint).count("bad") == (2 if status == 500 else 1)
+
+
+@pytest.mark.parametrize(
+    "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
+)
+def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
+    refusal = EndpointReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
+    with serve_endpoint(lambda body, _: refusal if len(body["prompt"]) > 9 else TRUE) as endpoint:
+        # The same holds for a single prompt: if it is too long, the endpoint is still in order.
+        alone = ask_endpoint(endpoint, ["much too long"], Sampling())
+        completions = ask_endpoint(endpoint, ["a", "much too long"], Sampling())
+    assert [c.status for c in completions] == ["ok", "error"]
+    assert alone == completions[1:]
+    assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
+
+
+def test_requests_are_concurrent_and_answers_keep_the_order_of_the_prompts() -> None:
     counting, are_all_open = threading.Lock(), threading.Event()
     n_now: list[int] = [0, 0]  # current and maximum number of open requests
 
@@ -43,70 +248,133 @@ def test_requests_are_concurrent() -> None:
         # The first request is sent alone, to detect an endpoint that refuses.
         if number:
             are_all_open.wait(20)
+            time.sleep(0.02 * (number % 4))
         with counting:
             n_now[0] -= 1
-        return build_reply("True")
+        return build_reply(f"re {body['prompt']}")
 
-    with serve_endpoint(answer) as endpoint:
-        ask_endpoint(endpoint, ["p"] * 40, Sampling(), concurrency=16)
+    prompts, done = [Prompt("completion", f"p{i}") for i in range(40)], list[int]()
+    with (
+        serve_endpoint(answer) as endpoint,
+        closing(load_engine(build_model_config(endpoint.base_url, concurrency=16))) as engine,
+    ):
+        assert engine.generate([], Sampling(), done.append) == []
+        completions = engine.generate(prompts, Sampling(), done.append)
     assert n_now[1] == 16
+    assert [c.response for c in completions] == [f"re {prompt.text}" for prompt in prompts]
+    assert sum(done) == 40
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_temporary_failure_is_retried(status: int) -> None:
-    def answer(body: Body, number: int) -> EndpointReply:
-        return build_reply("True") if number >= 2 else build_error(status, "busy")
-
-    with serve_endpoint(answer) as endpoint:
-        completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=3)
+def test_temporary_failure_is_retried() -> None:
+    statuses = [408, 429, 500, 503]
+    failures = [build_error(status, "busy") for status in statuses]
+    with serve_endpoint(lambda body, number: [*failures, TRUE][number]) as endpoint:
+        completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=5)
     assert completions == [Completion("True", finish_reason="stop")]
-    assert len(endpoint.requests) == 3
-
-
-def test_permanent_failure_of_one_prompt_leaves_the_others() -> None:
-    def answer(body: Body, number: int) -> EndpointReply:
-        is_bad = body["prompt"] == "bad"
-        return build_error(500, "crash") if is_bad else build_reply("True")
-
-    with serve_endpoint(answer) as endpoint:
-        completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)
-    assert [c.response for c in completions] == ["True", None, "True"]
-    assert completions[1].status == "error"
-    assert "HTTP 500" in str(completions[1].error)
-    assert [body["prompt"] for _, _, body in endpoint.requests].count("bad") == 2
+    assert len(endpoint.requests) == 5
 
 
 def test_endpoint_that_is_down_is_one_clear_message() -> None:
     address = f"127.0.0.1:{find_free_port()}/v1"
-    engine = load_engine(build_model_config(f"http://{address}", max_attempts=2))
-    prompts = [Prompt("completion", "p")] * 100
     started_at = time.monotonic()
-    with pytest.raises(InputError) as caught:
-        engine.generate(prompts, Sampling())
-    assert f"http://{address} gives no answer" in str(caught.value)
-    assert "2 attempts" in str(caught.value)
+    with (
+        closing(load_engine(build_model_config(f"http://{address}", max_attempts=2))) as engine,
+        pytest.raises(InputError, match=f"http://{address} gives no answer .*2 attempts"),
+    ):
+        engine.generate([Prompt("completion", "p")] * 100, Sampling())
     assert time.monotonic() - started_at < 3
-    engine.close()
 
 
 def test_request_without_an_answer_in_time_is_sent_as_often_as_configured() -> None:
     def answer(body: Body, number: int) -> EndpointReply:
         if body["prompt"] == "slow":
             time.sleep(0.6)
-        return build_reply("True")
+        return TRUE
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=2)
     assert completions[0].response == "True"
-    assert [body["prompt"] for _, _, body in endpoint.requests].count("slow") == 2
+    assert list_texts(endpoint).count("slow") == 2
     assert completions[1].error == "no answer within 0.2 s"
 
 
-def test_progress_reaches_the_number_of_prompts() -> None:
-    done: list[int] = []
-    with serve_endpoint(lambda body, number: build_reply("True")) as endpoint:
-        engine = load_engine(build_model_config(endpoint.base_url))
-        assert engine.generate([], Sampling(), done.append) == []
-        engine.generate([Prompt("completion", "p")] * 5, Sampling(), done.append)
-        engine.close()
-    assert sum(done) == 5
+GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
+GOOD = Answer(Completion("True"))
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "answer"),
+    [([GONE, GOOD], [0, 1, 1, 2], GOOD), ([GONE] * MAX_OUTAGES, [0, *[1] * MAX_OUTAGES, 2], GONE)],
+)
+def test_only_a_prompt_without_an_answer_is_asked_after_an_outage_and_not_for_ever(
+    said: list[Answer], asked: list[int], answer: Answer
+) -> None:
+    """A prompt that brings the endpoint down each time becomes an error."""
+    script = {0: [GOOD], 1: list(said), 2: [GOOD]}
+    answers, numbers, waits = dict[int, Answer](), list[int](), list[Answer]()
+
+    async def ask_next(number: int) -> Answer:
+        numbers.append(number)
+        return script[number].pop(0)
+
+    async def wait(silence: Answer) -> None:
+        waits.append(silence)
+
+    asyncio.run(
+        ask_through_outages(ask_next, range(3), answers, keep=answers.__setitem__, n_at_once=1, wait=wait)
+    )
+    assert answers == {0: GOOD, 1: answer, 2: GOOD}
+    assert sorted(numbers) == asked
+    assert len(waits) == said.count(GONE)
+
+
+@pytest.mark.parametrize(
+    "absence", [BUSY, EndpointReply(502, "<html>"), build_reply("", finish_reason="abort")]
+)
+def test_engine_waits_for_an_unavailable_endpoint(
+    absence: EndpointReply, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The outage is longer than the client's retries. No answered prompt is asked again."""
+
+    def answer(body: Body, number: int) -> EndpointReply:
+        return absence if 4 <= number < 10 else build_reply(f"re {body['prompt']}")
+
+    prompts = [f"p{i}" for i in range(10)]
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, prompts, Sampling(), max_attempts=2, concurrency=1)
+    assert [each.response for each in completions] == [f"re {prompt}" for prompt in prompts]
+    texts = list_texts(endpoint)
+    assert sorted(texts[:4] + texts[10:]) == sorted([*prompts, "Hello"])
+    assert "waiting up to 10 s" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("refusal", "message"),
+    [(BUSY, "gives no answer .* then a wait of 0.5 s"), (build_error(401, "expired"), "refuses the key")],
+)
+def test_an_endpoint_that_stays_away_leaves_the_answers_so_far(
+    monkeypatch: pytest.MonkeyPatch, refusal: EndpointReply, message: str
+) -> None:
+    monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
+    received: dict[int, Completion] = {}
+    prompts = [Prompt("completion", f"p{i}") for i in range(6)]
+    with serve_endpoint(lambda _, n: TRUE if n < 3 else refusal) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
+        assert isinstance(engine, IncrementalEngine)
+        with closing(engine), pytest.raises(InputError, match=message):
+            engine.generate_into(received, prompts, Sampling(), lambda _: None)
+    assert set(received) == {0, 1, 2}
+
+
+def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
+    """The model thinks first, so its reply to the probe, which is one token long, is empty."""
+
+    def answer(body: Body, number: int) -> EndpointReply:
+        content = "True" if body["max_tokens"] > 1 else None
+        return BUSY if number == 1 else reply_to_chat({"content": content})
+
+    with serve_endpoint(answer) as endpoint:
+        prompts = [Prompt("chat", f'[{{"content":"{i}","role":"user"}}]') for i in range(3)]
+        completions = ask_endpoint(endpoint, prompts, Sampling(), max_attempts=1, concurrency=1)
+    assert [each.response for each in completions] == ["True"] * 3
+    assert {path for path, _, _ in endpoint.requests} == {"/v1/chat/completions"}

@@ -1,3 +1,6 @@
+"""The rows of a base: repeated rows, ids, checksums; and the starter base."""
+
+import json
 import random
 from pathlib import Path
 
@@ -7,114 +10,114 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pretexeval.config.tables import KnowledgeConfig
-from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from pretexeval.knowledge import base as knowledge_base
+from pretexeval.knowledge import rows as knowledge_rows
+from pretexeval.knowledge.base import COLUMNS, KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
-from pretexeval.knowledge.rows import Source, build_base, build_source_rows, clean_rows
-from pretexeval.primitives.errors import InputError
+from pretexeval.knowledge.rows import REPEATED, Source, build_base, build_source_rows, clean_rows
+from pretexeval.storage.layout import manifest_file
 from tasks.drawing.heads import TripletSampling
+from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.triplets import draw_triplets
+from tests.pretexeval.knowledge.own_base import read_own, write
+from tests.support.small_bases import make_edition, write_files
 
 DISEK = ("symptoms", "affected_sites", "therapeutic_drugs", "surgical_procedures")
 HEADER = "head,relation,tail,also_true,head_id,tail_id\n"
+SAID = "marked also_true, but a row under test says the same"
 
 
-def read_rows(folder: Path, *rows: str, relations: tuple[str, ...] = ()) -> KnowledgeBase:
-    path = folder / "own.csv"
-    path.write_text(HEADER + "\n".join(rows) + "\n", encoding="utf-8")
-    config = KnowledgeConfig(name="own", format="table", path=path, relations=relations)
-    return read_knowledge_base(config)
+@pytest.mark.parametrize(
+    ("rows", "kept", "left_out"),
+    [
+        ("a,r,b,,,\na ,r,b,false,,\na,r,b,,,\n", [("b", None, False)], [(3, REPEATED), (4, REPEATED)]),
+        ("a,r,b,true,,\na,r,b,,,\n", [("b", None, False)], [(2, SAID)]),
+        ("a,r,b,,,\na,r,b,true,,\n", [("b", None, False)], [(3, SAID)]),
+        # Each id of a name keeps its rows.
+        (
+            "a,r,b,true,2,9\na,r,b,,1,9\na,r,b,,1,9\na,r,b,,,\n",
+            [("b", "1", False), ("b", "2", False), ("b", None, False)],
+            [(4, REPEATED)],
+        ),
+    ],
+)
+def test_repeated_rows_are_left_out_and_listed(
+    tmp_path: Path, rows: str, kept: list[tuple[object, ...]], left_out: list[tuple[int, str]]
+) -> None:
+    base = read_own(write(tmp_path / "own.csv", HEADER + rows))
+    assert base.triplets.select("tail", "head_id", "also_true").rows() == kept
+    listed = [(item.where, item.what, item.reason) for item in base.left_out]
+    assert listed == [(f"own.csv, line {line}", "r: a → b", reason) for line, reason in left_out]
 
 
-def test_repeated_rows_are_left_out_and_listed(tmp_path: Path) -> None:
-    base = read_rows(tmp_path, "a,r,b,,,", "a,r,c,,,", "a ,r,b,false,,", "a,r,b,,,")
-    assert base.triplets["tail"].to_list() == ["b", "c"]
-    assert base.left_out == (
-        LeftOut("own.csv, line 4", "r: a → b", "repeats another row"),
-        LeftOut("own.csv, line 5", "r: a → b", "repeats another row"),
+@pytest.mark.parametrize(("n_repeats", "n_listed", "not_listed"), [(3, 3, {}), (50, 3, {REPEATED: 47})])
+def test_what_is_left_out_is_listed_up_to_a_limit_and_counted_beyond(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_repeats: int, n_listed: int, not_listed: dict[str, int]
+) -> None:
+    for module in (knowledge_base, knowledge_rows):
+        monkeypatch.setattr(module, "MAX_LISTED", 3)
+    distinct = [f"head {i},r,tail {i % 4},,,\n" for i in range(12)]
+    base = read_own(write(tmp_path / "own.csv", HEADER + "".join([*distinct, distinct[0] * n_repeats])))
+    assert [item.where for item in base.left_out] == [f"own.csv, line {14 + i}" for i in range(n_listed)]
+    edition = make_edition(tmp_path / "data", base, kind="none")
+    files = write_files(edition)
+    listed = list_left_out(
+        edition, lambda piece: pl.read_parquet(edition.root / edition.path_of("triplets", piece))
     )
-
-
-@pytest.mark.parametrize("rows", [("a,r,b,true,,", "a,r,b,,,"), ("a,r,b,,,", "a,r,b,true,,")])
-def test_tested_row_wins_over_also_true(tmp_path: Path, rows: tuple[str, str]) -> None:
-    base = read_rows(tmp_path, *rows)
-    assert base.triplets.select("tail", "also_true").rows() == [("b", False)]
-    assert len(base.left_out) == 1
-    assert base.left_out[0].reason == "marked also_true, but a row under test says the same"
-
-
-def test_each_id_of_a_name_keeps_its_rows(tmp_path: Path) -> None:
-    base = read_rows(tmp_path, "a,r,b,true,2,9", "a,r,b,,1,9", "a,r,b,,1,9", "a,r,b,,,")
-    assert base.triplets.select("head_id", "tail_id", "also_true").rows() == [
-        ("1", "9", False),
-        ("2", "9", False),
-        (None, None, False),
-    ]
-    assert [item.where for item in base.left_out] == ["own.csv, line 4"]
-
-
-def test_a_relation_with_nothing_to_test_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to test in s: every row is marked also_true"):
-        read_rows(tmp_path, "a,r,b,,,", "a,s,b,true,,")
+    complete_edition(edition, list(files.values()), listed)
+    manifest = json.loads((edition.root / manifest_file(edition.edition_id)).read_text())
+    assert (len(manifest["left_out"]), manifest.get("not_listed", {})) == (n_listed, not_listed)
 
 
 def test_starter_base_is_complete() -> None:
     base = read_knowledge_base(KnowledgeConfig())
-    heads = base.triplets.filter(~pl.col("also_true")).group_by("relation").agg(pl.col("head").n_unique())
-    n_heads = dict(heads.iter_rows())
+    assert base.left_out == ()
+    tested = base.triplets.filter(~pl.col("also_true"))
+    n_heads = dict(tested.group_by("relation").agg(pl.col("head").n_unique()).iter_rows())
     assert len(n_heads) == 21
     assert min(n_heads[relation] for relation in DISEK) >= 60
     assert min(n_heads.values()) >= 12
-    assert base.left_out == ()
-
-
-@pytest.mark.parametrize("relation", DISEK)
-def test_enough_tested_heads_have_three_true_tails(relation: str) -> None:
-    """A negated question with four options has one false option, and three that are true and tested."""
-    base = read_knowledge_base(KnowledgeConfig(relations=(relation,)))
-    rows, drawn = base.triplets, draw_triplets(base, relation, TripletSampling(seed=1))
-    pairs = drawn.filter(pl.col("split") == "test")
-    n_true = rows.filter(~pl.col("also_true")).group_by("head").agg(pl.col("tail").n_unique())
-    rich = set(n_true.filter(pl.col("tail") >= 3)["head"]) & set(pairs["head"])
-    assert set(drawn["head"]) == set(n_true["head"])
-    assert len(rich) >= 40
+    # A negated question with four options has one false option, and three that are true and tested.
+    for relation in DISEK:
+        drawn = draw_triplets(base, relation, TripletSampling(seed=1))
+        n_true = tested.filter(relation=relation).group_by("head").agg(pl.col("tail").n_unique())
+        assert set(drawn["head"]) == set(n_true["head"])
+        rich = set(n_true.filter(pl.col("tail") >= 3)["head"])
+        assert len(rich & set(drawn.filter(split="test")["head"])) >= 40, relation
 
 
 NAMES = st.sampled_from(["a", "A", "b", "é", "[X]", "[Y]", '"q"', "a b", "0"])
 IDS = st.sampled_from([None, "1", "2"])
 TRIPLET = st.tuples(st.sampled_from("rs"), NAMES, NAMES, IDS, IDS, st.sampled_from(["true", None]))
+Row = tuple[str | None, ...]
 
 
-def build(rows: list[tuple[str | None, ...]]) -> KnowledgeBase:
+def build(rows: list[Row]) -> KnowledgeBase:
     frame = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
     numbered = frame.with_row_index("row", offset=2)
     return build_base("own", clean_rows(Source(build_source_rows(Path("t.csv"), numbered))))
 
 
+def checksum(base: KnowledgeBase) -> dict[str, str]:
+    return {relation: base.checksum_relation(relation) for relation in base.relations}
+
+
 @given(st.lists(TRIPLET, min_size=1, max_size=30), st.randoms())
-def test_the_order_of_rows_changes_nothing(rows: list[tuple[str | None, ...]], source: random.Random) -> None:
-    shuffled = source.sample(rows, len(rows))
-    base, other = build(list(rows)), build(shuffled)
+def test_the_order_of_rows_changes_nothing(rows: list[Row], source: random.Random) -> None:
+    base, other = build(rows), build(source.sample(rows, len(rows)))
     assert base.triplets.equals(other.triplets)
     assert len(base.left_out) == len(other.left_out) == len(rows) - base.triplets.height
-    for relation in base.relations:
-        assert base.checksum_relation(relation) == other.checksum_relation(relation)
+    assert checksum(base) == checksum(other)
 
 
 @given(st.lists(TRIPLET, min_size=1, max_size=12, unique=True), st.integers(0, 11), st.integers(1, 4))
 def test_a_checksum_sees_every_cell_of_its_relation_and_no_other(
-    rows: list[tuple[str | None, ...]], at: int, column: int
+    rows: list[Row], at: int, column: int
 ) -> None:
-    changed = list(rows)
-    row = list(rows[at % len(rows)])
-    row[column] = "9"
-    changed[at % len(rows)] = tuple(row)
-    base, other = build(rows), build(changed)
-    for relation in {*base.relations, *other.relations}:
-        is_changed = relation == row[0]
-        if is_changed:
-            assert base.checksum_relation(relation) != other.checksum_relation(relation)
-        else:
-            assert base.checksum_relation(relation) == other.checksum_relation(relation)
+    at %= len(rows)
+    changed = (*rows[at][:column], "9", *rows[at][column + 1 :])
+    before, after = checksum(build(rows)), checksum(build([*rows[:at], changed, *rows[at + 1 :]]))
+    assert {name for name in before if before[name] != after[name]} == {rows[at][0]}
 
 
 def test_checksum_of_a_relation_stays_the_same() -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 import urllib.request
 
+import httpx
 import pytest
 
 from pretexeval.primitives import http_client
@@ -11,28 +12,26 @@ from pretexeval.primitives.http_client import HttpReply, bypass_proxies, fetch, 
 from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-def test_a_reply_holds_status_and_json() -> None:
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*VARIABLES, *map(str.upper, VARIABLES)):
+        # With a value first, so that the variable is removed after the test whoever sets it.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def test_a_reply_holds_status_and_json_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_routes({"/a": (200, {"b": [1]}), "/refused": (401, {"b": 2})}) as web:
-        found, refused, posted = (
-            fetch(f"{web.address}/a"),
-            fetch(f"{web.address}/refused"),
-            fetch(f"{web.address}/a", data={"c": 3}),
-        )
-    assert (found.is_success, found.read_json()) == (True, {"b": [1]})
-    assert posted == found
-    assert refused == HttpReply(401)
-    assert not refused.is_success
-    assert refused.read_json() is None
-
-
-def test_a_long_reply_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "MAX_BYTES", 10)
-    with serve_routes({"/a": (200, "x" * 100)}) as web:
-        reply = fetch(f"{web.address}/a")
-    assert len(reply.content) == 10
-    assert reply.read_json() is None
+        found, refused = fetch(f"{web.address}/a"), fetch(f"{web.address}/refused")
+        assert (found.is_success, found.read_json()) == (True, {"b": [1]})
+        assert fetch(f"{web.address}/a", data={"c": 3}) == found
+        assert (refused, refused.is_success, refused.read_json()) == (HttpReply(401), False, None)
+        monkeypatch.setattr(http_client, "MAX_BYTES", 5)
+        cut = fetch(f"{web.address}/a")
+        assert (len(cut.content), cut.read_json()) == (5, None)
 
 
 def test_user_and_password_of_the_address_become_the_header() -> None:
@@ -71,8 +70,6 @@ def test_a_failure_is_a_reply_without_secrets(address: str, reason: str) -> None
 def test_a_server_on_loopback_is_asked_past_the_proxies_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
     with serve_routes({"/a": (200, {})}) as web, serve_routes({}) as proxy:
         monkeypatch.setenv("http_proxy", proxy.address)
         assert fetch_local(f"{web.address}/a").is_success
@@ -81,22 +78,8 @@ def test_a_server_on_loopback_is_asked_past_the_proxies_of_the_environment(
     assert proxy.requests == [(f"{web.address}/a", None)]
 
 
-VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-
-
-@pytest.fixture
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VARIABLES, *map(str.upper, VARIABLES)):
-        # With a value first, so that the variable is removed after the test whoever sets it.
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-
-
-@pytest.mark.usefixtures("no_variables")
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
 def test_loopback_is_reached_without_the_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import httpx
-
     monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "intern.example, 127.0.0.1")
     assert bypass_proxies() == []
@@ -105,9 +88,12 @@ def test_loopback_is_reached_without_the_proxy(name: str, monkeypatch: pytest.Mo
     with httpx.Client() as client:
         for host in ("127.0.0.1", "localhost", "[::1]"):
             assert client._transport_for_url(httpx.URL(f"http://{host}:4200/api")) is client._transport
+    # No proxy for any host stays so.
+    monkeypatch.setenv("no_proxy", "*")
+    assert bypass_proxies() == []
+    assert urllib.request.proxy_bypass("example.org")
 
 
-@pytest.mark.usefixtures("no_variables")
 @pytest.mark.parametrize(
     "address", ["socks5://127.0.0.1:9", "socks4://u:word@h:1", "http://h:port", "http://h:0", "ftp://h"]
 )
@@ -117,12 +103,3 @@ def test_a_proxy_that_no_client_can_use_is_removed(address: str, monkeypatch: py
     assert "ALL_PROXY" in warning
     assert "word" not in warning
     assert "ALL_PROXY" not in os.environ
-
-
-@pytest.mark.usefixtures("no_variables")
-def test_no_proxy_for_any_host_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "*")
-    assert bypass_proxies() == []
-    assert urllib.request.proxy_bypass("example.org")
-    assert urllib.request.proxy_bypass("127.0.0.1")

@@ -21,16 +21,17 @@ def _give_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "count_threads", lambda: 2)
 
 
-def test_results_are_in_the_order_of_the_items() -> None:
+def test_results_are_in_the_order_of_the_items_with_the_context_of_the_caller() -> None:
+    NAME.set("a run")
     second_began = threading.Event()
 
-    def work(n: int) -> int:
+    def work(n: int) -> tuple[int, str]:
         if n == 0:
             assert second_began.wait(60)
         second_began.set()
-        return n * n
+        return n, NAME.get()
 
-    assert list(map_in_threads(work, range(5))) == [0, 1, 4, 9, 16]
+    assert list(map_in_threads(work, range(5))) == [(n, "a run") for n in range(5)]
 
 
 def test_few_items_are_taken_before_their_turn() -> None:
@@ -56,11 +57,6 @@ def test_the_first_error_is_raised_and_no_further_item_is_begun() -> None:
     with pytest.raises(ValueError, match="item 0"):
         list(map_in_threads(work, range(10)))
     assert sorted(begun) in ([0], [0, 1])
-
-
-def test_work_has_the_context_of_its_caller() -> None:
-    NAME.set("a run")
-    assert list(map_in_threads(lambda _: NAME.get(), range(3))) == ["a run"] * 3
 
 
 def test_a_process_that_hid_objects_of_duckdb_ends_without_a_word() -> None:

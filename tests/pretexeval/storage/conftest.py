@@ -1,35 +1,57 @@
 """Two hosts that share a bucket. Each host is a folder of its own, and Moto's server keeps the bucket."""
 
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.hashing import checksum_file
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
+from tasks.evaluation.evaluation import Evaluation
+from tests.support.evaluations import CountingEngine, ask_model, finish
 from tests.support.object_storage import ObjectStorage
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
-Host = StorageConfig
+KINDS = ("editions", "responses", "predictions")
+Hosts = tuple[StorageConfig, StorageConfig]
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ModelConfig:
+    recording = tmp_path_factory.mktemp("model") / "model.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    return ModelConfig(name="model", engine="recorded", model=str(recording))
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory, model: ModelConfig) -> Path:
+    """Return the root of a complete edition that is evaluated."""
+    root = tmp_path_factory.mktemp("evaluated")
+    edition = make_edition(root, BASE)
+    complete_edition(edition, list(write_files(edition).values()), [])
+    evaluation = Evaluation(StorageConfig(root=root), edition.edition_id, model)
+    finish(evaluation, ask_model(evaluation, lambda _: CountingEngine()))
+    return root
 
 
 @pytest.fixture
-def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Host, Host]:
+def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosts:
     moto.set_environment(monkeypatch)
     shared = moto.make_address()
-    return StorageConfig(root=tmp_path / "a", shared=shared), StorageConfig(
-        root=tmp_path / "b", shared=shared
-    )
+    a, b = (StorageConfig(root=tmp_path / name, shared=shared) for name in "ab")
+    return a, b
 
 
 @pytest.fixture
-def edition(hosts: tuple[Host, Host]) -> Edition:
+def edition(hosts: Hosts, evaluated: Path) -> Edition:
     """Return an edition that is complete on the first host."""
-    planned = make_edition(hosts[0].root, BASE)
-    complete_edition(planned, list(write_files(planned).values()), [])
-    return planned
+    shutil.copytree(evaluated / "editions", hosts[0].root / "editions")
+    return make_edition(hosts[0].root, BASE)
 
 
 def read_tree(root: Path, *folders: str) -> dict[str, str]:

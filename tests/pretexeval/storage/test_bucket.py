@@ -1,3 +1,5 @@
+"""A bucket as Moto and rclone serve it: objects, checksums, and errors that hold no keys."""
+
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -7,16 +9,18 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.bucket import Bucket, render_reason
-from tests.support.object_storage import KEYS, ObjectStorage, serve_moto, serve_rclone
+from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
 
 
 @pytest.fixture(scope="module", params=["moto", "rclone"])
 def storage(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, moto: ObjectStorage, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ObjectStorage]:
-    folder = tmp_path_factory.mktemp("rclone")
-    with serve_moto() if request.param == "moto" else serve_rclone(folder) as server:
-        yield server
+    if request.param == "moto":
+        yield moto
+    else:
+        with serve_rclone(tmp_path_factory.mktemp("rclone")) as server:
+            yield server
 
 
 @pytest.fixture
@@ -41,37 +45,27 @@ def test_sent_objects_are_listed_and_fetched(bucket: Bucket, tmp_path: Path) -> 
     assert bucket.read("a/small") is None
 
 
-def test_missing_objects_are_no_error(bucket: Bucket, tmp_path: Path) -> None:
+def test_missing_or_different_objects_leave_files_as_they_are(bucket: Bucket, tmp_path: Path) -> None:
     assert bucket.read("nothing") is None
     assert bucket.list_objects("nothing") == {}
     assert not bucket.fetch("nothing", tmp_path / "file")
     bucket.remove("nothing")
     assert not list(tmp_path.iterdir())
-
-
-def test_object_with_another_checksum_does_not_replace_the_file(bucket: Bucket, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     bucket.send("object", b"new")
     assert not bucket.fetch("object", tmp_path / "file", "0" * 64)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
-def test_missing_bucket_is_an_error_without_keys(
-    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
+def test_missing_bucket_and_unreachable_server_are_errors_without_keys(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.set_environment(monkeypatch)
     with pytest.raises(InputError, match=r"^\[storage\] shared s3://nowhere/at/all: .*environment") as caught:
         Bucket("s3://nowhere/at/all").send("a", b"b")
     assert not any(secret in str(caught.value) for secret in KEYS.values())
-
-
-def test_unreachable_server_is_an_error_after_the_retries(
-    storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    storage.set_environment(monkeypatch)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(InputError, match="shared s3://bucket"):
-        Bucket(storage.address, timedelta(seconds=1)).read("a")
+        Bucket(bucket.address, timedelta(seconds=1)).read("a")
 
 
 @pytest.mark.parametrize("address", ["s3://", "ftp://bucket/a", "nothing"])

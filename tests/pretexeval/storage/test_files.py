@@ -1,3 +1,7 @@
+"""Files: stage files, atomic writes, links, checksums, free space, and the cache of the user."""
+
+import os
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -5,50 +9,47 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.storage.files import (
-    FileRef,
-    link_file,
-    read_stage_files,
-    write_atomically,
-    write_stage_file,
-)
+from pretexeval.storage.disk import measure_free_space, reserve_space
+from pretexeval.storage.files import FileRef, link_file, read_stage_files, write_atomically, write_stage_file
+from pretexeval.storage.user_cache import copy_cached, find_cached, keep_cached
 from schemas.stages import VARIANTS
-from tasks.edition.variants import derive_variants
-from tests.tasks.edition.test_variants import make_triplet
 
 
 def make_variants(n: int = 3) -> pl.DataFrame:
-    triplets = pl.concat(make_triplet(number=i) for i in range(n))
-    return derive_variants(triplets, ("P", "Q"), is_possibility=False)
+    """Return eight rows per triplet."""
+    rows = range(8 * n)
+    table: dict[str, list[object]] = {
+        field.name: [f"{field.name} {row}" for row in rows] for field in VARIANTS.schema
+    }
+    table |= {field.name: [row % 2 == 0 for row in rows] for field in VARIANTS.schema if field.type == "bool"}
+    return pl.DataFrame(table)
 
 
 def test_stage_file_has_the_exact_schema_and_a_checksum(tmp_path: Path) -> None:
-    ref = write_stage_file(tmp_path, "a/b/r.parquet", make_variants(), VARIANTS)
+    frame = make_variants()
+    ref = write_stage_file(tmp_path, "a/b/r.parquet", frame, VARIANTS)
     assert (ref.path, ref.n_rows) == ("a/b/r.parquet", 24)
     assert ref.sha256 == checksum_file(tmp_path / ref.path)
     assert pq.read_schema(tmp_path / ref.path).equals(VARIANTS.schema, check_metadata=True)
     other = write_stage_file(tmp_path, "other", make_variants(1), VARIANTS)
     both = read_stage_files(tmp_path, [ref, other], VARIANTS)
-    assert both.equals(pl.concat([make_variants(), make_variants(1)]))
+    assert both.equals(pl.concat([frame, make_variants(1)]))
     assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["r.parquet"]
-
-
-def test_columns_are_sorted_as_in_the_schema_and_others_dropped(tmp_path: Path) -> None:
-    frame = make_variants()
+    # Columns are sorted as in the schema, and others dropped.
     mixed = frame.select(*reversed(frame.columns), pl.lit(1).alias("more"))
-    one = write_stage_file(tmp_path, "one", frame, VARIANTS)
-    assert write_stage_file(tmp_path, "two", mixed, VARIANTS).sha256 == one.sha256
+    assert write_stage_file(tmp_path, "mixed", mixed, VARIANTS).sha256 == ref.sha256
 
 
 def test_the_same_rows_in_other_chunks_give_the_same_bytes(tmp_path: Path) -> None:
     frame = make_variants(2000)
     parts = pl.concat([frame[:5], frame[5:9000], frame[9000:]], rechunk=False)
     assert (frame.n_chunks(), parts.n_chunks()) == (1, 3)
-    refs = [write_stage_file(tmp_path, f"{i}", f, VARIANTS) for i, f in enumerate((frame, parts))]
-    assert refs[0].sha256 == refs[1].sha256
-    other = write_stage_file(tmp_path, "2", frame[::-1], VARIANTS)
-    assert other.sha256 != refs[0].sha256
+    one, two, other = (
+        write_stage_file(tmp_path, f"{i}", f, VARIANTS) for i, f in enumerate((frame, parts, frame[::-1]))
+    )
+    assert one.sha256 == two.sha256 != other.sha256
 
 
 @pytest.mark.parametrize("column", ["label", "relation"])
@@ -94,7 +95,9 @@ def test_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> 
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_linked_file_has_the_same_content_at_another_path(tmp_path: Path) -> None:
+def test_linked_file_has_the_same_content_at_another_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ref = write_stage_file(tmp_path, "one/r", make_variants(), VARIANTS)
     placed = link_file(tmp_path, ref, "two/r")
     assert placed == FileRef(path="two/r", n_rows=24, sha256=ref.sha256)
@@ -104,12 +107,70 @@ def test_linked_file_has_the_same_content_at_another_path(tmp_path: Path) -> Non
     write_stage_file(tmp_path, "two/r", make_variants(1), VARIANTS)
     assert ref.is_intact(tmp_path)
 
-
-def test_file_is_copied_if_links_are_not_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: Path, target: Path) -> None:
         raise OSError(95, "not supported")
 
     monkeypatch.setattr("pretexeval.storage.files.os.link", refuse)
-    ref = write_stage_file(tmp_path, "one", make_variants(), VARIANTS)
-    assert link_file(tmp_path, ref, "two").is_intact(tmp_path)
-    assert (tmp_path / "two").stat().st_ino != (tmp_path / "one").stat().st_ino
+    assert link_file(tmp_path, ref, "copy").is_intact(tmp_path)
+    assert (tmp_path / "copy").stat().st_ino != (tmp_path / "one/r").stat().st_ino
+
+
+def test_free_space_is_measured_and_reserved_without_a_trace(tmp_path: Path) -> None:
+    disk = shutil.disk_usage(tmp_path)
+    assert measure_free_space(tmp_path / "not" / "there") == pytest.approx(disk.free, rel=0.2)
+    assert list(tmp_path.iterdir()) == []
+    with reserve_space(tmp_path / "new", 50_000_000):
+        assert not list((tmp_path / "new").iterdir())
+    with (
+        pytest.raises(InputError, match=r"no room for .* make room"),
+        reserve_space(tmp_path, 2 * disk.total),
+    ):
+        raise AssertionError("the space was reserved")
+
+
+def test_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    broken = [tmp_path / "file", tmp_path / "file" / "data", tmp_path / "dangling", Path("/proc/none")]
+    for root in [*broken, *([locked / "data"] if os.geteuid() != 0 else [])]:
+        with pytest.raises(InputError) as refused:
+            measure_free_space(root)
+        assert str(refused.value).startswith(f"[storage] root {root} cannot be written (")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.fixture
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    return tmp_path / "caches" / "pretexeval"
+
+
+def write_text(path: Path) -> None:
+    path.write_text("made")
+
+
+def fail_halfway(path: Path) -> None:
+    path.write_text("ma")
+    raise OSError("the disk is full")
+
+
+def test_cached_file_is_made_once_and_replaces_other_versions(tmp_path: Path, caches: Path) -> None:
+    assert not copy_cached("table-2.db", tmp_path / "copy")
+    for name in ("table-1.db", "other-1.db", "table-2.db"):
+        keep_cached(name, write_text)
+    assert sorted(path.name for path in caches.iterdir()) == ["other-1.db", "table-2.db"]
+    assert copy_cached("table-2.db", tmp_path / "copy")
+    assert (tmp_path / "copy").read_text() == "made"
+
+
+def test_cache_that_cannot_be_written_is_no_error(tmp_path: Path, caches: Path) -> None:
+    keep_cached("table-1.db", fail_halfway)
+    assert list(caches.iterdir()) == []
+    caches.rmdir()
+    caches.write_text("a file where the folder should be")
+    keep_cached("table-1.db", write_text)
+    assert not find_cached("table-1.db").exists()
+    assert not copy_cached("table-1.db", tmp_path / "copy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["caches"]

@@ -1,10 +1,16 @@
+"""Records and manifests: what is damaged is set aside; and labels that do not follow from their triplets."""
+
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import FileRef
+from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import (
     find_manifest,
@@ -16,73 +22,71 @@ from pretexeval.storage.records import (
     read_record,
     write_record,
 )
+from tasks.edition.manifest import complete_edition
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.request_files import write_requests
+from tests.pretexeval.storage.conftest import BASE
+from tests.support.small_bases import make_edition, write_files
+from tests.support.wrong_labels import plant_wrong_labels
+from warehouse.publishing import PartsLeftOut, build_warehouse
 
 REFS = [
     FileRef(path="editions/e/triplets/s.parquet", n_rows=2, sha256="cc"),
     FileRef(path="editions/e/samples/r.parquet", n_rows=16, sha256="bb"),
     FileRef(path="editions/e/triplets/r.parquet", n_rows=4, sha256="aa"),
 ]
+MISSING = r"manifest\.json is missing, so edition 'e' is not complete"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return the root of an edition `e` with three files."""
-    write_record(tmp_path / manifest_file("e"), {"edition_id": "e", "files": list_files(REFS, "editions/e")})
-    return tmp_path
+def manifest(tmp_path: Path) -> Path:
+    """Return the manifest of an edition `e` with three files."""
+    path = tmp_path / manifest_file("e")
+    write_record(path, {"edition_id": "e", "files": list_files(REFS, "editions/e")})
+    return path
 
 
-def test_files_of_a_manifest_can_be_read_by_stage(root: Path) -> None:
+def test_files_of_a_manifest_can_be_read_by_stage(tmp_path: Path, manifest: Path) -> None:
     listed = list_files(REFS, "editions/e")
     assert list(listed) == ["samples/r.parquet", "triplets/r.parquet", "triplets/s.parquet"]
-    assert read_manifest_files(root, "e") == {ref.path: ref for ref in REFS}
-    assert list(read_manifest_files(root, "e", "triplets")) == [REFS[2].path, REFS[0].path]
-    assert read_manifest_files(root, "e", "trip") == {}
+    assert read_manifest_files(tmp_path, "e") == {ref.path: ref for ref in REFS}
+    assert list(read_manifest_files(tmp_path, "e", "triplets")) == [REFS[2].path, REFS[0].path]
+    assert read_manifest_files(tmp_path, "e", "trip") == {}
 
 
-def test_edition_without_a_manifest_has_no_files(tmp_path: Path) -> None:
-    assert read_manifest_files(tmp_path, "e") == {}
-    with pytest.raises(InputError, match=r"manifest\.json is missing, so edition 'e' is not complete"):
-        read_manifest(tmp_path, "e")
-
-
-@pytest.mark.parametrize("content", [b"", b'{"files": ', b"\xff\xfe", b"[]", b"{}", b'{"edition_id": "e"}'])
+@pytest.mark.parametrize(
+    "content", [None, b"", b'{"files": ', b"\xff\xfe", b"[]", b"{}", b'{"edition_id": "e"}']
+)
 def test_damaged_manifest_is_set_aside_and_named_once(
-    root: Path, content: bytes, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, manifest: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = root / manifest_file("e")
-    path.write_bytes(content)
-    assert read_manifest_files(root, "e") == {}
-    assert path.with_name("manifest.json.damaged").read_bytes() == content
-    with pytest.raises(InputError, match=r"manifest\.json is missing, so edition 'e' is not complete"):
-        read_manifest(root, "e")
-    (message,) = [record.getMessage() for record in caplog.records]
-    assert str(path) in message
-    assert "pretexeval build" in message
-
-
-@pytest.mark.parametrize("name", ["../r.parquet", "a/../../r.parquet"])
-def test_record_that_lists_a_file_outside_its_folder_is_set_aside(root: Path, name: str) -> None:
-    path = root / manifest_file("e")
-    write_record(path, {"edition_id": "e", "files": {name: {"rows": 4, "sha256": "aa"}}})
-    assert find_manifest(root, "e") is None
-    assert not path.exists()
+    manifest.unlink()
+    if content is not None:
+        manifest.write_bytes(content)
+    assert read_manifest_files(tmp_path, "e") == {}
+    with pytest.raises(InputError, match=MISSING):
+        read_manifest(tmp_path, "e")
+    if content is not None:
+        assert manifest.with_name("manifest.json.damaged").read_bytes() == content
+        (message,) = caplog.messages
+        assert str(manifest) in message
+        assert "pretexeval build" in message
 
 
 @pytest.mark.parametrize("version", [{}, {"version": 1}])
 def test_folder_of_another_version_stays_and_is_named_with_what_to_do(
-    root: Path, version: dict[str, int], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, manifest: Path, version: dict[str, int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = root / manifest_file("e")
-    path.write_text(json.dumps({**version, "edition_id": "e", "files": {}}))
-    before = path.read_bytes()
-    assert find_manifest(root, "e") is None
+    manifest.write_text(json.dumps({**version, "edition_id": "e", "files": {}}))
+    before = manifest.read_bytes()
+    assert find_manifest(tmp_path, "e") is None
     with pytest.raises(InputError) as raised:
-        read_manifest(root, "e")
+        read_manifest(tmp_path, "e")
     assert str(raised.value) == (
-        f"{path.parent} was written by another version of pretexeval: run `pretexeval run CONFIG`, "
+        f"{manifest.parent} was written by another version of pretexeval: run `pretexeval run CONFIG`, "
         "which asks no stored prompt twice, or remove the folder"
     )
-    assert (path.read_bytes(), caplog.records) == (before, [])
+    assert (manifest.read_bytes(), caplog.records) == (before, [])
 
 
 def test_every_changed_character_of_a_record_is_noticed(tmp_path: Path) -> None:
@@ -101,9 +105,48 @@ def test_every_changed_character_of_a_record_is_noticed(tmp_path: Path) -> None:
         assert found == record
 
 
-def test_record_of_another_folder_is_set_aside(tmp_path: Path) -> None:
+def test_record_of_another_folder_is_set_aside(tmp_path: Path, manifest: Path) -> None:
     path = tmp_path / "run.json"
     write_record(path, {"edition_id": "e", "model_id": "m"})
     assert find_record(path, "run again", edition_id="e", model_id="m") is not None
     assert find_record(path, "run again", edition_id="e", model_id="other") is None
     assert not path.exists()
+    for name in ("../r.parquet", "a/../../r.parquet"):
+        write_record(manifest, {"edition_id": "e", "files": {name: {"rows": 4, "sha256": "aa"}}})
+        assert find_manifest(tmp_path, "e") is None
+        assert not manifest.exists()
+
+
+IS_DEMONSTRATION = pl.col("split") == "demonstration"
+FLIPPED = {
+    "demonstrations": IS_DEMONSTRATION,
+    "one transformation": (pl.col("transformation") == "inv") & ~IS_DEMONSTRATION,
+    "one triplet in all forms": pl.col("triplet_id") == pl.col("triplet_id").last(),
+}
+
+
+def test_wrong_labels_stop_completion_asking_and_publication(tmp_path: Path) -> None:
+    edition = make_edition(tmp_path, BASE, methods=("pretexeval", "direct"))
+    files = list(write_files(edition).values())
+    edition_id = complete_edition(edition, files, [])
+    build_warehouse(tmp_path)
+    for is_flipped in FLIPPED.values():
+        sample = plant_wrong_labels(tmp_path, edition_id, is_flipped)
+        wrong = f"sample {sample} of relation 's', 's .* is stored as"
+        with pytest.raises(InputError, match=wrong):
+            complete_edition(edition, list(read_manifest_files(tmp_path, edition_id).values()), [])
+        # Flipped again, the labels are right.
+        plant_wrong_labels(tmp_path, edition_id, is_flipped)
+    plant_wrong_labels(tmp_path, edition_id, is_flipped)
+    recording = tmp_path / "answers.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    model = ModelConfig(name="m", engine="recorded", model=str(recording))
+    with pytest.raises(InputError, match=wrong):
+        write_requests(Evaluation(StorageConfig(root=tmp_path), edition_id, model))
+    with pytest.raises(PartsLeftOut, match=wrong):
+        build_warehouse(tmp_path)
+    path = tmp_path / edition.folder / "triplets" / "r.parquet"
+    pl.read_parquet(path).tail(-1).write_parquet(path)
+    lost = r"r\.parquet has 9 samples with a wrong label: .*its triplet is not in the edition"
+    with pytest.raises(InputError, match=lost):
+        require_derived_labels(tmp_path, files)

@@ -1,4 +1,8 @@
-from collections.abc import Sequence
+"""The response store: what is stored, what is settled, and files that are damaged or cannot be written."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -34,8 +38,7 @@ def read(store: ResponseStore) -> dict[str, str | None]:
 def test_empty_store_has_no_rows(store: ResponseStore) -> None:
     assert store.list_files() == []
     assert store.read_settled_keys() == set()
-    assert store.read().columns == RESPONSES.names
-    assert store.read().height == 0
+    assert (store.read().columns, store.read().height) == (RESPONSES.names, 0)
     assert not store.folder.exists()
 
 
@@ -71,41 +74,24 @@ def test_selected_prompts_are_read_from_each_file_once(
     assert store.read_selected(wanted).rows() == [(K1, 0, None)]
 
 
-@pytest.mark.parametrize("text", ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"])
-def test_unusual_text_is_stored_unchanged(store: ResponseStore, text: str) -> None:
-    append(store, k1=Completion(text))
-    assert read(store) == {K1: text}
-
-
-def test_lone_surrogate_is_replaced(store: ResponseStore) -> None:
+def test_what_parquet_cannot_hold_is_replaced_and_costs_no_other_response(store: ResponseStore) -> None:
     """JSON can contain a lone surrogate, but UTF-8 and Parquet cannot."""
-    thoughtful = Completion("tr\ud83due", reasoning="\udc00?", served="x\udc00")
-    append(store, k1=thoughtful, k2=Completion(None, "error", "\udc00"), k3=FULL)
-    columns = ["prompt_key", "response", "error", "reasoning", "served"]
-    assert store.read(columns).sort("prompt_key").rows() == [
-        (K1, "tr\ufffdue", None, "\ufffd?", "x\ufffd"),
-        (K2, None, "\ufffd", None, None),
-        (K3, " True\n", None, "Fever?", "x, fp_1"),
-    ]
-
-
-def test_value_that_does_not_fit_is_null_and_costs_no_other_response(store: ResponseStore) -> None:
-    odd = Completion(
-        " True",
-        "ok",
-        None,
-        "st\udc00p",
-        2**31,
-        -1,
-        float("nan"),
-        float("inf"),
-        served=7,  # type: ignore[arg-type]
+    numbers = (2**31, -1, float("nan"), float("inf"))
+    odd = Completion("tr\ud83due", "ok", None, "st\udc00p", *numbers, reasoning="\udc00?", served=7)  # type: ignore[arg-type]
+    append(store, k1=odd, k2=Completion(None, "error", "\udc00", served="x\udc00"), k3=FULL)
+    columns = ["response", "error", "finish_reason", "n_prompt_tokens", "n_completion_tokens", "logprob_true"]
+    rows = (
+        store.read(["prompt_key", *columns, "logprob_false", "reasoning", "served"]).sort("prompt_key").rows()
     )
-    append(store, k1=odd, k2=FULL)
-    columns = ["finish_reason", "n_prompt_tokens", "n_completion_tokens", "logprob_true", "logprob_false"]
-    rows = store.read(["response", *columns, "served"]).sort("n_prompt_tokens", nulls_last=False).rows()
-    assert rows[0] == (" True", "st\ufffdp", None, None, None, None, None)
-    assert rows[1] == (" True\n", "stop", 12, 2, -0.25, -1.5, "x, fp_1")
+    assert [row[1:] for row in rows] == [
+        ("tr\ufffdue", None, "st\ufffdp", None, None, None, None, "\ufffd?", None),
+        (None, "\ufffd", None, None, None, None, None, None, "x\ufffd"),
+        (" True\n", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1"),
+    ]
+    texts = ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"]
+    keys = [f"{n:032x}" for n in range(5, 10)]
+    store.append(keys, [Prompt("completion", "p")] * 5, [Completion(text) for text in texts])
+    assert [read(store)[key] for key in keys] == texts
 
 
 def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) -> None:
@@ -114,23 +100,22 @@ def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) ->
     append(store, k4=FULL)
     append(store, k4=FULL)
     append(store, repeat=1, k4=FULL)
-    assert len(store.list_files()) == 5
-    assert store.read().height == 5
+    assert (len(store.list_files()), store.read().height) == (5, 5)
     assert set(read(store)) == {K1, K2, K3, K4}
     assert {path: path.read_bytes() for path in paths} == before
     assert read(ResponseStore(store.folder.parent.parent, "m-1")) == read(store)
 
 
-@pytest.mark.parametrize("is_error_first", [True, False])
-def test_response_wins_over_an_error(store: ResponseStore, is_error_first: bool) -> None:
-    """The names are hashes, so among eight pairs of files each kind sorts first in some."""
-    for i in range(8):
+def test_response_wins_over_an_error(store: ResponseStore) -> None:
+    """The names are hashes, so among sixteen pairs of files each kind sorts first in some."""
+    for i in range(16):
         chunks = [Completion(None, "error", f"failed {i}"), Completion(f"True {i}")]
-        for completion in chunks if is_error_first else chunks[::-1]:
+        for completion in chunks if i % 2 else chunks[::-1]:
             store.append([f"{i:032x}"], [Prompt("completion", "p")], [completion])
     found = store.read(["prompt_key", "response", "status", "error"]).sort("prompt_key")
-    assert found["response"].to_list() == [f"True {i}" for i in range(8)]
-    assert found.select("status", "error").unique().rows() == [("ok", None)]
+    assert found.select("response", "status", "error").rows() == [
+        (f"True {i}", "ok", None) for i in range(16)
+    ]
 
 
 def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: ResponseStore) -> None:
@@ -138,3 +123,96 @@ def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: Response
     assert store.read_settled_keys() == {K1, K3, K4}
     append(store, k2=Completion("No"))
     assert store.read_settled_keys() == {K1, K2, K3, K4}
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def replace_by_another(path: Path) -> None:
+    pl.DataFrame({"prompt_key": [K1]}).write_parquet(path)
+
+
+def change_first_value(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:20] + b"?" + content[21:])
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_byte, empty, replace_by_another])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
+    store: ResponseStore, damage: Callable[[Path], None], is_known: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, other = append(store, k1=FULL), append(store, k2=FULL)
+    if is_known:
+        assert store.read_settled_keys() == {K1, K2}
+    damage(path)
+    assert store.read_settled_keys() == {K2}
+    assert store.list_files() == [other]
+    # The file is named once, with the number of its answers.
+    assert caplog.text.count(f"{path} is damaged (1 answers)") == 1
+    assert path.with_suffix(".damaged").exists()
+    assert not path.exists()
+    assert append(store, k1=FULL) == path
+    assert store.read_settled_keys() == {K1, K2}
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"), [(change_first_value, "2 answers"), (truncate, "an unknown number")]
+)
+def test_damaged_file_of_an_earlier_version_is_named(
+    store: ResponseStore, damage: Callable[[Path], None], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = append(store, k1=FULL, k2=FULL)
+    old = path.rename(path.with_name(path.name.replace("-2.parquet", ".parquet")))
+    assert store.read_settled_keys() == {K1, K2}
+    damage(old)
+    assert store.read_settled_keys() == set()
+    assert f"{old} is damaged ({said}" in caplog.text
+
+
+def test_prompts_of_a_deleted_or_a_half_written_file_are_not_settled(store: ResponseStore) -> None:
+    path, other = append(store, k1=FULL), append(store, k2=FULL)
+    assert store.read_settled_keys() == {K1, K2}
+    path.unlink()
+    assert store.read_settled_keys() == {K2}
+    # A writer that was killed leaves its temporary file.
+    other.rename(other.with_name(f".{other.name}.123-abcd.next"))
+    assert store.read_settled_keys() == set()
+
+
+FILL_DISK = """
+import resource, sys
+from pathlib import Path
+from schemas.exchange import Completion, Prompt
+from pretexeval.storage.responses import ResponseStore
+
+store = ResponseStore(Path(sys.argv[1]), "m-1")
+store.append(["1" * 32], [Prompt("completion", "p")], [Completion("True")])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+keys = [f"{i:032x}" for i in range(500)]
+try:
+    store.append(keys, [Prompt("completion", k) for k in keys], [Completion(k) for k in keys])
+except OSError as error:
+    print(type(error).__name__, error.errno)
+"""
+
+
+def test_full_disk_leaves_no_partial_file_and_keeps_the_old_ones(store: ResponseStore) -> None:
+    root = store.folder.parent.parent
+    result = subprocess.run(
+        [sys.executable, "-c", FILL_DISK, str(root)], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "OSError 27\n"
+    assert len(list(store.folder.iterdir())) == 1
+    assert read(store) == {"1" * 32: "True"}

@@ -1,17 +1,94 @@
-"""Editions that hosts exchange through a bucket."""
+"""Editions, answers and evaluations that hosts exchange through a bucket."""
 
+import shutil
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pretexeval.config.engines import EngineConfig, ModelConfig
+from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
+from pretexeval.storage.bucket import Bucket
 from pretexeval.storage.publication import hold_publication, sync_everything
 from pretexeval.storage.records import read_manifest, read_manifest_files, write_record
 from pretexeval.storage.store import Store
+from schemas.exchange import Completion, Prompt, Sampling
+from tasks.asking.model_session import Advance, ModelSession
+from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.edition import Edition
-from tests.pretexeval.storage.conftest import Host, read_tree
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.failures import has_failure, record_failure, write_failure
+from tasks.evaluation.predictions import Scoring
+from tasks.evaluation.request_files import build_relation_requests
+from tasks.evaluation.run_record import is_complete
+from tests.pretexeval.storage.conftest import KINDS, Hosts, read_tree
+from tests.support.evaluations import CountingEngine, ask_model, finish, ignore, list_prompts
+
+Stores = tuple[Store, Store]
+Evaluations = list[Evaluation]
+# Every answer is read as a thought that does not end.
+UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
+
+
+class SlowEngine(CountingEngine):
+    """Answers slowly enough for another process to start meanwhile."""
+
+    def generate(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
+    ) -> list[Completion]:
+        time.sleep(0.3)
+        return super().generate(prompts, sampling, on_progress)
+
+
+def forbid(_: EngineConfig) -> Engine:
+    raise AssertionError("an engine was loaded")
+
+
+def fail(path: str, source: Path) -> None:
+    raise InputError("the storage is unreachable")
+
+
+@pytest.fixture
+def stores(hosts: Hosts) -> Stores:
+    return Store(hosts[0]), Store(hosts[1])
+
+
+@pytest.fixture
+def bucket(stores: Stores) -> Bucket:
+    assert stores[0].bucket is not None
+    return stores[0].bucket
+
+
+@pytest.fixture
+def unasked(hosts: Hosts, edition: Edition, model: ModelConfig) -> Evaluations:
+    """Return the same evaluation as each host sees it, which both have the edition of."""
+    shutil.copytree(hosts[0].root, hosts[1].root)
+    return [Evaluation(host, edition.edition_id, model) for host in hosts]
+
+
+@pytest.fixture
+def evaluations(unasked: Evaluations, evaluated: Path) -> Evaluations:
+    """Return the same, complete on the first host, which has sent it."""
+    shutil.copytree(evaluated, unasked[0].root, dirs_exist_ok=True)
+    share(unasked[0])
+    return unasked
+
+
+def share(evaluation: Evaluation) -> None:
+    store = Store(evaluation.storage)
+    store.sync_responses(evaluation.model_id)
+    store.push_evaluation(evaluation.edition_id, evaluation.model_id)
+
+
+def pull(evaluation: Evaluation) -> None:
+    Store(evaluation.storage).pull_evaluation(evaluation.edition_id, evaluation.model_id)
 
 
 def test_store_without_a_bucket_does_nothing(tmp_path: Path) -> None:
@@ -25,64 +102,59 @@ def test_store_without_a_bucket_does_nothing(tmp_path: Path) -> None:
 
 
 def test_edition_appears_on_other_hosts_only_when_it_is_complete(
-    hosts: tuple[Host, Host], edition: Edition, monkeypatch: pytest.MonkeyPatch
+    stores: Stores, edition: Edition, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = (Store(host) for host in hosts)
-    send, n_sent = first.send, 0
+    first, second = stores
+    path = next(iter(read_manifest_files(first.root, edition.edition_id)))
+    content = (first.root / path).read_bytes()
+    (first.root / path).write_bytes(b"changed")
+    first.push_edition(edition.edition_id)
+    assert bucket.list_objects("editions") == {}, "a file is damaged"
+    (first.root / path).write_bytes(content)
+    sent: list[str] = []
 
     def send_three(path: str) -> None:
-        nonlocal n_sent
-        n_sent += 1
-        if n_sent > 3:
+        sent.append(path)
+        if len(sent) > 3:
             raise KeyboardInterrupt
-        send(path)
+        bucket.send(path, first.root / path)
 
-    monkeypatch.setattr(first, "send", send_three)
-    with pytest.raises(KeyboardInterrupt):
-        first.push_edition(edition.edition_id)
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "send", send_three)
+        with pytest.raises(KeyboardInterrupt):
+            first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
-    assert not hosts[1].root.exists()
-    monkeypatch.setattr(first, "send", send)
+    assert not second.root.exists()
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
-    assert read_tree(hosts[1].root, "editions") == read_tree(hosts[0].root, "editions")
+    assert read_tree(second.root, "editions") == read_tree(first.root, "editions")
 
 
 def test_damaged_local_file_is_fetched_again_and_damaged_object_is_not_used(
-    hosts: tuple[Host, Host], edition: Edition
+    stores: Stores, edition: Edition, bucket: Bucket
 ) -> None:
-    first, second = (Store(host) for host in hosts)
+    first, second = stores
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
-    local, remote = sorted(read_manifest_files(hosts[0].root, edition.edition_id))[:2]
-    (hosts[1].root / local).write_bytes(b"changed")
-    (hosts[1].root / remote).unlink()
-    assert second.bucket is not None
+    local, remote = sorted(read_manifest_files(first.root, edition.edition_id))[:2]
+    (second.root / local).write_bytes(b"changed")
+    (second.root / remote).unlink()
     # It has the same size, so the list of objects does not show the damage.
-    second.bucket.send(remote, b"-" * (hosts[0].root / remote).stat().st_size)
+    bucket.send(remote, b"-" * (first.root / remote).stat().st_size)
     second.pull_edition(edition.edition_id)
-    assert checksum_file(hosts[1].root / local) == checksum_file(hosts[0].root / local)
-    assert not (hosts[1].root / remote).exists()
+    assert checksum_file(second.root / local) == checksum_file(first.root / local)
+    assert not (second.root / remote).exists()
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
-    assert read_tree(hosts[1].root, "editions") == read_tree(hosts[0].root, "editions")
+    assert read_tree(second.root, "editions") == read_tree(first.root, "editions")
 
 
-def test_edition_with_a_damaged_file_is_not_sent(hosts: tuple[Host, Host], edition: Edition) -> None:
-    first = Store(hosts[0])
-    path = next(iter(read_manifest_files(hosts[0].root, edition.edition_id)))
-    (hosts[0].root / path).write_bytes(b"changed")
+def test_different_edition_of_the_same_name_is_an_error(stores: Stores, edition: Edition) -> None:
+    first, second = stores
     first.push_edition(edition.edition_id)
-    assert first.bucket is not None
-    assert first.bucket.list_objects("editions") == {}
-
-
-def test_different_edition_of_the_same_name_is_an_error(hosts: tuple[Host, Host], edition: Edition) -> None:
-    first, second = (Store(host) for host in hosts)
-    first.push_edition(edition.edition_id)
-    path = hosts[1].root / edition.folder / "manifest.json"
-    manifest = read_manifest(hosts[0].root, edition.edition_id)
-    write_record(path, manifest | {"left_out": [{"what": "another head"}]})
+    manifest = read_manifest(first.root, edition.edition_id)
+    changed = manifest | {"left_out": [{"what": "another head"}]}
+    write_record(second.root / edition.folder / "manifest.json", changed)
     for exchange in (second.pull_edition, second.push_edition):
         with pytest.raises(InputError, match=r"differ: .*delete"):
             exchange(edition.edition_id)
@@ -93,18 +165,136 @@ def test_different_edition_of_the_same_name_is_an_error(hosts: tuple[Host, Host]
     [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}', b'{"edition_id": "x", "files": {}}'],
 )
 def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
-    hosts: tuple[Host, Host], edition: Edition, content: bytes, caplog: pytest.LogCaptureFixture
+    stores: Stores, edition: Edition, bucket: Bucket, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, second = (Store(host) for host in hosts)
-    assert first.bucket is not None
+    first, second = stores
     name = f"{edition.folder}/manifest.json"
     first.push_edition(edition.edition_id)
-    first.bucket.send(name, content)
+    bucket.send(name, content)
     second.pull_edition(edition.edition_id)
-    assert not hosts[1].root.exists()
-    (message,) = [record.getMessage() for record in caplog.records]
-    assert f"{first.bucket.address}/{name} is damaged" in message
-    assert first.bucket.read(f"{name}.damaged") == content
+    assert not second.root.exists()
+    (message,) = caplog.messages
+    assert f"{bucket.address}/{name} is damaged" in message
+    assert bucket.read(f"{name}.damaged") == content
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
-    assert read_tree(hosts[0].root, edition.folder) == read_tree(hosts[1].root, edition.folder)
+    assert read_tree(first.root, edition.folder) == read_tree(second.root, edition.folder)
+
+
+def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: Evaluations) -> None:
+    first, other = evaluations
+    pull(other)
+    assert is_complete(other)
+    report = ask_model(other, forbid)
+    assert (report.n_asked, report.n_reused) == (0, report.n_samples)
+    assert read_tree(other.root, *KINDS) == read_tree(first.root, *KINDS)
+
+
+def test_files_made_before_the_bucket_was_configured_are_sent_too(hosts: Hosts, evaluated: Path) -> None:
+    shutil.copytree(evaluated, hosts[0].root)
+    for host in hosts:
+        sync_everything(Store(host))
+    assert read_tree(hosts[1].root, *KINDS) == read_tree(hosts[0].root, *KINDS) != {}
+
+
+def test_concurrent_hosts_ask_every_prompt_once(unasked: Evaluations) -> None:
+    engine = SlowEngine()
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(ask_model, evaluation, lambda _: engine) for evaluation in unasked]
+    reports = [future.result() for future in both]
+    assert engine.n_asked == reports[0].n_samples == sum(report.n_asked for report in reports)
+
+
+def test_unsent_answers_are_kept_and_sent_by_the_next_run(
+    unasked: Evaluations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = unasked
+    engine = CountingEngine()
+    with ModelSession(first.model, Store(first.storage), lambda _: engine) as session:
+        prompts = {
+            key: prompt
+            for _, asked in build_relation_requests(first)
+            for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
+        }
+        session.write_model_record()
+        monkeypatch.setattr(session._shared.bucket, "send", fail)
+        session._engine = engine
+        chunk = dict(list(prompts.items())[:5])
+        with pytest.raises(InputError, match="unreachable"):
+            session.ask_and_store(chunk, first.request_settings.sampling, ignore)
+    assert (first.store.read().height, second.store.read().height) == (5, 0)
+    report = ask_model(first, lambda _: engine)
+    assert report.n_asked == len(prompts) - 5
+    Store(second.storage).sync_responses(second.model_id)
+    assert second.store.read_settled_keys() == set(prompts)
+
+
+def test_damaged_answers_in_the_bucket_are_not_used(evaluations: Evaluations, bucket: Bucket) -> None:
+    first, second = evaluations
+    name, *others = [path.name for path in first.store.list_files()]
+    damaged = b"-" * (first.store.folder / name).stat().st_size
+    bucket.send(f"responses/{first.model_id}/{name}", damaged)
+    Store(second.storage).sync_responses(second.model_id)
+    assert [path.name for path in second.store.list_files()] == others
+    assert bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
+    share(first)
+    Store(second.storage).sync_responses(second.model_id)
+    assert second.store.read().height == len(list_prompts(first))
+
+
+def test_evaluation_scored_again_replaces_the_old_one(evaluations: Evaluations) -> None:
+    first, second = (replace(evaluation, scoring=UNFINISHED) for evaluation in evaluations)
+    pull(second)
+    finish(second, ask_model(second, forbid))
+    share(second)
+    assert not is_complete(first)
+    pull(first)
+    assert is_complete(first)
+    assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
+
+
+def test_an_evaluation_is_skipped_while_its_files_are_replaced(
+    evaluations: Evaluations, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = evaluations
+    file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
+    bucket.send(file, b"newer than its record")
+    pull(second)
+    assert not (second.root / second.folder / "run.json").exists()
+    changed = replace(first, scoring=UNFINISHED)
+    finish(changed, ask_model(changed, forbid))
+    store = Store(changed.storage)
+    assert bucket.read(f"{changed.folder}/run.json") is not None
+    monkeypatch.setattr(store.bucket, "send", fail)
+    with pytest.raises(InputError, match="unreachable"):
+        store.push_evaluation(changed.edition_id, changed.model_id)
+    assert bucket.read(f"{changed.folder}/run.json") is None
+
+
+@pytest.mark.parametrize("record", ["run", "model"])
+def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
+    evaluations: Evaluations, bucket: Bucket, record: str
+) -> None:
+    first, second = evaluations
+    folder = first.folder if record == "run" else f"responses/{first.model_id}"
+    bucket.send(f"{folder}/{record}.json", b'{"files": ')
+    pull(second)
+    assert bucket.read(f"{folder}/{record}.json") is None
+    share(first)
+    pull(second)
+    assert read_tree(first.root, folder).items() <= read_tree(second.root, folder).items()
+
+
+def test_failures_of_other_hosts_are_fetched_until_they_are_removed(stores: Stores) -> None:
+    one, other = stores
+    config = Config(storage=StorageConfig(root=one.root))
+    for name in ("v1.5", "large"):
+        write_failure(one, config, "e", name, f"{name} is down")
+    assert has_failure(other, "e", "large")
+    sync_everything(other)
+    assert read_tree(other.root, "failures") == read_tree(one.root, "failures")
+    with record_failure(one, config, "e", "large"):
+        """Succeed."""
+    sync_everything(other)
+    assert list(read_tree(other.root, "failures")) == ["failures/e/v1.5.json"]
+    assert not has_failure(other, "e", "large")

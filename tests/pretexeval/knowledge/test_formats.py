@@ -1,0 +1,277 @@
+"""The formats of a base: tables, folders of tables, DiseK, MedLAMA and MedQA. Wrong rows are named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.disek import ASPECTS, find_relation
+from pretexeval.knowledge.medqa import MedqaItem, read_medqa
+from pretexeval.primitives.errors import InputError
+from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows
+from tests.support.small_bases import MEDLAMA, needs_reference
+
+LONG = 140_000 * "a"
+MARKED = "head,relation,tail,also_true,also_false,undecided\n"
+VERDICTS = "relation,head,tail,head_id,verdict\n"
+DIFFERENT = "r,gout,x,,undecided\nr,Gout,fever,,also_true\nr,GOUT,x,,also_true"
+FORMATS = ["rows.csv", "rows.tsv", "rows.jsonl", "rows.parquet"]
+ROWS: list[dict[str, Any]] = [
+    {"head": "gout", "relation": "may_treat", "tail": "colchicine", "head_id": "C1"},
+    {"head": "angina [X]", "relation": "may_treat", "tail": 'β "blocker"', "also_true": True},
+    {"head": "angina [X]", "relation": "may_treat", "tail": "nitrate, organic", "tail_id": 7},
+]
+DISEK: list[dict[str, Any]] = [
+    {"disease": "gout", "aspect": "Symptoms", "attributes": ["joint pain", "redness, swelling"]},
+    {"disease": "gout", "aspect": "therapeutic drug", "attributes": ["colchicine"], "disease_id": "M10"},
+    {"disease": "gout", "aspect": "Symptoms", "attributes": ["fever"], "also_true": True},
+    {"disease": "hernia", "aspect": "SURGICAL-PROCEDURE", "attributes": ["hernia repair", "mesh repair "]},
+]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
+    base = read_own(write_rows(tmp_path / name, ROWS))
+    assert (base.name, base.left_out) == ("own", ())
+    assert base.triplets.columns == ["relation", "head", "tail", "head_id", "tail_id", "also_true"]
+    assert base.triplets.rows() == [
+        ("may_treat", "angina [X]", "nitrate, organic", None, "7", False),
+        ("may_treat", "angina [X]", 'β "blocker"', None, None, True),
+        ("may_treat", "gout", "colchicine", "C1", None, False),
+    ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_of_disek_gives_the_same_triplets(tmp_path: Path, name: str) -> None:
+    base = read_own(write_rows(tmp_path / name, DISEK), format="disek")
+    assert base.triplets.rows() == [
+        ("surgical_procedures", "hernia", "hernia repair", None, None, False),
+        ("surgical_procedures", "hernia", "mesh repair", None, None, False),
+        ("symptoms", "gout", "fever", None, None, True),
+        ("symptoms", "gout", "joint pain", None, None, False),
+        ("symptoms", "gout", "redness, swelling", None, None, False),
+        ("therapeutic_drugs", "gout", "colchicine", "M10", None, False),
+    ]
+
+
+def test_an_aspect_of_disek_names_a_relation_in_many_spellings() -> None:
+    spelled: dict[str, str | None] = {relation: relation for relation in ASPECTS}
+    spelled |= {name.upper(): relation for relation, names in ASPECTS.items() for name in names}
+    spelled |= {"Affected site": "affected_sites", " therapeutic-drug ": "therapeutic_drugs"}
+    spelled |= {"Prognosis": None, "": None}
+    assert {aspect: find_relation(aspect) for aspect in spelled} == spelled
+
+
+def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "\ufeffhead, relation ,tail\r\n  type  1 DM ,may_treat,\u00a0Été \r\n\r\n")
+    write(tmp_path / "b.TSV", "tail\tsource\tcolour\trelation\thead\nlung\tatlas\tred\tsites\tasthma\n")
+    write(tmp_path / "README.md", "about")
+    base = read_own(tmp_path)
+    # Names lose outer white space only.
+    assert base.triplets.select("relation", "head", "tail").rows() == [
+        ("may_treat", "type  1 DM", "Été"),
+        ("sites", "asthma", "lung"),
+    ]
+    skipped = LeftOut("README.md", "file", "not one of .csv, .tsv, .jsonl, .ndjson, .parquet")
+    assert base.left_out == (skipped,)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("t.csv", "head,relation\na,r\n", "has no column tail; it has head, relation"),
+        ("t.csv", "", "has no column head, relation, tail; it has none"),
+        ("t.csv", "head,relation,tail\n", "holds no rows"),
+        ("t.csv", "head,relation,tail,head\na,r,b,c\n", "has the column head twice"),
+        ("t.csv", "head,relation,tail\na,r,b\n ,r,b\n", "t.csv, line 3: the head is empty"),
+        ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
+        ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
+        ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
+        ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
+        ("t.csv", f"{MARKED}a,r,b,perhaps,,\n", "line 2: also_true is 'perhaps': write true or false"),
+        ("t.csv", f"{MARKED}a,r,b,,maybe,\n", "line 2: also_false is 'maybe': write true or false"),
+        ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
+        ("t.csv", f"{MARKED}a,r,b,,true,true\n", "line 2: has more than one of the marks"),
+        ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
+        ("t.csv", f"{MARKED}a,s,b,,true,\n", "nothing to test in s: every row is marked"),
+        ("t.csv", f"{MARKED}a,s,b,,,true\na,s,b,,,\n", "nothing to test in s: every row is marked"),
+        ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
+        ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
+        ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
+        ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
+        ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "head is 1: write it as text"),
+        ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
+        ("t.parquet", "no parquet", "cannot be read as Parquet"),
+        ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
+        ("disek.csv", "gout,,good", "line 2: aspect '' is not one of"),
+        ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
+        ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
+        ("disek.csv", "gout,Symptoms,pain,more", "line 2: has 4 fields where the header has 3"),
+        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "line 1: an attribute is empty"),
+    ],
+)
+def test_a_problem_is_reported_with_file_and_line(
+    tmp_path: Path, name: str, text: str, expected: str
+) -> None:
+    header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
+    path = write(tmp_path / name, header + text)
+    message = read_error(path, format="disek" if name.startswith("disek") else "table")
+    assert expected in message
+    assert str(path) in message or "nothing to test" in message
+
+
+@pytest.mark.parametrize(
+    ("setting", "table", "problem"),
+    [
+        ("aliases", "alias\npyrexia\n", "has neither a column name nor a column id"),
+        ("aliases", "name,id,alias\nfever,C1,a\n,,b\n", "line 3: the row has neither a name nor an id"),
+        ("aliases", "name,alias\nfever,\n", "line 2: the alias is empty"),
+        ("aliases", "name,synonym\nfever,pyrexia\n", "has no column alias"),
+        ("aliases", "name,alias\nfever,pyrexia,more\n", "line 2: has 3 fields where the header has 2"),
+        ("aliases", "name,alias\n", "holds no rows"),
+        ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
+        ("hierarchy", "child_id,parent\nH3,H2\n", "in child_id and parent_id, or in child and parent"),
+        ("hierarchy", "child,parent\nA,B,C\n", "line 2: has 3 fields"),
+        ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),
+        ("verdicts", f"{VERDICTS}r,gout,x,,", "line 2: the verdict is ''"),
+        ("verdicts", f"{VERDICTS}r,,x,,undecided", "line 2: the head is empty"),
+        ("verdicts", f"{VERDICTS}{DIFFERENT}", "verdicts.csv, line 4: the verdicts on a triplet differ"),
+    ],
+)
+def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(
+    tmp_path: Path, setting: str, table: str, problem: str
+) -> None:
+    path = write(tmp_path / "facts.csv", "head,relation,tail\ngout,r,fever\nflu,r,x\n")
+    assert problem in read_error(path, **{setting: write(tmp_path / f"{setting}.csv", table)})
+
+
+def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"a{i},r,{'' if i % 2 else 'b'}\n" for i in range(14))
+    first, *named, last = read_error(write(tmp_path / "t.csv", "head,relation,tail\n" + rows)).splitlines()
+    assert (first, last.strip()) == ("7 wrong rows:", "and 2 more")
+    assert [int(line.split("line ")[1].split(":")[0]) for line in named] == [3, 5, 7, 9, 11]
+
+
+def test_a_parquet_column_of_another_type_and_a_wrong_row_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"head": [1], "relation": "r", "tail": "b"}).write_parquet(path)
+    assert "column head is of type Int64" in read_error(path)
+    pl.DataFrame({"head": ["a", ""], "relation": "r", "tail": "b"}).write_parquet(path)
+    assert "row index 1: the head is empty" in read_error(path)
+
+
+MEDLAMA_HEADER = "head_cui,head_name,rel,tail_names,tail_cuis,avg_match\n"
+
+
+def test_the_published_folder_of_medlama_is_read(tmp_path: Path) -> None:
+    rows = (
+        'C1,"Aspirin, 5 mg",may_treat,Pain || Laennec\'s [X] fever,C8 || C9,0.0\n'
+        "C2,Nitrate,may_treat,Angina || Angina,C7 || C7,0.0\n"
+    )
+    inverse = "gene_product_encoded_by_gene"
+    write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + rows)
+    write(tmp_path / "may_treat_1_hard.csv", MEDLAMA_HEADER + "C2,Nitrate,may_treat,Angina,C7,0.0\n")
+    write(tmp_path / f"{inverse}_1000.csv", MEDLAMA_HEADER + f"C3,p53,{inverse},TP53,C4,1.0\n")
+    write(tmp_path / "prompts.csv", "pid,default_prompt\n")
+    base = read_own(tmp_path, format="medlama")
+    assert base.triplets.rows() == [
+        ("may_treat", "Aspirin, 5 mg", "Laennec's [X] fever", "C1", "C9", False),
+        ("may_treat", "Aspirin, 5 mg", "Pain", "C1", "C8", False),
+        ("may_treat", "Nitrate", "Angina", "C2", "C7", False),
+    ]
+    assert base.left_out == (
+        LeftOut("may_treat_1_hard.csv", "file", "repeats rows of the full file"),
+        LeftOut("may_treat_1000.csv, line 3", "may_treat: Nitrate → Angina", "repeats another row"),
+    )
+    assert read_own(tmp_path, format="medlama", relations=[inverse]).relations == [inverse]
+
+
+def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
+    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat,d || ,C3 || C4,0.0\n"
+    path = write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + "C1,a,may_treat,b,C3,0.0\n" + rows)
+    first, second = read_error(path.parent, format="medlama").splitlines()[1:]
+    assert "may_treat_1000.csv, line 3: has 2 tail_names and 1 tail_cuis" in first
+    assert "may_treat_1000.csv, line 4: the tail is empty" in second
+
+
+@needs_reference
+def test_medlama_is_complete_and_its_published_form_gives_the_same_base(tmp_path: Path) -> None:
+    base = read_own(MEDLAMA, format="medlama")
+    assert (len(base.relations), base.triplets.height, base.left_out) == (17, 39_053, ())
+    assert base.triplets.select("relation", "head").n_unique() == 17_000
+    names = pl.concat([base.triplets["head"], base.triplets["tail"]])
+    assert names.str.contains("[X]", literal=True).any()
+    shuffled = pl.read_parquet(MEDLAMA).sample(fraction=1, shuffle=True, seed=1)
+    for (relation,), rows in shuffled.rename({"relation": "rel"}).group_by("rel"):
+        lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
+        joined = rows.select("head_cui", "head_name", "rel", lists)
+        joined.write_csv(tmp_path / f"{relation}_1000.csv")
+    other = read_own(tmp_path, format="medlama")
+    assert base.triplets.equals(other.triplets)
+    checksums = {base.checksum_relation(relation) for relation in base.relations}
+    assert checksums == {other.checksum_relation(relation) for relation in base.relations}
+    assert len(checksums) == 17
+
+
+QUESTION = "A man coughs. Which of the following is the most likely diagnosis?"
+OPTIONS = ["Gout", "Asthma", "Mumps"]
+KEYED = dict(zip("ABC", OPTIONS, strict=True))
+MEDQA = {"question": QUESTION, "options": KEYED, "answer_idx": "B", "answer": "Asthma", "meta_info": "step1"}
+
+
+def write_lines(folder: Path, *rows: object) -> Path:
+    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+    return write(folder / "medqa.jsonl", "\n".join(lines))
+
+
+def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
+    row = {"question": QUESTION, "options": OPTIONS, "answer_letter": "B", "answer": "Asthma"}
+    path = write_rows(tmp_path / "medqa.parquet", [row])
+    lines, table = read_medqa(write_lines(tmp_path, MEDQA)), read_medqa(path)
+    expected = (QUESTION, tuple(OPTIONS), "B")
+    assert lines.items == (MedqaItem(*expected, "step1", "medqa.jsonl, line 1"),)
+    assert table.items == (MedqaItem(*expected, "", "medqa.parquet, row index 0"),)
+    assert lines.items[0].answer == "Asthma"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"question": " "}, "the question is empty"),
+        ({"options": {"A": "Gout"}}, "options must be 2 to 10 texts"),
+        ({"options": ["Gout", " "]}, "an option is empty"),
+        ({"options": {"A": "Gout", "C": "Mumps"}}, "options with the keys A, C: name them A, B, C"),
+        ({"answer_idx": "D"}, "the answer's letter is 'D': write one of A, B, C"),
+        ({"answer": "Gout"}, "the answer 'Gout' is not option B, 'Asthma': correct one of them"),
+        ({"answer_idx": "A", "answer": "Gout"}, "asks what .*line 1 asks and answers differently"),
+    ],
+)
+def test_wrong_values_of_medqa_name_file_line_and_remedy(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    path = write_lines(tmp_path, MEDQA, {**MEDQA, **change})
+    with pytest.raises(InputError, match=rf"medqa\.jsonl, line 2:? .*{problem}|line 2 {problem}"):
+        read_medqa(path)
+
+
+def test_several_wrong_rows_of_medqa_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_medqa(write_lines(tmp_path, "{", "[]", MEDQA, *(["{"] * 5)))
+    message = str(caught.value).splitlines()
+    assert message[0] == "7 wrong rows:"
+    assert "line 2: is no JSON object" in message[2]
+    assert message[-1] == "  and 2 more"
+
+
+def test_repeated_questions_and_options_are_left_out_and_listed(tmp_path: Path) -> None:
+    shuffled = {**MEDQA, "options": {"A": "asthma", "B": "Mumps", "C": "Gout"}, "answer_idx": "A"}
+    twice = {**MEDQA, "question": "Why?", "options": {"A": "Gout", "B": "Asthma", "C": "asthma "}}
+    source = read_medqa(write_lines(tmp_path, MEDQA, shuffled, twice))
+    assert [item.place for item in source.items] == ["medqa.jsonl, line 1"]
+    assert [(one.where, one.reason) for one in source.left_out] == [
+        ("medqa.jsonl, line 2", "repeats medqa.jsonl, line 1"),
+        ("medqa.jsonl, line 3", "two options have the same text"),
+    ]

@@ -1,0 +1,220 @@
+"""Names: which spellings are one name, aliases, synonyms, and the capitals of titles."""
+
+import unicodedata
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.capitals import lower_titles
+from pretexeval.knowledge.names import AliasTable, fold_name, list_name_keys
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.knowledge.same_triplets import pair_same_triplets
+from pretexeval.knowledge.synonyms import read_synonyms
+from pretexeval.primitives.errors import InputError
+from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
+from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
+
+NAME = "Café-au-lait disease, type 2"
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202e\u2060\u2066\ufe0f\ufeff\U000e0041\U000e0100"
+)
+TWINS = [
+    *(f"Caf{c}é-au-lait dis{c}ease, type 2{c}" for c in INVISIBLE),
+    NAME.replace(" ", "\u200b"),
+    NAME.replace("-", "\u00ad"),
+    NAME.replace("é", "e\u034f\u0301"),
+    unicodedata.normalize("NFD", NAME),
+    NAME.replace(" ", "\u00a0").replace(", ", ",\u202f"),
+    NAME.replace(" ", "\u3164\u2800"),
+    "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in NAME),
+    NAME.replace("-", "\u2011", 1).replace("-", "\u2212"),
+    "CAFÉ AU LAIT DISEASE TYPE 2",
+    NAME.replace("2", "\u00b2"),
+]
+
+
+def test_twins_of_a_true_tail_are_not_negatives() -> None:
+    heads = {f"head {n}": [twin] for n, twin in enumerate(TWINS)}
+    excluded = find_excluded(index_facts(as_facts({"Asthma": [NAME], **heads, "Mumps": ["Fever"]})))
+    assert {head: {NAME, *TWINS} - tails for head, tails in excluded.items() if head != "Mumps"} == {
+        head: set() for head in ("Asthma", *heads)
+    }
+    assert excluded["Mumps"] == {"Fever"}
+    own = find_excluded(index_facts(as_facts({NAME: ["Fever"], **{f"{t} x": [t] for t in TWINS}})))
+    assert set(TWINS) <= own[NAME], "a head is never its own false tail"
+
+
+@pytest.mark.parametrize("other", ["Cafés", "Cafe", "Саfé", "Caf é"])
+def test_visibly_different_names_stay_different(other: str) -> None:
+    """An accent, a letter of another alphabet and a visible space are not folded."""
+    assert set(list_name_keys("Café", None)).isdisjoint(list_name_keys(other, None))
+
+
+def test_names_with_the_same_visible_id_are_the_same() -> None:
+    rows = [
+        {"head": "a", "tail": "heart attack", "tail_id": "C1"},
+        {"head": "b", "tail": "myocardial infarction", "tail_id": "\ufeffC1"},
+        {"head": "c", "tail": "fever", "tail_id": "\u200b"},
+        {"head": "d", "tail": "itch", "tail_id": "\u200b"},
+    ]
+    heads = find_excluded(index_facts(as_rows(rows)))
+    assert heads["a"] == {"heart attack", "myocardial infarction"}
+    assert heads["c"] == {"fever"}, "an id that nobody sees is no id"
+
+
+@pytest.mark.parametrize("nothing", ["\u200b", "\u00ad\ufeff", "\u3164", "\u2800 \u200e", "\U000e0041"])
+def test_a_name_without_a_visible_character_is_refused(tmp_path: Path, nothing: str) -> None:
+    path = write(tmp_path / "facts.csv", f"head,relation,tail\n{nothing},r,fever\ngout,r,{nothing}\n")
+    error = read_error(path)
+    assert "csv, line 2: the head has only characters" in error
+    assert "csv, line 3: the tail has only characters" in error
+
+
+SPELLED = ("Gout", "gout.", "go\u00adut", "Fieber", "ﬁeber", "fever", "wheezing", "asthma")
+IDS = (None, "C1", " C1", "C2", "C\u200b2")
+SCHEMA = dict.fromkeys(("relation", "head", "head_id", "tail", "tail_id"), pl.String)
+ROWS = st.lists(
+    st.tuples(st.sampled_from("rs"), *(st.sampled_from(values) for values in (SPELLED, IDS, SPELLED, IDS))),
+    max_size=8,
+)
+ALIASES = st.lists(st.tuples(st.sampled_from(SPELLED), st.sampled_from(SPELLED)), max_size=3)
+
+
+@given(ROWS, ROWS, ALIASES)
+def test_pairs_of_same_triplets_are_those_with_a_key_in_common(
+    rows: list[tuple[str, ...]], others: list[tuple[str, ...]], aliases: list[tuple[str, str]]
+) -> None:
+    def list_keys(row: tuple[str, ...]) -> set[tuple[str, ...]]:
+        relation, *ends = row
+        keys = [
+            (
+                *list_name_keys(name, identifier),
+                *(f"name:{fold_name(alias)}" for named, alias in aliases if named == name),
+            )
+            for name, identifier in (ends[:2], ends[2:])
+        ]
+        return {(relation, *pair) for pair in product(*keys)}
+
+    expected = [
+        (row, other)
+        for row, other in product(range(len(rows)), range(len(others)))
+        if not list_keys(rows[row]).isdisjoint(list_keys(others[other]))
+    ]
+    own, compared = (pl.DataFrame(each, schema=SCHEMA, orient="row") for each in (rows, others))
+    table = AliasTable(pl.DataFrame(aliases, schema=["name", "alias"], orient="row") if aliases else None)
+    assert pair_same_triplets(own, compared, table).sort(pl.all()).rows() == expected
+
+
+FACTS = """\
+head,relation,tail,tail_id
+aspirin,may_treat,fever,C1
+paracetamol,may_treat,pyrexia,
+acetaminophen,may_treat,headache,
+ibuprofen,may_treat,gout,
+"""
+
+
+def test_a_triplet_that_is_true_under_an_alias_is_true(tmp_path: Path) -> None:
+    """Names in any spelling get their aliases; unknown names, and an alias that is the name, give none."""
+    aliases = "name,alias\nFEVER,Pyrexia\nParacetamol,acetaminophen\nfever,Fever\nmumps,parotitis\n"
+    path = write(tmp_path / "own.csv", FACTS)
+    base = read_own(path, aliases=write(tmp_path / "aliases.csv", aliases))
+    assert base.aliases == {"fever": ("Pyrexia",), "paracetamol": ("acetaminophen",)}
+    assert base.triplets.filter("also_true").select("head", "tail").rows() == [
+        ("acetaminophen", "fever"),
+        ("acetaminophen", "pyrexia"),
+        ("aspirin", "pyrexia"),
+        ("paracetamol", "fever"),
+        ("paracetamol", "headache"),
+    ]
+    assert len(list_tested(base)) == 4
+    identified = write(tmp_path / "ids.csv", "id,alias\nC1,ague\nC2,podagra\n")
+    assert read_own(path, aliases=identified).aliases == {"fever": ("ague",)}
+
+
+@pytest.mark.parametrize("name", ["own.csv", "own.jsonl", "own.parquet"])
+def test_aliases_in_columns_of_the_base(tmp_path: Path, name: str) -> None:
+    rows = [
+        {"head": "aspirin", "head_aliases": ["ASA", "acetylsalicylic acid", ""], "tail": "fever"},
+        {"head": "paracetamol", "head_aliases": None, "tail": "pain", "tail_aliases": ["ache"]},
+    ]
+    path = write_rows(tmp_path / name, [{"relation": "may_treat"} | row for row in rows])
+    listed = {"aspirin": ("ASA", "acetylsalicylic acid"), "pain": ("ache",)}
+    assert read_own(path).aliases == listed
+    more = write(tmp_path / "more.tsv", "name\talias\nfever\tpyrexia\n")
+    assert read_own(path, aliases=more).aliases == listed | {"fever": ("pyrexia",)}
+
+
+def test_an_alias_that_names_something_with_another_id_is_a_conflict(tmp_path: Path) -> None:
+    facts = "aspirin,may_treat,fever,C1,gout\nnaproxen,may_treat,fever,C1,gout\nx,may_treat,gout,C2,\n"
+    header = "head,relation,tail,tail_id,tail_aliases\n"
+    path = write(tmp_path / "own.csv", header + facts + "naproxen,may_treat,pyrexia,C1,\n")
+    aliases = write(tmp_path / "aliases.csv", "id,alias\nC1,pyrexia\nC1,Gout\nC3,gout\n")
+    taken = "may_treat: '{}' is an alias of {}, and the name of the tail C2"
+    # A fact repeats the aliases of its names, and the repetitions are one conflict.
+    found = [
+        ("aliases.csv, line 3", taken.format("Gout", "C1")),
+        ("own.csv, line 2", taken.format("gout", "fever")),
+    ]
+    listed = "\n".join(f"    {place}: {text}" for place, text in found)
+    assert listed in read_error(path, aliases=aliases)
+    base = read_own(path, aliases=aliases, conflicts="leave_out")
+    assert [(item.where, item.what) for item in base.left_out] == found
+    assert base.aliases == {"fever": ("pyrexia",)}
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
+def test_synonyms_are_found_in_any_spelling(tmp_path: Path, name: str) -> None:
+    rows = [("Fever", "Pyrexia"), ("Fever", "High temperature"), ("gout", "Podagra")]
+    table = read_synonyms(write_rows(tmp_path / name, [{"answer": a, "synonym": s} for a, s in rows]))
+    assert [table.find(answer) for answer in ("FEVER", "Gout", "cough")] == [
+        ("High temperature", "Pyrexia"),
+        ("Podagra",),
+        (),
+    ]
+
+
+def test_answers_with_the_same_id_share_their_synonyms(tmp_path: Path) -> None:
+    text = "answer,synonym,answer_id\nFever,Pyrexia,C1\nFebrile state,High temperature,C1\nGout,Podagra,\n"
+    table = read_synonyms(write(tmp_path / "table.csv", text))
+    assert table.find("Fever") == ("Febrile state", "High temperature", "Pyrexia")
+    assert table.find("Febrile state") == ("Fever", "High temperature", "Pyrexia")
+    assert table.find("Gout") == ("Podagra",)
+    with pytest.raises(InputError, match=r"table\.csv, line 3: the synonym is empty"):
+        read_synonyms(write(tmp_path / "table.csv", "answer,synonym\nFever,Pyrexia\nGout, \n"))
+
+
+OTHERS = [
+    "infection of burns",
+    "chronic kidney failure",
+    "a tumor and a disease",
+    "T-cell leukemia",
+    "lymphoma",
+]
+TITLES = {
+    "Burns": "burns",
+    "Kidney Failure": "kidney failure",
+    "Addison's Disease": "Addison's disease",
+    "Hodgkin Lymphoma": "Hodgkin lymphoma",
+    # "Wilms" has no small letter anywhere, so that the name would mix two styles.
+    "Kidney Wilms Tumor": "Kidney Wilms Tumor",
+    "T-Cell Leukemia": "T-cell leukemia",
+    "BRCA1 Tumor": "BRCA1 tumor",
+    "BURNS": "BURNS",
+}
+
+
+def test_a_word_loses_its_capital_if_another_name_has_it_in_small_letters() -> None:
+    rows = pl.DataFrame({"head": [*TITLES, *OTHERS, None], "tail": [*OTHERS, *TITLES, None]})
+    written = lower_titles(rows)
+    assert dict(zip(rows["head"], written["head"], strict=True)) == TITLES | {
+        name: name for name in (*OTHERS, None)
+    }
+    assert written["tail"].to_list() == [*OTHERS, *TITLES.values(), None]
+    starter = read_knowledge_base(KnowledgeConfig()).triplets
+    assert lower_titles(starter).equals(starter)

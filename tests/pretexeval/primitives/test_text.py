@@ -1,0 +1,132 @@
+"""Secrets are hidden, and text that others wrote brings no control character and no formula with it."""
+
+import logging
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote
+
+import pytest
+
+from pretexeval.primitives.secrets import find_secret, has_secret, hide_secrets, hide_value
+from pretexeval.primitives.untrusted_text import escape_cell, escape_controls, escape_line, escape_logs
+
+KNOWN = [
+    "sk-proj-a1b2c3d4e5f6g7h8",
+    "gsk_a1b2c3d4e5f6g7h8i9j0",
+    "hf_ABCDEFghijklmnopqrst",
+    "AKIAIOSFODNN7EXAMPLE",
+    "Bearer a1b2c3d4e5f6",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc",
+    "-----BEGIN RSA PRIVATE KEY-----",
+]
+ADDRESSES = {
+    "https://me:word@host/v1": "https://***@host/v1",
+    "s3://word@bucket/a": "s3://***@bucket/a",
+    "https://host/v1?a=1&api_key=word&b=2": "https://host/v1?a=1&***&b=2",
+    "https://host/?X-Amz-Signature=word": "https://host/?***",
+}
+HARMLESS = [
+    "llama3-8b-instruct-q4",
+    "meta-llama/Llama-3.1-8B-Instruct",
+    "http://127.0.0.1:8000/v1",
+    "s3://bucket/prefix",
+    "publishers/google@001",
+    "risk-assessment-of-diseases",
+    "Keep its basic understanding of what is said.",
+    "gpu_memory_utilization",
+    "2026-W47",
+    "configs/quickstart.toml",
+]
+RANDOM = ["9f86d081884c7d659a2f", "550e8400-e29b-41d4-a716-446655440000", "1" * 12]
+
+
+@pytest.mark.parametrize("secret", KNOWN)
+def test_text_with_a_known_key_prefix_is_a_secret(secret: str) -> None:
+    assert has_secret(secret)
+    assert has_secret(f"a path/{secret}, and more")
+    assert secret not in hide_secrets(f"= '{secret}': no")
+
+
+def test_secrets_in_addresses_are_hidden_and_names_paths_and_words_stay() -> None:
+    assert {address: hide_secrets(address) for address in ADDRESSES} == ADDRESSES
+    assert {text: hide_secrets(text) for text in HARMLESS} == {text: text for text in HARMLESS}
+    assert [text for text in (*ADDRESSES, *HARMLESS, *RANDOM) if has_secret(text)] == list(ADDRESSES)
+    # Text that looks random is hidden, but not refused.
+    assert {hide_secrets(f"seed = '{text}': no") for text in RANDOM} == {"seed = '***': no"}
+
+
+def test_place_of_a_secret_is_found() -> None:
+    table = {"a": [{"b": "fine"}, {"b": 3, "c": f"it is {KNOWN[0]}"}], "d": "fine", "e": None}
+    assert find_secret(table, []) == "a[1].c"
+    assert find_secret(table["d"], []) is None
+    assert find_secret({"d": "refined"}, ["fine"]) == "d"
+
+
+KEY = "sk-or-v1-7f3aQz9+bC/d8e4-Lm_2xY0wPq5TnHk"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY,
+        KEY.swapcase(),
+        quote(KEY, safe=""),
+        quote(KEY).lower(),
+        *(b64encode(b"x" * n + KEY.encode() + b";").decode() for n in range(3)),
+        urlsafe_b64encode(b"Bearer " + KEY.encode()).decode(),
+    ],
+)
+def test_a_key_is_hidden_as_it_is_in_an_address_and_in_base64(form: str) -> None:
+    hidden = hide_value(f"İ the key is {form}, {form} and no other 💊", KEY)
+    assert hidden.count("***") == 2
+    # Of base64, what comes before the key and the last bits of the key may remain.
+    assert len(hidden) < len("İ the key is ***, *** and no other 💊") + 2 * 16
+    assert KEY[:8] not in hidden
+
+
+def test_what_is_no_key_stays() -> None:
+    text = "sk-or-v1-7f is too short, 25% of &amp; c:\\\\u0041 stays"
+    assert hide_value(text, KEY) == text
+    assert hide_value("nothing", None) == "nothing"
+    assert hide_value("short and shorter", "short") == "*** and ***er"
+
+
+CONTROLS = {
+    "\x1b[2J\x07": "\\u001b[2J\\u0007",
+    "\x9b31m\x7f\x85": "\\u009b31m\\u007f\\u0085",
+    "a\rb\tc": "a\\rb\\tc",
+    "\u202etxt\u2066\u200f\u061c": "\\u202etxt\\u2066\\u200f\\u061c",
+    "one\u2028two\u2029": "one\\u2028two\\u2029",
+    "\ufeff\ud800": "\\ufeff\\ud800",
+    "naïve β-blocker 💊 می‌خواهم": "naïve β-blocker 💊 می‌خواهم",
+}
+
+
+def test_control_characters_are_escaped_and_writing_stays() -> None:
+    assert {text: escape_controls(text) for text in CONTROLS} == CONTROLS
+    assert escape_controls("a\n") == "a\n"
+    assert {text: escape_line(f"{text}\n").removesuffix("\\n") for text in CONTROLS} == CONTROLS
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\uff1d", " =", "\t=", "\r\n@"])
+def test_a_formula_is_a_text(start: str) -> None:
+    assert escape_cell(f"{start}1+1").startswith("'")
+    assert escape_cell(f"a {start}1") == f"a {start.strip()}1"
+
+
+def test_messages_and_tracebacks_are_escaped_once(caplog: pytest.LogCaptureFixture) -> None:
+    make = logging.getLogRecordFactory()
+    try:
+        escape_logs()
+        wrapped = logging.getLogRecordFactory()
+        escape_logs()
+        assert logging.getLogRecordFactory() is wrapped
+        logging.getLogger("test").warning("it says %s", "\x1b[31m\nno")
+        assert caplog.messages == ["it says \\u001b[31m\nno"]
+        try:
+            raise ValueError("\x1b[2J")
+        except ValueError:
+            logging.getLogger("test").exception("it failed")
+        assert "ValueError: \\u001b[2J" in caplog.text
+        assert "\x1b" not in caplog.text
+    finally:
+        logging.setLogRecordFactory(make)
