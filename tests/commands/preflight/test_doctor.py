@@ -10,35 +10,17 @@ import pytest
 from commands.preflight.doctor import collect_findings
 from commands.preflight.reading import list_asked_models
 from pretexeval.config.file import Config
-from tests.support.command import (
-    build_environment,
-    make_rows,
-    run_command,
-    run_process_command,
-    write_base,
-    write_config,
-)
+from tests.commands.configurations import FAR, write_configuration
+from tests.support.command import build_environment, run_command, run_process_command
 from tests.support.web_server import Route, serve_routes
 
-ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
 SECRET = "sk-very-secret"
-
-
-def write_small(folder: Path, **settings: object) -> Path:
-    """Write a configuration with a small base and one model: a recording, unless settings are given."""
-    base = write_base(folder / "own.tsv", make_rows("may_treat", "may_prevent"))
-    (folder / "answers.parquet").write_bytes(b"")
-    model = {"name": "told", "engine": "recorded", "model": str(folder / "answers.parquet")}
-    knowledge = {"name": "own", "format": "table", "path": str(base)}
-    return write_config(
-        folder / "c.toml", folder / "results", models=[settings or model], knowledge=knowledge
-    )
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:
     with serve_routes({"/v1/models": (401, {})}) as web:
-        settings = ENDPOINT | {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
-        config = write_small(tmp_path, **settings)
+        settings = {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
+        config = write_configuration(tmp_path, models=[FAR | settings])
         refused = run_command("doctor", config, folder=tmp_path, environment={"FAR_KEY": SECRET}).require(1)
         unset = run_command("doctor", config, folder=tmp_path).require(1)
     assert "failing  model far" in refused.out
@@ -54,8 +36,9 @@ def test_a_key_is_read_from_the_block_that_a_run_would_read(
 ) -> None:
     save = "from prefect.blocks.system import Secret; Secret(value='%s').save('doctor-key', overwrite=True)"
     subprocess.run([sys.executable, "-c", save % SECRET], check=True, env=build_environment(prefect_server))
-    with serve_routes({"/v1/models": (200, {"data": [{"id": "llama"}]})}) as web:
-        config = write_small(tmp_path, **ENDPOINT, base_url=f"{web.address}/v1", api_key_env="DOCTOR_KEY")
+    with serve_routes({"/v1/models": (200, {"data": [{"id": "x"}]})}) as web:
+        settings = {"base_url": f"{web.address}/v1", "api_key_env": "DOCTOR_KEY"}
+        config = write_configuration(tmp_path, models=[FAR | settings])
         found = run_process_command(
             "doctor", config, "--no-prompt", folder=tmp_path, environment=prefect_server
         ).require()
@@ -80,7 +63,7 @@ def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
 def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = write_small(tmp_path, **ENDPOINT, base_url="http://127.0.0.1:9/v1", pool="gpu-4x80")
+    config = write_configuration(tmp_path, models=[FAR | {"pool": "gpu-4x80"}])
     monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert not [each for each in collect_findings(config) if each.name.startswith("pool")]
@@ -98,15 +81,13 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
 
 
 def test_only_models_that_a_run_asks_are_checked() -> None:
-    writers = [{"name": name, "model": "org/x"} for name in ("a", "b", "c")]
     tables = {
-        "writers": writers,
+        "writers": [{"name": name, "model": "org/x"} for name in ("a", "b", "c")],
         "models": [{"name": "m", "model": "org/y"}],
         "rephraser": {"kind": "model", "writer": "b"},
         "judge": {"writer": "b"},
         "llmeval": {"writer": "c"},
     }
-    config = Config.model_validate(tables)
-    assert [model.name for model in list_asked_models(config)] == ["b", "m"]
-    with_llmeval = Config.model_validate(tables | {"edition": {"methods": ["pretexeval", "llmeval"]}})
-    assert [model.name for model in list_asked_models(with_llmeval)] == ["b", "c", "m"]
+    for methods, names in ((["pretexeval"], ["b", "m"]), (["pretexeval", "llmeval"], ["b", "c", "m"])):
+        config = Config.model_validate(tables | {"edition": {"methods": methods}})
+        assert [model.name for model in list_asked_models(config)] == names

@@ -1,8 +1,9 @@
 """Negatives that are guessable or may be true: commands say so with the figure before a model is asked."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -14,13 +15,11 @@ from commands.preflight.plan import plan_run
 from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config, load_config
 from pretexeval.storage.store import Store
-from tasks.edition.manifest import complete_edition
-from tasks.edition.planning import plan_edition
 from tasks.edition.risks import Balance, list_risks, read_balance
+from tests.commands.configurations import build
 from tests.support.command import write_config
 from tests.support.parsed_page import parse
 from tests.support.published_bases import list_icd_pairs
-from tests.support.small_bases import write_files
 
 ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")
 
@@ -55,21 +54,15 @@ class ModelsAreNextError(Exception):
     """Stands for everything that a run does after it has said what is wrong with the edition."""
 
 
-@pytest.fixture
-def run_until_models(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config], list[str]]:
-    """Return a function that runs a configuration until a model would be asked, and returns what it tells."""
-
-    def stop(*_: object) -> Iterator[str]:
-        raise ModelsAreNextError
-
-    def run(config: Config) -> list[str]:
-        told: list[str] = []
-        with pytest.raises(ModelsAreNextError):
-            in_process.run_all(config, told.append)
-        return told
-
-    monkeypatch.setattr(in_process, "is_evaluated_here", stop)
-    return run
+def run_until_models(config: Config) -> list[str]:
+    """Run a configuration until a model would be asked; return what the run tells."""
+    told: list[str] = []
+    with (
+        mock.patch.object(in_process, "is_evaluated_here", side_effect=ModelsAreNextError),
+        pytest.raises(ModelsAreNextError),
+    ):
+        in_process.run_all(config, told.append)
+    return told
 
 
 @pytest.mark.parametrize(
@@ -86,7 +79,6 @@ def test_a_guessable_base_is_named_with_the_figure(
     edition: dict[str, object],
     giveaway: str,
     least: int,
-    run_until_models: Callable[[Config], list[str]],
 ) -> None:
     path = configure(tmp_path, list_pairs(), **edition)
     config = load_config(path)
@@ -102,11 +94,9 @@ def test_a_guessable_base_is_named_with_the_figure(
     previewed = preview_edition(config, 1)
     assert line in render_preview(previewed).splitlines()
     assert line in parse(render_page(previewed)).text
-    assert [
-        each.found for each in collect_findings(path) if each.state == "warning" and each.name == "negatives"
-    ] == [line]
-    planned = plan_edition(config)
-    complete_edition(planned, list(write_files(planned).values()), [])
+    findings = [(each.state, each.name, each.found) for each in collect_findings(path)]
+    assert ("warning", "negatives", line) in findings
+    build(config)
     assert run_until_models(config)[-1] == line
 
 
@@ -117,19 +107,14 @@ def test_a_deep_validation_measures_what_the_manifest_says(tmp_path: Path) -> No
     config = load_config(path)
     plain, deep = validate_config(config), validate_config(config, is_deep=True)
     assert "n_tried" not in plain.risks["affected_sites"]
-    edition = plan_edition(config)
-    complete_edition(edition, list(write_files(edition).values()), [])
-    balance = read_balance(config.storage.root, edition.edition_id)
+    balance = read_balance(config.storage.root, build(config))
     assert deep.risks == balance
     # What is built is not measured again.
     assert validate_config(config).risks == balance
     found = balance["affected_sites"]
     assert found["n_pairs"] + found["n_left_out"] == 26 - 5
-    row = next(
-        line
-        for line in render_validation(deep).splitlines()
-        if line.endswith(f"{100 * found['wrong_rate']:.1f} %")
-    )
+    rate = f"{100 * found['wrong_rate']:.1f} %"
+    row = next(line for line in render_validation(deep).splitlines() if line.endswith(rate))
     assert row.split()[-4:-2] == [f"{found['n_wrong']}", f"{found['n_tried']}"]
     assert preview_edition(config, 1).risks == (tuple(re.split(" {2,}", row.strip())),)
 
