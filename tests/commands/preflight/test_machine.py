@@ -2,15 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
-import threading
 import zipfile
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from commands.preflight import machine as module
 from commands.preflight.machine import (
@@ -27,6 +24,7 @@ from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.gpus import MIB, Gpu, find_gpus
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError
+from tests.support.web_server import QuietHandler, serve
 
 GB = 1_000_000_000
 CPU_BUILD = VllmBuild("0.32.0", "2.13.0+cpu", is_for_cpu=True)
@@ -79,27 +77,20 @@ def test_shared_memory_matters_to_models_that_are_split(monkeypatch: pytest.Monk
         assert found.state == state
 
 
-@pytest.mark.parametrize(
-    ("machine", "is_needed", "state", "words"),
-    [
+def test_the_build_against_the_machine() -> None:
+    other_torch, torchvision = replace(CPU_BUILD, torch=None), replace(CPU_BUILD, breaking=("torchvision",))
+    cases = [
         (LAPTOP, True, "ok", "0.32.0, CPU build, torch 2.13.0+cpu"),
         (replace(LAPTOP, vllm=None), True, "failing", "not installed"),
         (replace(LAPTOP, vllm=None), False, "warning", "not installed"),
         (replace(SERVER, gpus=()), True, "failing", "no GPU is visible"),
         (replace(SERVER, vllm=CPU_BUILD), True, "failing", "run `make gpu`: this build does not use the GPU"),
-        (replace(LAPTOP, vllm=replace(CPU_BUILD, torch=None)), True, "failing", "torch missing"),
-        (
-            replace(LAPTOP, vllm=replace(CPU_BUILD, breaking=("torchvision",))),
-            True,
-            "failing",
-            "pip uninstall",
-        ),
-    ],
-)
-def test_the_build_against_the_machine(machine: Machine, is_needed: bool, state: str, words: str) -> None:
-    found = check_vllm(machine, is_needed=is_needed)
-    assert found.state == state
-    assert words in f"{found.found} {found.remedy}"
+        (replace(LAPTOP, vllm=other_torch), True, "failing", "torch missing"),
+        (replace(LAPTOP, vllm=torchvision), True, "failing", "pip uninstall"),
+    ]
+    for machine, is_needed, state, words in cases:
+        found = check_vllm(machine, is_needed=is_needed)
+        assert (found.state, words in f"{found.found} {found.remedy}") == (state, True), found
 
 
 def make_weights(folder: Path, n_bytes: int) -> Path:
@@ -122,10 +113,7 @@ def check(folder: Path | str, machine: Machine, **settings: object) -> Finding:
 def test_weights_against_the_memory(tmp_path: Path) -> None:
     assert check(make_weights(tmp_path / "m", 3 * GB), LAPTOP).found.endswith(": weights of 3.00 GB")
     with pytest.raises(InputError, match=r"weights of 6\.00 GB on the CPU, and 8\.00 GB of memory are free"):
-        check(make_weights(tmp_path / "l", 6 * GB), LAPTOP)
-
-
-def test_weights_against_the_gpus(tmp_path: Path) -> None:
+        check(make_weights(tmp_path / "m", 6 * GB), LAPTOP)
     small, large = make_weights(tmp_path / "s", 16 * GB), make_weights(tmp_path / "l", 140 * GB)
     assert check(small, SERVER).state == "ok"
     assert check(large, SERVER, tensor_parallel_size=2).state == "ok"
@@ -144,8 +132,6 @@ def test_weights_against_the_gpus(tmp_path: Path) -> None:
 
 
 def test_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -165,60 +151,49 @@ def test_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         check("org/tiny", LAPTOP)
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(QuietHandler):
     """Answers the question whether the user may download a model as the hub does."""
 
     def do_GET(self) -> None:
-        code, reason = {"gated": (403, "GatedRepo"), "open": (200, "")}.get(
-            self.path.split("/")[-2], (404, "RepoNotFound")
-        )
+        answers = {"gated": (403, "GatedRepo"), "open": (200, "")}
+        code, reason = answers.get(self.path.split("/")[-2], (404, "RepoNotFound"))
         self.send_response(code)
         self.send_header("X-Error-Code", reason)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
 
-
-def test_the_doctor_knows_which_models_are_gated() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as hub:
-        threading.Thread(target=hub.serve_forever, daemon=True).start()
-        asked = "[print(find_gate(f'o/{name}')) for name in ('gated', 'lost', 'open')]"
-        done = subprocess.run(
-            [sys.executable, "-c", f"from commands.preflight.machine import find_gate; {asked}"],
-            env=os.environ | {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HUB_OFFLINE": "0"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        hub.shutdown()
-    gated, lost, free = done.stdout.splitlines()
+def test_the_doctor_knows_which_models_are_gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with serve(Hub) as address:
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        gated, lost, free = (module.find_gate(f"o/{name}") for name in ("gated", "lost", "open"))
+    assert gated is not None
+    assert lost is not None
     assert "accept its terms at https://huggingface.co/o/gated" in gated
     assert "HF_TOKEN" in gated
     assert "no such model" in lost
-    assert free == "None"
+    assert free is None
 
 
 def test_weights_of_pytorch_and_code_of_the_model(tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
-    (folder / "tokenizer.model").write_bytes(b"")
+    folder = make_weights(tmp_path / "m", 1000)
+    (folder / "model.safetensors").unlink()
     (folder / "modeling_x.py").write_text("x = 1")
     with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
         archive.writestr("archive/data.pkl", bytes(1000))
-    own = {"name": "m", "model": str(folder)}
-    plain, trusting = (
-        ModelConfig.model_validate(own | {"trust_remote_code": trusts}) for trusts in (False, True)
-    )
-    assert check_local_model(plain, LAPTOP).state == "ok"
-    found = check_local_model(trusting, LAPTOP)
+    assert check(folder, LAPTOP).state == "ok"
+    found = check(folder, LAPTOP, trust_remote_code=True)
     assert (found.state, "trust_remote_code" in found.found) == ("warning", True)
-    before = identify_model(trusting).model_id
-    assert before != identify_model(plain).model_id
+
+    def identify(**settings: bool) -> str:
+        model = ModelConfig.model_validate({"name": "m", "model": str(folder)} | settings)
+        return identify_model(model).model_id
+
+    before = identify(trust_remote_code=True)
+    assert before != identify()
     (folder / "modeling_x.py").write_text("x = 2")
-    assert identify_model(trusting).model_id != before
+    assert identify(trust_remote_code=True) != before
     (folder / "pytorch_model.bin").write_bytes(b"cut off")
     with pytest.raises(InputError, match="no archive of PyTorch"):
-        check_local_model(plain, LAPTOP)
+        check(folder, LAPTOP)

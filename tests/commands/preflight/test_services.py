@@ -66,26 +66,17 @@ def test_an_endpoint_is_asked_for_its_list_with_the_key(monkeypatch: pytest.Monk
     assert web.requests == [("/v1/models", f"Bearer {SECRET}"), ("/v1/models", None)]
 
 
-@pytest.mark.parametrize(
-    ("route", "words"),
-    [
-        ((401, {}), "refuses the key (HTTP 401)"),
-        ((500, {}), "an error (HTTP 500)"),
-        ((404, {}), None),
-        ((200, "text"), None),
-        ((200, {"data": [1]}), None),
-    ],
-)
-def test_an_error_is_failing_and_an_endpoint_that_lists_nothing_a_warning(
-    route: Route, words: str | None
-) -> None:
-    with serve_routes({"/v1/models": route}) as web:
-        if words is None:
-            assert ask(f"{web.address}/v1").state == "warning"
-        else:
-            with pytest.raises(InputError) as raised:
-                ask(f"{web.address}/v1")
-            assert words in str(raised.value)
+def test_an_error_is_failing_and_an_endpoint_that_lists_nothing_a_warning() -> None:
+    routes: dict[str, Route] = {"404": (404, {}), "text": (200, "text"), "number": (200, {"data": [1]})}
+    errors = {401: r"refuses the key \(HTTP 401\)", 500: r"an error \(HTTP 500\)"}
+    paths = {f"/{name}/models": route for name, route in routes.items()}
+    with serve_routes({f"/{status}/models": (status, {}) for status in errors} | paths) as web:
+        assert {name: ask(f"{web.address}/{name}").state for name in routes} == dict.fromkeys(
+            routes, "warning"
+        )
+        for status, words in errors.items():
+            with pytest.raises(InputError, match=words):
+                ask(f"{web.address}/{status}")
 
 
 def test_an_endpoint_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,40 +94,37 @@ def test_an_endpoint_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> 
         ask("localhost:8000/v1")
 
 
-def make_routes(server: str = OURS) -> dict[str, Route]:
-    return {"/api/health": (200, True), "/api/admin/version": (200, server)}
-
-
 def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "flows run in process" in check_server().found
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
     for theirs, state in ((OURS, "ok"), ("2.0.0", "warning")):
-        with serve_routes(make_routes(theirs)) as web:
+        routes: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, theirs)}
+        with serve_routes(routes) as web:
             monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
             found = check_server()
-        assert found.state == state
-        assert f"version {theirs}" in found.found
+        assert (found.state, f"version {theirs}" in found.found) == (state, True)
         assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
 
 
-@pytest.mark.parametrize(
-    ("routes", "words"),
-    [
-        ({}, "does not answer"),
-        ({"/api/health": (200, "<!doctype html>")}, "is not a Prefect server"),
-        ({"/api/health": (503, None)}, "HTTP 503"),
-        ({"/api/health": (200, True), "/api/admin/version": (401, None)}, "refuses access"),
-    ],
-)
-def test_another_service_at_the_address_is_one_message(
-    monkeypatch: pytest.MonkeyPatch, routes: dict[str, Route], words: str
-) -> None:
+def test_another_service_at_the_address_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    routes: dict[str, Route] = {
+        "/page/health": (200, "<!doctype html>"),
+        "/busy/health": (503, None),
+        "/closed/health": (200, True),
+        "/closed/admin/version": (401, None),
+    }
+    words = {
+        "none": "does not answer",
+        "page": "is not a Prefect server",
+        "busy": "HTTP 503",
+        "closed": "refuses access",
+    }
     with serve_routes(routes) as web:
-        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
-        with pytest.raises(InputError, match=f"PREFECT_API_URL: .*{words}.*;"):
-            require_server()
-    addresses = ("http://me:word@127.0.0.1:9/api", "http://[::1", "http://127.0.0.1:port/api")
-    for address in addresses:
+        for name, said in words.items():
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/{name}")
+            with pytest.raises(InputError, match=f"PREFECT_API_URL: .*{said}.*;"):
+                require_server()
+    for address in ("http://me:word@127.0.0.1:9/api", "http://[::1", "http://127.0.0.1:port/api"):
         monkeypatch.setenv("PREFECT_API_URL", address)
         with pytest.raises(InputError, match="PREFECT_API_URL") as raised:
             require_server()
@@ -154,14 +142,11 @@ def test_a_root_that_cannot_be_written_or_is_full(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "not").exists()
 
 
-def test_storage_with_conditional_writes_is_ok(monkeypatch: pytest.MonkeyPatch, moto: ObjectStorage) -> None:
+def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moto: ObjectStorage
+) -> None:
     moto.set_environment(monkeypatch)
     assert check_shared(moto.address).state == "ok"
-
-
-def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     with serve_rclone(tmp_path) as server:
         server.set_environment(monkeypatch)
         with pytest.raises(InputError, match="conditional writes"):

@@ -1,7 +1,6 @@
 """The one prompt that the doctor sends to every model, writer and judge: not stored, read as in a run."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,12 +135,13 @@ def reword(body: Body) -> EndpointReply:
     return reply_to_chat({"content": statement.replace("The drug", "The medication")})
 
 
-def try_writers(
-    folder: Path, poet: Answer, judge: Answer, author: Answer
-) -> tuple[list[Finding], dict[str, str]]:
-    """Let a writer, a judge and a writer of llmeval answer; return the findings, and model -> prompt."""
-    answers = {"poet": poet, "judge": judge, "author": author}
-    with serve_endpoint(lambda body, _: answers[body["model"]](body)) as endpoint:
+ROLES = ("rewording of poet", "verdict of judge", "statements of author")
+
+
+def try_writers(folder: Path, *answers: Answer) -> tuple[list[Finding], dict[str, str]]:
+    """Let a writer, a judge and a writer of llmeval answer; return their findings, and model -> prompt."""
+    of_model = {role.split()[-1]: answer for role, answer in zip(ROLES, answers, strict=True)}
+    with serve_endpoint(lambda body, _: of_model[body["model"]](body)) as endpoint:
         writer = {"engine": "openai", "base_url": endpoint.base_url}
         config = write_configuration(
             folder,
@@ -149,18 +149,14 @@ def try_writers(
             rephraser={"kind": "model", "writer": "poet", "instruction": "Reword.\nStatement: {statement}"},
             judge={"writer": "judge"},
             llmeval={"writer": "author"},
-            writers=[writer | {"name": name, "model": name} for name in answers],
+            writers=[writer | {"name": name, "model": name} for name in of_model],
         )
         found = {each.name: each for each in collect_findings(config, asks_endpoints=True)}
         asked = {body["model"]: read_content(body) for _, _, body in endpoint.requests}
         # Nobody is asked a second time, not even after HTTP 500.
         assert len(endpoint.requests) == 3
     assert not (folder / "data").exists()
-    replies = [name for name in found if re.match("(rewording|verdict|statements) of ", name)]
-    assert sorted(replies) == ["rewording of poet", "statements of author", "verdict of judge"]
-    return [
-        found[f"{what}"] for what in ("rewording of poet", "verdict of judge", "statements of author")
-    ], asked
+    return [found[role] for role in ROLES], asked
 
 
 def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:

@@ -89,10 +89,8 @@ def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Pa
 
 
 def test_a_judge_is_asked_both_ways_round_and_an_entailment_model_generates_no_tokens(tmp_path: Path) -> None:
-    judge, entailment = (
-        estimate(configure(tmp_path, judge=table))["judge"]
-        for table in ({"writer": "pen"}, {"model": "org/nli"})
-    )
+    tables = ({"writer": "pen"}, {"model": "org/nli"})
+    judge, entailment = (estimate(configure(tmp_path, judge=table))["judge"] for table in tables)
     assert judge.n_to_ask == entailment.n_to_ask == Span(0, 6 * N_STATEMENTS)
     assert judge.n_prompt_tokens.high > 0
     assert judge.n_completion_tokens.high > 0
