@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from commands.main import main
-from pretexeval.storage.records import write_record
 from tests.commands.contest import EDITION, publish_contest
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.warehouse.conftest import fill_pairs
+from warehouse import catalogue
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
 
 
 @pytest.fixture(scope="module")
@@ -44,30 +43,20 @@ def test_a_real_regression_fails_only_if_it_is_asked_to(
     assert "Knows-All is better than Knows-Half in mastery: +50.0 points" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("measure", "baseline", "candidate", "difference"),
-    [
+def test_the_differences_are_those_of_the_rules(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for measure, baseline, candidate, difference in (
         ("mastery", "knows-all", "knows-half", -0.5),
         ("average_accuracy", "knows-all", "blind-to-inversion", -0.25),
         ("joint_accuracy", "random", "knows-all", 1.0),
-    ],
-)
-def test_the_differences_are_those_of_the_rules(
-    root: Path,
-    capsys: pytest.CaptureFixture[str],
-    measure: str,
-    baseline: str,
-    candidate: str,
-    difference: float,
-) -> None:
-    found = read_json(root, capsys, baseline, candidate, "--measure", measure)
-    row = found["all"]
-    assert row["difference"] == pytest.approx(difference, abs=0.01)
-    assert row["difference_ci_low"] <= row["difference"] <= row["difference_ci_high"]
-    assert found["verdict"] == ("worse" if difference < 0 else "better")
-    assert row["second_score"] - row["first_score"] == pytest.approx(row["difference"])
-    assert (row["n_only_second"] > 0) == (difference > 0)
-    assert (row["n_pairs"], [each["n_pairs"] for each in found["relations"]]) == (60, [30, 30])
+    ):
+        found = read_json(root, capsys, baseline, candidate, "--measure", measure)
+        row = found["all"]
+        assert row["difference"] == pytest.approx(difference, abs=0.01), measure
+        assert row["difference_ci_low"] <= row["difference"] <= row["difference_ci_high"]
+        assert found["verdict"] == ("worse" if difference < 0 else "better")
+        assert row["second_score"] - row["first_score"] == pytest.approx(row["difference"])
+        assert (row["n_only_second"] > 0) == (difference > 0)
+        assert (row["n_pairs"], [each["n_pairs"] for each in found["relations"]]) == (60, [30, 30])
 
 
 def test_an_equal_model_is_not_distinguishable(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,9 +82,12 @@ def test_a_loss_within_the_margin_is_no_regression(root: Path, capsys: pytest.Ca
     assert "is no share from 0 to below 1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be_compared_is_refused(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.json"
+    rest = ("--fail-on-regression", "--format", "json", "--output", str(path))
+    for arguments, message in (
         (("knows-all", "broken"), "Broken was not evaluated.*960 of 960 samples failed"),
         (("knows-all", "knows-a"), "are the same model, knows-all"),
         (("knows-all", "knows"), "'knows' may be any of knows-all, knows-half: give its id"),
@@ -105,48 +97,40 @@ def test_a_loss_within_the_margin_is_no_regression(root: Path, capsys: pytest.Ca
         (("early", "late"), "Early and Late share no answered pair"),
         (("knows-all", "random", "--edition", "other"), f"no edition 'other'; it contains: {EDITION}"),
         (("knows-all", "random", "--method", "direct"), r"under the same policy \(direct\)"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(
-    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-) -> None:
-    path = tmp_path / "out.json"
-    rest = ("--fail-on-regression", "--format", "json", "--output", str(path))
-    assert compare(root, *arguments, *rest) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert re.search(message, captured.err), captured.err
-    assert not path.exists()
+    ):
+        assert compare(root, *arguments, *rest) == 2, arguments
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert re.search(message, captured.err), captured.err
+        assert not path.exists()
 
 
 def test_an_edition_that_holds_both_models_is_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(catalogue, "ESTIMATES", ())
+    monkeypatch.setattr(catalogue, "VIEWS", ("not_evaluated",))
     data = fill_pairs(DataFolder(tmp_path / "data"))
-    both = ("expert", "silent")
-    for name in both:
-        data.write_model(name)
-
-    def publish(edition_id: str, names: tuple[str, ...] = both) -> None:
+    for edition_id, names in {
+        "others-seed1-00000001": ("expert",),
+        "tiny-seed1-00000002": ("expert", "silent", "polarity", "erratic"),
+        "tiny-seed2-00000003": ("expert", "polarity", "erratic"),
+        "tiny-2026-W47-00000004": ("expert", "erratic"),
+        "tiny-2026-W48-00000004": ("expert", "erratic"),
+    }.items():
+        data.label = edition_id.partition("-")[2][:-9]
         data.write_edition(edition_id)
-        manifest = data.root / "editions" / edition_id / "manifest.json"
-        write_record(manifest, require_record(manifest) | {"label": edition_id.removeprefix("tiny-")[:-9]})
         for name in names:
+            data.write_model(name)
             data.write_answers(edition_id, name, getattr(simulated_models, name))
-        build_warehouse(data.root)
-
-    publish("others-seed1-00000001", ("expert",))
-    publish("tiny-seed1-00000002")
+    build_warehouse(data.root)
     assert compare(data.root, "expert", "silent") == 0
     assert "edition tiny-seed1-00000002, " in capsys.readouterr().out
-    publish("tiny-seed2-00000003")
-    assert compare(data.root, "expert", "silent") == 2
+    assert compare(data.root, "expert", "polarity") == 2
     found = "tiny-seed1-00000002, tiny-seed2-00000003"
     assert f"evaluated on {found}: say which edition with --edition" in capsys.readouterr().err
     # The newest of a schedule.
-    for week in ("2026-W47", "2026-W48"):
-        publish(f"tiny-{week}-00000004")
-    assert compare(data.root, "expert", "silent") == 0
+    assert compare(data.root, "expert", "erratic") == 0
     assert "edition tiny-2026-W48-00000004, " in capsys.readouterr().out
     assert compare(data.root, "expert", "nobody") == 2
     said = capsys.readouterr().err
