@@ -15,6 +15,7 @@ from tests.support.evaluations import ask_model
 from tests.support.small_bases import write_files
 
 FAR: dict[str, Any] = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 ROWS = make_rows("may_treat")
 
 

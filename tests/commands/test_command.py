@@ -1,13 +1,17 @@
 """The command: quick answers without slow imports, and errors in what the user gives it."""
 
+import argparse
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from commands.main import main
+from commands.main import build_parser, main
+from tests.commands.configurations import FAR, STARTER
 from tests.support.command import (
     REPOSITORY,
     block_packages,
@@ -24,7 +28,6 @@ SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch", "transformer
 # Every answer needs these libraries. Importing them takes 0.6 s of processor time, an answer at most 1.4 s.
 LIBRARIES = "import polars, duckdb, pyarrow.parquet, scipy.optimize, scipy.sparse"
 MAX_TIMES_LIBRARIES = 4
-STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 
 
 @pytest.mark.long
@@ -49,6 +52,38 @@ def test_questions_are_answered_quickly_and_without_slow_imports(tmp_path: Path)
     assert not (tmp_path / "data").exists()
 
 
+def list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all subcommands and of their actions."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield each
+                yield from list_parsers(each)
+
+
+def test_the_help_of_a_subcommand_has_examples_that_the_parser_accepts() -> None:
+    """They fit a terminal, and name configurations that exist."""
+    parsers = list(list_parsers(build_parser()))
+    assert len(parsers) == 22
+    for parser in parsers:
+        shown = parser.format_help()
+        assert max(map(len, shown.splitlines())) <= 110, parser.prog
+        text = shown.partition("examples:\n")[2].replace("\\\n", " ")
+        assert text.startswith(f"  {parser.prog}")
+        for line in text.splitlines():
+            name, *arguments = shlex.split(line)
+            assert name == "pretexeval"
+            assert callable(build_parser().parse_args(arguments).command)
+            named = [word for word in arguments if word.startswith("configs/")]
+            assert [path for path in named if not (REPOSITORY / path).is_file()] == []
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"pretexeval {version('pretexeval')}\n"
+
+
 def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     """Run a command that must fail; return its message."""
     assert main(list(map(str, arguments))) == 2
@@ -56,17 +91,6 @@ def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     assert captured.out == ""
     assert captured.err.removeprefix("building the edition\n").startswith("pretexeval: ")
     return captured.err
-
-
-def test_missing_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lost = [{"name": "lost", "model": "./nowhere"}]
-    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=lost)
-    for command in ("run", "evaluate"):
-        assert "model 'lost'" in refuse(capsys, command, config)
-    assert not (tmp_path / "data").exists()
 
 
 @pytest.fixture
@@ -92,30 +116,27 @@ def test_a_disk_without_room_or_read_only(
     assert list(small_disk.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["review", "export", "no-such-edition", "--grader", "ann"], "no-such-edition"),
-        (["review", "import", "none.csv", "--grader", "ann"], "none.csv"),
-        (["gate", "labelled.parquet"], "labelled.parquet"),
-        (["gate", "labelled.parquet", "--calibrate"], "--calibrate needs a judge"),
-        (["sql"], "`pretexeval run CONFIG` creates one"),
-        (["publish", "c.toml", "--score", "coin-flip"], "model 'm' has not been evaluated"),
-        (["publish", "c.toml", "--prune", "list"], "there is no keep_editions"),
-    ],
-)
-def test_files_and_editions_that_are_missing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+def test_files_editions_and_models_that_are_missing_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labelled.parquet").write_text("no Parquet")
-    far = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[far])
-    assert message in refuse(capsys, *arguments)
+    lost = [{"name": "lost", "model": "./nowhere"}]
+    write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[FAR])
+    write_config(tmp_path / "lost.toml", tmp_path / "lost", knowledge=STARTER, models=lost)
+    for line, message in {
+        "run lost.toml": "model 'lost'",
+        "evaluate lost.toml": "model 'lost'",
+        "review export no-such-edition --grader ann": "no-such-edition",
+        "review import none.csv --grader ann": "none.csv",
+        "gate labelled.parquet": "labelled.parquet",
+        "gate labelled.parquet --calibrate": "--calibrate needs a judge",
+        "sql": "`pretexeval run CONFIG` creates one",
+        "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
+        "publish c.toml --prune list": "there is no keep_editions",
+    }.items():
+        assert message in refuse(capsys, *line.split()), line
+    assert not (tmp_path / "lost").exists()
 
 
 @pytest.mark.parametrize("folder", [".", "new/mine"])

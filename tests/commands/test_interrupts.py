@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -51,6 +52,16 @@ import sys
 sys.argv[1:] = ["sql"]
 start.run()
 """
+# DuckDB runs a query that does not end.
+QUERY = """
+import sys, threading
+from commands import main, start
+from warehouse import query
+slow = "select sum(hash(a.range * b.range)) from range(10_000_000) a, range(10_000_000) b"
+sys.argv[1:] = ["sql", slow, "--root", "."]
+threading.Timer(1, print, ["ready"], {"flush": True}).start()
+start.run()
+"""
 
 
 def interrupt(
@@ -67,12 +78,15 @@ def interrupt(
 
 
 @pytest.mark.parametrize(
-    ("program", "number"),
-    [(STUCK, signal.SIGTERM), (TURNED, signal.SIGINT), (TURNED, signal.SIGTERM), (TURNED, signal.SIGHUP)],
+    ("program", "number"), [(STUCK, signal.SIGTERM), (TURNED, signal.SIGHUP), (QUERY, signal.SIGINT)]
 )
-def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, number: int) -> None:
+def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(
+    tmp_path: Path, program: str, number: int
+) -> None:
+    duckdb.connect(tmp_path / "warehouse.duckdb").close()
     process = subprocess.Popen(
         [sys.executable, "-c", program],
+        cwd=tmp_path,
         env=build_environment(),
         # A signal that the tests ignore, as nohup lets them, would stay ignored.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
@@ -88,18 +102,12 @@ def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, numbe
 
 
 def test_signals_that_the_caller_ignores_stay_ignored() -> None:
-    program = "from commands import interrupts, start; import signal; interrupts.end_on_signals(); " + (
+    program = "from commands import interrupts; import signal; interrupts.end_on_signals(); " + (
         "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     )
-    done = subprocess.run(
-        ["nohup", sys.executable, "-c", program],
-        env=build_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.stdout == "True\n"
+    command = ["nohup", sys.executable, "-c", program]
+    done = subprocess.run(command, env=build_environment(), stdin=subprocess.DEVNULL, capture_output=True)
+    assert done.stdout == b"True\n"
 
 
 @pytest.mark.long

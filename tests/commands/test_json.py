@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from commands.main import main
-from tests.support.command import REPOSITORY, make_rows, write_base, write_config
+from tests.commands.configurations import FAR, write_configuration
+from tests.support.command import REPOSITORY, make_rows
 
 PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
 # Keys whose parts are names from the configuration, and values that a run may lack.
@@ -37,41 +38,25 @@ def list_keys(value: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401
         yield place
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """A base of which a row is left out; a model whose endpoint is down, and one that is missing."""
-    rows = make_rows("therapeutic_drugs")
-    base = write_base(tmp_path / "own.tsv", [*rows, rows[0]])
-    (tmp_path / "answers.parquet").write_bytes(b"")
-    far = {"engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    return write_config(
-        tmp_path / "c.toml",
-        tmp_path / "data",
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        questions={"settings": ["answer_only"]},
-        models=[{"name": "far"} | far, {"name": "lost", "model": str(tmp_path / "none")}],
-    )
-
-
 @pytest.mark.parametrize("command", ["validate", "plan", "doctor"])
 def test_the_keys_are_those_of_the_page(
-    config: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A row of the base is left out, the endpoint of a model is down, and another model is missing."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    main([command, str(config), "--format", "json", *(["--deep"] if command == "validate" else [])])
+    models = [FAR, {"name": "lost", "model": str(tmp_path / "none")}]
+    questions = {"settings": ["answer_only"]}
+    rows = make_rows("therapeutic_drugs")
+    config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
+    options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
+    assert main([command, str(config), *options]) == 1
     found = json.loads(capsys.readouterr().out)
     # No release, writer or budget is configured, and the pool is the bundled one.
     empty = ("doubtful_wordings", "writers", "warnings", "facts.n_by_release.<", "asked_pairs")
     documented = {key for key in read_documented(command) if not key.startswith(empty)}
     assert {key for key in list_keys(found) if not key.startswith(empty)} == documented
-
-
-def test_a_model_that_cannot_be_used_has_a_problem_and_no_id(
-    config: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["validate", str(config), "--format", "json"]) == 1
-    far, lost = json.loads(capsys.readouterr().out)["models"]
-    assert far["model_id"].startswith("far-")
-    assert far["problem"] is None
-    assert lost["model_id"] is None
-    assert "there is no folder" in lost["problem"]
+    if command == "validate":
+        far, lost = found["models"]
+        assert (far["model_id"][:4], far["problem"]) == ("far-", None)
+        assert lost["model_id"] is None
+        assert "there is no folder" in lost["problem"]
