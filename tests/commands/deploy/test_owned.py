@@ -13,14 +13,12 @@ from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.primitives.errors import InputError
 
 HOME = Path("/srv/lab")
-REGISTRATION = Registration(
-    InstallationNames("lab"), Path("configs/mine.toml"), HOME, Path("data"), ScheduleConfig()
-)
-NAME = "regenerate/lab.mine"
+FILE = Path("configs/mine.toml")
+REGISTRATION = Registration(InstallationNames("lab"), FILE, HOME, Path("data"), ScheduleConfig())
 
 
 def make_deployment(
-    home: str | None = str(HOME), config_file: str | None = "configs/mine.toml", tag: str = "pretexeval:lab"
+    home: str | None = str(HOME), config_file: str | None = str(FILE), tag: str = "pretexeval:lab"
 ) -> DeploymentResponse:
     return DeploymentResponse(
         id=uuid4(),
@@ -33,23 +31,17 @@ def make_deployment(
     )
 
 
-@pytest.mark.parametrize("config_file", [None, "configs/mine.toml", "./configs/../configs/mine.toml"])
-def test_its_own_may_be_replaced(config_file: str | None) -> None:
-    require_own(NAME, make_deployment(config_file=config_file), REGISTRATION)
-    absolute = replace(REGISTRATION, config_file=HOME / "configs" / "mine.toml")
-    require_own(NAME, make_deployment(config_file=config_file), absolute)
-
-
-@pytest.mark.parametrize(
-    ("deployment", "words"),
-    [
+def test_only_its_own_may_be_replaced() -> None:
+    for config_file in (None, "configs/mine.toml", "./configs/../configs/mine.toml"):
+        for registered in (FILE, HOME / FILE):
+            registration = replace(REGISTRATION, config_file=registered)
+            require_own("regenerate/lab.mine", make_deployment(config_file=config_file), registration)
+    for deployment, words in (
         (make_deployment(tag="theirs"), "was not registered by an installation named 'lab'"),
         (make_deployment(tag="pretexeval:lab-2"), "was not registered by an installation named 'lab'"),
         (make_deployment(home="/srv/other"), "runs in /srv/other, not in /srv/lab"),
         (make_deployment(home=None), "not in /srv/lab"),
         (make_deployment(config_file="old/mine.toml"), "runs old/mine.toml"),
-    ],
-)
-def test_what_belongs_to_somebody_else_is_refused(deployment: DeploymentResponse, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        require_own(NAME, deployment, REGISTRATION)
+    ):
+        with pytest.raises(InputError, match=words):
+            require_own("regenerate/lab.mine", deployment, REGISTRATION)
