@@ -17,17 +17,12 @@ from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows as query
 
 
-@pytest.fixture
-def root_and_edition(tmp_path: Path) -> tuple[Path, str]:
+def test_verdicts_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
     with serve_endpoint(reply) as endpoint:
         config = configure(tmp_path, endpoint, 1.0)
         edition = plan_edition(config)
         build(edition, Store(config.storage))
-    return edition.root, edition.edition_id
-
-
-def test_verdicts_change_the_estimate_of_the_edition(root_and_edition: tuple[Path, str]) -> None:
-    root, edition_id = root_and_edition
+    root, edition_id = edition.root, edition.edition_id
     sheet, instructions = export_rewordings(root, edition_id)
     assert instructions.exists()
     rows = read_rows(sheet)
@@ -35,7 +30,14 @@ def test_verdicts_change_the_estimate_of_the_edition(root_and_edition: tuple[Pat
     assert 2 < len(rows) <= found["n_accepted"]
     likeness = [float(row["likeness"]) for row in rows]
     assert likeness == sorted(likeness)
-    filled = root / "filled.csv"
+    filled = write_rows(root / "filled.csv", [rows[0] | {"verdict": "also_true"}, *rows[1:]])
+    assert main(["review", "import", str(filled), "--root", str(root)]) == 2
+    with pytest.raises(InputError, match="'also_true' is none of same, wrong"):
+        import_rewordings(root, filled)
+    with pytest.raises(InputError, match="has no verdict"):
+        import_rewordings(root, sheet)
+    with pytest.raises(InputError, match="exists already"):
+        export_rewordings(root, edition_id)
     write_rows(filled, [rows[0] | {"verdict": "Wrong"}, *rows[1:]])
     path, n_wrong, n_judged = import_rewordings(root, filled)
     assert (n_wrong, n_judged) == (1, 1)
@@ -49,20 +51,6 @@ def test_verdicts_change_the_estimate_of_the_edition(root_and_edition: tuple[Pat
     build_warehouse(root)
     (row,) = query(root, "from sample_quality where method = 'pretexeval'")
     assert row["wrong_rate"] == estimate["wrong_rate"]
-
-
-def test_sheet_with_wrong_cells_is_not_imported(root_and_edition: tuple[Path, str]) -> None:
-    root, edition_id = root_and_edition
-    sheet, _ = export_rewordings(root, edition_id)
-    rows = read_rows(sheet)
-    filled = write_rows(root / "filled.csv", [rows[0] | {"verdict": "also_true"}, *rows[1:]])
-    assert main(["review", "import", str(filled), "--root", str(root)]) == 2
-    with pytest.raises(InputError, match="'also_true' is none of same, wrong"):
-        import_rewordings(root, filled)
-    with pytest.raises(InputError, match="has no verdict"):
-        import_rewordings(root, sheet)
-    with pytest.raises(InputError, match="exists already"):
-        export_rewordings(root, edition_id)
 
 
 def test_edition_without_a_writer_has_no_sheet(tmp_path: Path) -> None:

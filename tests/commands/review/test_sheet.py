@@ -16,10 +16,6 @@ def make_item(head: str = "gout", samples: tuple[tuple[str, bool], ...] = TEXTS)
     return ReviewItem("t1", "pretexeval", "may_cause", head, "pain", samples)
 
 
-def parse(content: bytes) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-
-
 def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
     path = folder / "sheet.csv"
     path.write_bytes(text.encode(encoding))
@@ -29,22 +25,12 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
     content = render_sheet("e-1", {"bcdf": make_item(head="=gout"), "ghjk": make_item(samples=TEXTS[:1])})
     assert content.startswith(b"\xef\xbb\xbf")
-    assert parse(content) == [
-        [
-            *("edition", "row_id", "triplet", "sample_1", "sample_2"),
-            *("reliability", "lexical_diversity", "structural_diversity", "comment"),
-        ],
-        [
-            *(
-                "e-1",
-                "bcdf",
-                "'=gout | may cause | pain",
-                "(true) Gout hurts.",
-                "(false) Gout does not hurt.",
-            ),
-            *("", "", "", ""),
-        ],
-        ["e-1", "ghjk", "gout | may cause | pain", "(true) Gout hurts.", "", "", "", "", ""],
+    text, graded = content.decode("utf-8-sig"), "reliability,lexical_diversity,structural_diversity,comment"
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        [*("edition", "row_id", "triplet", "sample_1", "sample_2"), *graded.split(",")],
+        ["e-1", "bcdf", "'=gout | may cause | pain", "(true) Gout hurts.", "(false) Gout does not hurt."]
+        + [""] * 4,
+        ["e-1", "ghjk", "gout | may cause | pain", "(true) Gout hurts."] + [""] * 5,
     ]
     assert b"pretexeval" not in content
     assert b"t1" not in content
