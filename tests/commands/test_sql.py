@@ -32,26 +32,23 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data.root
 
 
-class Asked:
-    """Runs `pretexeval sql` on the root."""
-
-    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.root, self.capsys = root, capsys
-
-    def __call__(self, *arguments: str | Path, status: int = 0) -> str:
-        """Run `pretexeval sql` and return what it printed, or its message if it must fail."""
-        found = main(["sql", *map(str, arguments), "--root", str(self.root)])
-        captured = self.capsys.readouterr()
-        assert found == status, captured.err
-        return captured.err if status else captured.out
+Ask = Callable[..., str]
 
 
 @pytest.fixture
-def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
-    return Asked(root, capsys)
+def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """A function that runs `pretexeval sql` and returns its output, or its message if it must fail."""
+
+    def run(*arguments: str | Path, status: int = 0) -> str:
+        ended = main(["sql", *map(str, arguments), "--root", str(root)])
+        captured = capsys.readouterr()
+        assert ended == status, captured.err
+        return captured.err if status else captured.out
+
+    return run
 
 
-def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Asked) -> None:
+def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Ask) -> None:
     first, *groups, tables, hint = ask().split("\n\n")
     assert [line.split()[0] for line in first.splitlines()[1:]] == list(START)
     listed = {group.splitlines()[0]: group.splitlines()[1:] for group in groups}
@@ -64,7 +61,7 @@ def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Asked) -> None:
     assert {row["group"] for row in rows[len(VIEWS) :]} == {"Tables"}
 
 
-def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Asked, root: Path) -> None:
+def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask, root: Path) -> None:
     _, _, *lines = ask("leaderboard").splitlines()
     assert [line.split()[0] for line in lines] == run_query(root, "from leaderboard")[0]
     assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
@@ -74,7 +71,7 @@ def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Aske
     assert "`pretexeval sql` lists all" in ask("xyz", status=2)
 
 
-def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
+def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
     said = ask("--papers", "tiny")
     assert "Methods: gain over random" in said
     assert "Joint accuracy (%) when n samples are asked" in said
@@ -83,7 +80,7 @@ def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
 
 @pytest.mark.parametrize("width", [None, 80, 100, 200])
 def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
-    ask: Asked, root: Path, monkeypatch: pytest.MonkeyPatch, width: int | None
+    ask: Ask, root: Path, monkeypatch: pytest.MonkeyPatch, width: int | None
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     if width is not None:
@@ -103,25 +100,17 @@ def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
     assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
-def test_a_file_holds_the_rows_of_the_query(ask: Asked, root: Path, tmp_path: Path, ending: str) -> None:
+def test_a_file_holds_the_rows_of_the_query_and_replaces_none(ask: Ask, root: Path, tmp_path: Path) -> None:
     sql = "select text, label, is_correct from prediction_details order by all"
-    path = tmp_path / "new" / f"found.{ending}"
-    assert ask(sql, "--output", path) == ""
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        "parquet": pl.read_parquet,
-        "csv": pl.read_csv,
-        "json": pl.read_json,
-    }
-    frame = readers[ending](path)
     expected = run_query(root, sql)[1]
     assert expected
-    texts = [tuple(str(value).lower() for value in row) for row in frame.rows()]
-    assert texts == [tuple(str(value).lower() for value in row) for row in expected]
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:
+    readers = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}
+    for ending, read in readers.items():
+        path = tmp_path / ending / f"found.{ending}"
+        assert ask(sql, "--output", path) == ""
+        texts = [tuple(str(value).lower() for value in row) for row in read(path).rows()]
+        assert texts == [tuple(str(value).lower() for value in row) for row in expected], ending
+        assert list(path.parent.iterdir()) == [path]
     warehouse = root / "warehouse.duckdb"
     before = warehouse.read_bytes()
     said = ask("select 1", "--format", "parquet", "--output", warehouse, status=2)
@@ -129,20 +118,15 @@ def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:
     assert warehouse.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be_written(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
         (["select 1 as a", "--format", "parquet"], "give --output FILE"),
         (["select 1 as a", "--output", "a.xlsx"], "names no format"),
         (["select interval 1 day as a", "--output", "a.parquet"], "cast it"),
         (["select 1 as a, 2 as a", "--output", "a.parquet"], "two columns of the result are named a"),
         (["select 1", "--papers", "tiny"], "exclude each other"),
         (["copy (select 1) to 'a.csv'", "--output", "a.parquet"], "write a file with `--output FILE`"),
-    ],
-)
-def test_what_cannot_be_written(
-    ask: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert message in ask(*arguments, status=2)
-    assert list(tmp_path.iterdir()) == []
+    ):
+        assert message in ask(*arguments, status=2), arguments
+        assert list(tmp_path.iterdir()) == []

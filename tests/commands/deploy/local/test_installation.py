@@ -1,4 +1,7 @@
-"""A real installation: who else may use its server, its services, and what happens when they end."""
+"""A real installation: who else may use its server, its services, and their end with the command.
+
+Restarts of single services under load: tests/flows/test_faults.py.
+"""
 
 import os
 import signal
@@ -8,7 +11,6 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,28 +31,11 @@ from tests.support.command import (
 )
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.fault_models import wait_until
-from tests.support.installation import kill_service
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 # The limits of the pools of a foreign team, which have names like ours.
 FOREIGN_LIMITS = {"cpu": 3, "gpu": 7}
-# A flow that writes its process id to a file, and then sleeps for the given time.
-FLOW = """
-import os, time
-from pathlib import Path
-from prefect import flow
-
-@flow
-def leave_trace(path: str, seconds: float = 0) -> None:
-    Path(path).write_text(str(os.getpid()))
-    time.sleep(seconds)
-
-if __name__ == "__main__":
-    stored = leave_trace.from_source(source=str(Path(__file__).parent), entrypoint="trace.py:leave_trace")
-    options = {"print_next_steps": False, "build": False, "push": False}
-    print(stored.deploy("trace", work_pool_name="pretexeval-gpu", **options))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -219,45 +204,6 @@ def test_every_service_works_and_the_history_is_in_postgresql(installation: Inst
     assert fetch_local(f"{installation.report_url}index.html").content == b"<p>the pages</p>"
     assert list(Path(installation.environment["PREFECT_HOME"]).rglob("*.db")) == []
     assert "PASSWORD" not in " ".join(installation.environment)
-
-
-@pytest.fixture(scope="module")
-def deployment(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the id of the deployment."""
-    script = tmp_path_factory.mktemp("flow") / "trace.py"
-    script.write_text(FLOW)
-    done = subprocess.run(
-        [sys.executable, script], env=installation.environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()[-1]
-
-
-def run_trace(api: PrefectApi, deployment: str, path: Path) -> str:
-    """Run the flow and wait for its end; return the id of the run."""
-    run = api.start_run(deployment, parameters={"path": str(path)}, state={"type": "SCHEDULED"})["id"]
-    wait_until(lambda: api.get(f"/flow_runs/{run}")["state_type"] == "COMPLETED", "the run completes", 90)
-    assert path.exists()
-    return str(run)
-
-
-def test_runs_complete_after_restarts_and_a_killed_worker_ends_with_its_run(
-    installation: Installation, api: PrefectApi, deployment: str, tmp_path: Path
-) -> None:
-    first = run_trace(api, deployment, tmp_path / "first")
-    kill_service(installation, "server")
-    kill_service(installation, "database", signal.SIGINT)
-    assert api.get(f"/flow_runs/{first}")["state_type"] == "COMPLETED"
-    run_trace(api, deployment, tmp_path / "second")
-    trace = tmp_path / "trace"
-    parameters: dict[str, Any] = {"path": str(trace), "seconds": 120}
-    api.start_run(deployment, parameters=parameters, state={"type": "SCHEDULED"})
-    wait_until(lambda: trace.exists() and trace.read_text(), "the flow has begun", 90)
-    for name in ("gpu", "gpu-2"):
-        kill_service(installation, name, signal.SIGKILL)
-    running = find_processes(f"PREFECT_HOME={installation.environment['PREFECT_HOME']}")
-    assert int(trace.read_text()) not in running
-    run_trace(api, deployment, tmp_path / "after")
 
 
 @pytest.mark.parametrize("killed", ["command", "supervisord"])
