@@ -1,27 +1,30 @@
-"""The command: quick answers without slow imports, and errors in what the user gives it."""
+"""The command: quick answers without slow imports, errors in what the user gives it, and its JSON."""
 
 import argparse
+import json
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from commands.main import build_parser, main
-from tests.commands.configurations import FAR, STARTER
+from tests.commands.configurations import FAR, STARTER, write_configuration
 from tests.support.command import (
     REPOSITORY,
     block_packages,
     build_environment,
+    make_rows,
     run_measured,
     run_process_command,
     write_config,
 )
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
 
 # Importing any of these takes seconds. The errors tested here must come before Prefect starts.
 SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch", "transformers")
@@ -159,8 +162,51 @@ def test_init_writes_files_that_are_valid_and_replaces_none(
     assert not Path("config.toml").exists()
 
 
-@pytest.mark.long
-def test_the_scaffold_runs_at_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
-    run_process_command("init", folder=tmp_path).require()
-    run_process_command("run", "config.toml", folder=tmp_path, environment=prefect_server).require()
-    assert run_query(tmp_path / "data", "select relation from accuracy_by_relation")[1] == [("has_antidote",)]
+PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
+# Keys whose parts are names from the configuration, and values that a run may lack.
+NAMED = {"n_samples": "method", "n_questions": "type", "risks": "relation"}
+RANGES = ("duration_s", "cost")
+
+
+def read_documented(command: str) -> set[str]:
+    """Return the keys that the page lists for a command."""
+    section = PAGE.partition(f"\n### {command}\n")[2].partition("\n### ")[0]
+    cells = (line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `"))
+    return {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+
+
+def list_keys(value: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401
+    """Yield the keys of a JSON value as the page writes them."""
+    if isinstance(value, list):
+        for part in value:
+            yield from list_keys(part, f"{place}[]")
+    elif isinstance(value, dict) and place.rpartition(".")[2] not in RANGES:
+        for key, part in value.items():
+            name = f"<{NAMED[place]}>" if place in NAMED else key
+            yield from list_keys(part, f"{place}.{name}" if place else name)
+    else:
+        yield place
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "doctor"])
+def test_the_keys_are_those_of_the_page(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of the base is left out, the endpoint of a model is down, and another model is missing."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    models = [FAR, {"name": "lost", "model": str(tmp_path / "none")}]
+    questions = {"settings": ["answer_only"]}
+    rows = make_rows("therapeutic_drugs")
+    config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
+    options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
+    assert main([command, str(config), *options]) == 1
+    found = json.loads(capsys.readouterr().out)
+    # No release, writer or budget is configured, and the pool is the bundled one.
+    empty = ("doubtful_wordings", "writers", "warnings", "facts.n_by_release.<", "asked_pairs")
+    documented = {key for key in read_documented(command) if not key.startswith(empty)}
+    assert {key for key in list_keys(found) if not key.startswith(empty)} == documented
+    if command == "validate":
+        far, lost = found["models"]
+        assert (far["model_id"][:4], far["problem"]) == ("far-", None)
+        assert lost["model_id"] is None
+        assert "there is no folder" in lost["problem"]

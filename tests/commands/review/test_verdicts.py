@@ -1,4 +1,4 @@
-"""The sheets of labels: which rows they have, and what becomes of the verdicts."""
+"""Sheets of labels and of rewordings: the rows that they have, and what becomes of the verdicts."""
 
 import shutil
 from collections.abc import Callable
@@ -8,21 +8,28 @@ import polars as pl
 import pytest
 
 from commands.main import main
+from commands.review.rewordings import export_rewordings, import_rewordings
 from commands.review.verdicts import export_verdicts, import_verdicts
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import write_stage_file
+from pretexeval.storage.records import read_manifest, read_record
+from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.data_folder import DataFolder
-from tests.support.review_sheets import read_rows, write_rows
+from tests.support.endpoint import serve_endpoint
+from tests.support.review_sheets import build_edition, read_rows, write_rows
 from tests.support.simulated_models import expert
 from tests.support.small_bases import build_frames
 from tests.support.stage_rows import Row
+from tests.tasks.edition.test_writer_tokens import build as build_rewritten
+from tests.tasks.edition.test_writer_tokens import configure, reply
 from warehouse import catalogue
 from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows as query
 
 Rows = list[dict[str, str]]
 # Whether a triplet is true, and its place among those under test -> its doubt and the reason.
@@ -199,3 +206,44 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     data.edition_id = build(plan(data.root, verdicts=Path(path)))
     assert data.edition_id != edition_id
     assert (head, tail) not in data.list_tested(is_positive=False).select("head", "tail").rows()
+
+
+def test_verdicts_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
+    with serve_endpoint(reply) as endpoint:
+        config = configure(tmp_path, endpoint, 1.0)
+        edition = plan_edition(config)
+        build_rewritten(edition, Store(config.storage))
+    root, edition_id = edition.root, edition.edition_id
+    sheet, instructions = export_rewordings(root, edition_id)
+    assert instructions.exists()
+    rows = read_rows(sheet)
+    found = read_manifest(root, edition_id)["wrong_texts"]
+    assert 2 < len(rows) <= found["n_accepted"]
+    likeness = [float(row["likeness"]) for row in rows]
+    assert likeness == sorted(likeness)
+    filled = write_rows(root / "filled.csv", [rows[0] | {"verdict": "also_true"}, *rows[1:]])
+    assert main(["review", "import", str(filled), "--root", str(root)]) == 2
+    with pytest.raises(InputError, match="'also_true' is none of same, wrong"):
+        import_rewordings(root, filled)
+    with pytest.raises(InputError, match="has no verdict"):
+        import_rewordings(root, sheet)
+    with pytest.raises(InputError, match="exists already"):
+        export_rewordings(root, edition_id)
+    write_rows(filled, [rows[0] | {"verdict": "Wrong"}, *rows[1:]])
+    path, n_wrong, n_judged = import_rewordings(root, filled)
+    assert (n_wrong, n_judged) == (1, 1)
+    write_rows(filled, [rows[0], *(row | {"verdict": "same"} for row in rows[1:])])
+    assert import_rewordings(root, filled) == (path, 1, len(rows))
+    record = read_record(path)
+    assert record is not None
+    estimate = record["wrong_texts"]
+    assert estimate["low"] <= estimate["wrong_rate"] <= estimate["high"]
+    assert estimate["wrong_rate"] >= 1 / found["n_accepted"] - 1e-4
+    build_warehouse(root)
+    (row,) = query(root, "from sample_quality where method = 'pretexeval'")
+    assert row["wrong_rate"] == estimate["wrong_rate"]
+
+
+def test_edition_without_a_writer_has_no_sheet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no texts of a language model"):
+        export_rewordings(tmp_path, build_edition(tmp_path))
