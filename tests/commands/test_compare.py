@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from benchmarks.designed_models import MODELS, Pairs, Statement
 from commands.main import main
 from pretexeval.storage.records import write_record
 from schemas.transformations import TRANSFORMATIONS
@@ -26,57 +25,44 @@ INVERTED = {each.name for each in TRANSFORMATIONS if each.is_inverted}
 ODD_NAME = "<b>twin</b> & \x1b[31mco"
 
 
-def follow(name: str, data: DataFolder) -> Rule:
-    """Return the rule of the designed model with this name."""
-    heads = [(relation, head) for relation, head, *_ in data.pairs]
-    (model,) = (each for each in MODELS if each.name == name)
-    pairs = Pairs(len(heads), frozenset(heads[::2]), ())
-
-    def answer(sample: Row) -> bool | None:
-        columns = ("text", "relation", "head", "tail", "is_positive")
-        statement = Statement(
-            **{column: sample[column] for column in columns},
-            is_inverted=sample["transformation"] in INVERTED,
-            is_negated=sample["label"] != sample["is_positive"],
-        )
-        return model.answer(statement, pairs)
-
-    return answer
+def is_odd(sample: Row) -> bool:
+    return bool(int(sample["head"].split()[1]) % 2)
 
 
-def hesitate(sample: Row, rule: Rule) -> bool | None:
-    """Give no answer to one form of every second disease."""
-    is_hesitant = sample["transformation"] == "inv" and int(sample["head"].split()[1]) % 2
-    return None if is_hesitant else rule(sample)
+RULES: dict[str, Rule] = {
+    "knows-all": simulated_models.expert,
+    "knows-half": lambda sample: bool(sample["label"] or is_odd(sample)),
+    "blind-to-inversion": lambda sample: bool(sample["label"] or sample["transformation"] in INVERTED),
+    "always-true": simulated_models.always_true,
+    # Gives no answer to one form of every second disease.
+    "unsure": lambda sample: (
+        None if sample["transformation"] == "inv" and is_odd(sample) else sample["label"]
+    ),
+}
 
 
 def publish_contest(root: Path) -> DataFolder:
-    """Publish an edition of 60 pairs that designed models answered, and models that cannot be compared.
+    """Publish an edition of 60 pairs that the models of RULES answered, and models that know all.
 
-    knows-all, knows-half, blind-to-inversion and random are designed models; `twin` answers like knows-all
-    under a hostile name. broken: every prompt failed. chatty: asked in another style. lenient: scored under
-    another policy. unsure: without an answer to some samples. early and late: each answered one relation,
-    and not the same one.
+    `twin` has a hostile name. broken: every prompt failed. chatty: asked in another style. lenient: scored
+    under another policy. early and late: each answered one relation, and not the same one.
     """
     data = DataFolder(root, label="weekly")
     for k in range(N_PAIRS):
         relation = "signs" if k < N_PAIRS // 2 else "sites"
         data.add_pair(relation, f"Disease {k}", f"{relation} {k}", f"{relation} {k + 1}")
     data.write_edition(EDITION)
-    expert = follow("knows-all", data)
-    for name in ("knows-all", "knows-half", "blind-to-inversion", "random"):
+    for name in (*RULES, "twin", "broken", "chatty", "lenient", "early", "late"):
         data.write_model(name)
-        data.write_answers(EDITION, name, follow(name, data), policies=("strict", "excluded"))
-    for name in ("twin", "broken", "chatty", "lenient", "early", "late", "unsure"):
-        data.write_model(name)
-    write_record(
-        data.root / "responses/twin/model.json", {"model_id": "twin", "name": ODD_NAME, "engine": "x"}
-    )
+    write_record(root / "responses/twin/model.json", {"model_id": "twin", "name": ODD_NAME, "engine": "x"})
+    expert = simulated_models.expert
+    for name, rule in RULES.items():
+        policies = ("excluded",) if name == "unsure" else ("strict", "excluded")
+        data.write_answers(EDITION, name, rule, policies=policies)
     data.write_answers(EDITION, "twin", expert)
-    data.write_answers(EDITION, "unsure", lambda sample: hesitate(sample, expert), policies=("excluded",))
     data.write_answers(EDITION, "broken", expert, fail=lambda _: "HTTP 500")
     data.write_answers(EDITION, "chatty", expert)
-    path = data.root / "predictions" / EDITION / "chatty/requests/all.parquet"
+    path = root / "predictions" / EDITION / "chatty/requests/all.parquet"
     asked = pl.read_parquet(path)
     asked.with_columns(prompt_style=pl.lit("chat")).write_parquet(path)
     record = require_record(path.parents[1] / "run.json")
@@ -120,7 +106,7 @@ def test_the_differences_are_those_of_the_rules(root: Path, capsys: pytest.Captu
     for measure, baseline, candidate, difference in (
         ("mastery", "knows-all", "knows-half", -0.5),
         ("average_accuracy", "knows-all", "blind-to-inversion", -0.25),
-        ("joint_accuracy", "random", "knows-all", 1.0),
+        ("joint_accuracy", "always-true", "knows-all", 1.0),
     ):
         found = read_json(root, capsys, baseline, candidate, "--measure", measure)
         row = found["all"]
@@ -168,8 +154,8 @@ def test_what_cannot_be_compared_is_refused(
         (("knows-all", "lenient"), "Knows-All has .*strict; Lenient has pretexeval under coin-flip"),
         (("knows-all", "unsure"), "of the 60 shared pairs, too few have an answer to every sample"),
         (("early", "late"), "Early and Late share no answered pair"),
-        (("knows-all", "random", "--edition", "other"), f"no edition 'other'; it contains: {EDITION}"),
-        (("knows-all", "random", "--method", "direct"), r"under the same policy \(direct\)"),
+        (("knows-all", "always-true", "--edition", "other"), f"no edition 'other'; it contains: {EDITION}"),
+        (("knows-all", "always-true", "--method", "direct"), r"under the same policy \(direct\)"),
     ):
         assert compare(root, *arguments, *rest) == 2, arguments
         captured = capsys.readouterr()

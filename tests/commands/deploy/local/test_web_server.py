@@ -5,11 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -27,6 +25,7 @@ from commands.deploy.local.web_server import (
 from pretexeval.primitives.http_client import fetch_local
 from tests.support.fault_models import wait_until
 from tests.support.processes import find_free_port
+from tests.support.web_server import serve
 
 NGINX = Path(__file__).parents[4] / "commands" / "deploy" / "nginx.conf"
 STATUS = {
@@ -88,10 +87,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def run_python(root: Path, _: Path) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(PageHandler, directory=str(root))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+    with serve(partial(PageHandler, directory=str(root))) as address:
+        yield int(address.rpartition(":")[2])
 
 
 @contextmanager
