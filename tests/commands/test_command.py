@@ -200,11 +200,15 @@ def test_the_keys_are_those_of_the_page(
     config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
     options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
     assert main([command, str(config), *options]) == 1
-    found = json.loads(capsys.readouterr().out)
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
     # No release, writer or budget is configured, and the pool is the bundled one.
     empty = ("doubtful_wordings", "writers", "warnings", "facts.n_by_release.<", "asked_pairs")
     documented = {key for key in read_documented(command) if not key.startswith(empty)}
     assert {key for key in list_keys(found) if not key.startswith(empty)} == documented
+    if command == "plan":
+        assert captured.err.count(str(tmp_path / "none")) == 1
+        assert [each["name"] for each in found["estimates"]] == ["far", "far"]
     if command == "validate":
         far, lost = found["models"]
         assert (far["model_id"][:4], far["problem"]) == ("far-", None)

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-import subprocess
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -29,13 +29,6 @@ MODELS: list[dict[str, object]] = [
     {"name": "one", "engine": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"},
     {"name": "other", "engine": "openai", "model": "n", "base_url": "http://127.0.0.1:1/v1"},
 ]
-
-
-def pool(*models: ModelConfig) -> dict[str, list[ModelConfig]]:
-    pools: dict[str, list[ModelConfig]] = {}
-    for model in models:
-        pools.setdefault(model.work_pool, []).append(model)
-    return pools
 
 
 def test_a_dry_run_says_who_holds_which_cards(tmp_path: Path) -> None:
@@ -71,44 +64,41 @@ def test_a_card_belongs_to_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         require_cards_of_host([GpuWorker(cards=("0",))])
 
 
-@pytest.mark.parametrize("text", ["", "0,0", "first", "0;1", "big="])
-def test_words_that_name_no_cards_are_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="give the numbers of its cards"):
-        read_gpu_worker(text)
+def test_words_that_name_no_cards_are_refused() -> None:
+    for text in ("", "0,0", "first", "0;1", "big="):
+        with pytest.raises(argparse.ArgumentTypeError, match="give the numbers of its cards"):
+            read_gpu_worker(text)
 
 
 def test_a_worker_of_a_named_pool_holds_as_many_cards_as_its_models_take() -> None:
-    big = ModelConfig(name="big", model="x", pool="big", tensor_parallel_size=2)
-    assert list(describe_workers([GpuWorker("big", ("3", "4"))], pool(big))) == ["cards 3, 4: pool big: big"]
+    pools = {"big": [ModelConfig(name="big", model="x", pool="big", tensor_parallel_size=2)]}
+    assert list(describe_workers([GpuWorker("big", ("3", "4"))], pools)) == ["cards 3, 4: pool big: big"]
     with pytest.raises(InputError, match="the workers of the pool 'big' hold: 1;"):
-        list(describe_workers([GpuWorker("big", ("3",))], pool(big)))
+        list(describe_workers([GpuWorker("big", ("3",))], pools))
 
 
-def test_a_worker_shows_its_runs_its_cards_alone(tmp_path: Path) -> None:
+def test_a_worker_shows_its_runs_its_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command of Compose: Prefect's worker is started with the pool and the cards."""
-    package = tmp_path / "prefect"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text(
-        "import os, sys\nprint(*sys.argv[1:], os.environ.get('CUDA_VISIBLE_DEVICES'))"
-    )
-    environment = os.environ | {
-        "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path.cwd()}",
-        "PRETEXEVAL_INSTALLATION": "lab",
-    }
-    environment.pop("CUDA_VISIBLE_DEVICES", None)
-    for asked, pool_name, visible in (("4,5", "lab-gpu-2", "4,5"), ("none", "lab-gpu", "None")):
-        command = [sys.executable, "-m", "commands.deploy.gpu_worker", asked, "--with-healthcheck"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        options = (
-            f"--pool {pool_name} --type process --limit 1 --no-create-pool-if-not-found --with-healthcheck"
-        )
-        assert done.stdout.split() == f"worker start {options} {visible}".split()
-    refused = subprocess.run(
-        [*command[:3], "first"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert "give the numbers of its cards" in refused.stderr
+    started: list[tuple[str, str | None]] = []
+
+    def replace_process(_: str, command: list[str], environment: dict[str, str]) -> None:
+        started.append((" ".join(command), environment.get("CUDA_VISIBLE_DEVICES")))
+
+    monkeypatch.setattr(os, "execve", replace_process)
+    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    def start(asked: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["gpu_worker", asked, "--with-healthcheck"])
+        runpy.run_module("commands.deploy.gpu_worker", run_name="__main__")
+
+    for asked, pool, visible in (("4,5", "lab-gpu-2", "4,5"), ("none", "lab-gpu", None)):
+        start(asked)
+        options = f"--pool {pool} --type process --limit 1 --no-create-pool-if-not-found --with-healthcheck"
+        assert started.pop() == (f"{sys.executable} -m prefect worker start {options}", visible)
+    with pytest.raises(SystemExit, match=r"^commands\.deploy\.gpu_worker: .*give the numbers of its cards"):
+        start("first")
+    assert started == []
 
 
 HOME = Path("/srv/lab")

@@ -29,8 +29,8 @@ from tasks.edition.recipes import RECIPES
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.judging.writer_errors import read_panel
 from tests.commands import configurations
-from tests.commands.configurations import FAR, ask, build, write_configuration
-from tests.support.command import REPOSITORY, make_rows, run_command
+from tests.commands.configurations import FAR, ask, build
+from tests.support.command import REPOSITORY, make_rows
 from tests.support.evaluations import list_prompts
 
 REFERENCE = str(REPOSITORY / "models" / "reference-small")
@@ -216,14 +216,6 @@ def test_cost_follows_from_tokens_and_prices(tmp_path: Path) -> None:
     assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
     shown = f"{paid.cost.low:,.2f} to {paid.cost.high:,.2f} EUR"
     assert shown.replace(" to 0.00", "") in render_plan(plan).split("all ")[1]
-
-
-def test_the_command_names_each_model_that_cannot_be_used_and_plans_the_others(tmp_path: Path) -> None:
-    lost = [{"name": f"lost{n}", "model": str(tmp_path / f"nowhere{n}")} for n in (1, 2)]
-    config = write_configuration(tmp_path, models=[*lost, FAR])
-    done = run_command("plan", config, folder=tmp_path).require(1)
-    assert "far" in done.out
-    assert all(done.err.count(model["model"]) == 1 for model in lost)
 
 
 def test_completions_are_measured_on_the_prompts_meant(tmp_path: Path) -> None:
