@@ -104,7 +104,11 @@ def test_a_file_holds_the_rows_of_the_query_and_replaces_none(ask: Ask, root: Pa
     sql = "select text, label, is_correct from prediction_details order by all"
     expected = run_query(root, sql)[1]
     assert expected
-    readers = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "json": pl.read_json,
+    }
     for ending, read in readers.items():
         path = tmp_path / ending / f"found.{ending}"
         assert ask(sql, "--output", path) == ""

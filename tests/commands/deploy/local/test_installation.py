@@ -142,6 +142,9 @@ def test_automations_touch_only_runs_of_their_installation(folder: Path, api: Pr
     def read_state(run: Row) -> str:
         return str(api.get(f"/flow_runs/{run['id']}")["state_name"])
 
+    def wait_for(run: Row, state: str) -> None:
+        wait_until(lambda: read_state(run) == state, f"a run is {state}", 60)
+
     deployed = [
         begin(api.start_run(api.get(f"/deployments/name/regenerate/{name}")["id"]))
         for name in ("lab.mine", "clinic.mine", "regenerate")
@@ -150,9 +153,10 @@ def test_automations_touch_only_runs_of_their_installation(folder: Path, api: Pr
         begin(api.post("/flow_runs/", flow_id=api.create_flow(flow), tags=[tag]))
         for flow, tag in (("publish", "pretexeval:lab"), ("train", "theirs"))
     )
-    # A deployed run is marked as crashed, and then started again.
-    for run, state in ((deployed[0], "Scheduled"), (deployed[1], "Scheduled"), (by_hand, "Crashed")):
-        wait_until(lambda run=run, state=state: read_state(run) == state, f"a run is {state}", 60)
+    for run in deployed[:2]:
+        # Marked as crashed, and then started again.
+        wait_for(run, "Scheduled")
+    wait_for(by_hand, "Crashed")
     assert [read_state(run) for run in (deployed[2], trained)] == ["Running", "Running"]
     api.set_state(deployed[2]["id"], type="CRASHED", force=True)
     time.sleep(2)
