@@ -66,46 +66,32 @@ def test_settings_are_read_as_pip_merges_them(tmp_path: Path, pip_settings: pyte
 
 
 def test_every_setting_has_its_counterpart(tmp_path: Path) -> None:
-    settings = {
-        "index-url": "https://a/simple",
-        "extra-index-url": "https://b file:///c",
-        "find-links": "wheels https://d/links",
-        "trusted-host": "a b:8443",
-        "cert": "own.pem",
-        "client-cert": "me.pem",
-        "proxy": "http://proxy:3128",
-        "timeout": "2.5",
-        "retries": "9",
-        "no-cache-dir": "false",
-        "no-index": "True",
-        "only-binary": ":all:",
-        "no-binary": "a,b",
-        "keyring-provider": "subprocess",
-        "user": "true",
+    proxy = "http://proxy:3128"
+    # Setting of pip -> its value, and the variables of uv that stand for it.
+    table: dict[str, tuple[str, dict[str, str]]] = {
+        "index-url": ("https://a/simple", {"UV_DEFAULT_INDEX": "https://a/simple"}),
+        "extra-index-url": ("https://b file:///c", {"UV_INDEX": "https://b file:///c"}),
+        "find-links": ("wheels https://d/links", {}),
+        "trusted-host": ("a b:8443", {"UV_INSECURE_HOST": "a b:8443"}),
+        "cert": ("own.pem", {"SSL_CERT_FILE": "own.pem", "SSL_CERT_DIR": ""}),
+        "client-cert": ("me.pem", {"SSL_CLIENT_CERT": "me.pem"}),
+        "proxy": (proxy, {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy}),
+        "timeout": ("2.5", {"UV_HTTP_TIMEOUT": "2"}),
+        "retries": ("9", {}),
+        "no-cache-dir": ("false", {"UV_NO_CACHE": "1"}),
+        "no-index": ("True", {}),
+        "only-binary": (":all:", {}),
+        "no-binary": ("a,b", {}),
+        "keyring-provider": ("subprocess", {"UV_KEYRING_PROVIDER": "subprocess"}),
+        "user": ("true", {}),
     }
+    settings = {name: value for name, (value, _) in table.items()}
+    variables = {name: value for _, expected in table.values() for name, value in expected.items()}
     translated = translate(settings, {"SSL_CERT_DIR": "/etc/certs", "UV_HTTP_RETRIES": "1"})
-    assert translated.variables == {
-        "UV_DEFAULT_INDEX": "https://a/simple",
-        "UV_INDEX": "https://b file:///c",
-        "UV_INDEX_STRATEGY": "unsafe-best-match",
-        "UV_INSECURE_HOST": "a b:8443",
-        "SSL_CERT_FILE": "own.pem",
-        "SSL_CERT_DIR": "",
-        "SSL_CLIENT_CERT": "me.pem",
-        "HTTP_PROXY": "http://proxy:3128",
-        "HTTPS_PROXY": "http://proxy:3128",
-        "UV_HTTP_TIMEOUT": "2",
-        "UV_NO_CACHE": "1",
-        "UV_KEYRING_PROVIDER": "subprocess",
-    }
-    assert translated.options == [
-        "--find-links=wheels",
-        "--find-links=https://d/links",
-        "--no-binary=a",
-        "--no-binary=b",
-        "--only-binary=:all:",
-        "--no-index",
-    ]
+    assert translated.variables == variables | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+    found = ["--find-links=wheels", "--find-links=https://d/links"]
+    binaries = ["--no-binary=a", "--no-binary=b", "--only-binary=:all:"]
+    assert translated.options == [*found, *binaries, "--no-index"]
     assert translate({"cache-dir": "/big/pip"}, {}).variables["UV_CACHE_DIR"] == "/big/pip/uv"
     assert translate({}, {}).variables["SSL_CERT_FILE"] == where()
     bundle = {"REQUESTS_CA_BUNDLE": "bundle.pem"}

@@ -203,33 +203,29 @@ def test_questions_are_exported_as_a_table(questions: QuestionFolder, tmp_path: 
         assert text in prompt.rpartition("Answer:")[0].rpartition("Answer:")[2]
 
 
-@pytest.mark.parametrize(
-    ("target", "code"),
-    [
-        ("inspect", ["task.py"]),
-        ("lm-eval", ["functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
-    ],
-)
-def test_questions_are_exported_as_tasks(
-    questions: QuestionFolder, tmp_path: Path, target: str, code: list[str]
-) -> None:
-    export_edition(questions.data.root, EDITION, target, tmp_path / "out", 2)
-    names = ["README.md", "export.json", "questions.jsonl", *code]
-    assert sorted(os.listdir(tmp_path / "out")) == sorted(names)
-    rows = read_lines(tmp_path / "out/questions.jsonl")
-    assert json.loads((tmp_path / "out/export.json").read_text())["questions"]["n_questions"] == len(rows)
+def test_questions_are_exported_as_tasks(questions: QuestionFolder, tmp_path: Path) -> None:
     answers = {row["question_id"]: row["answer"] for row in questions.list_questions()}
-    for row in rows:
-        assert row["target"] == answers[row["question_id"]]
-        assert str(row["text"]) in str(row["prompt"])
-    # The questions of a point follow each other.
-    points = [row["point_id"] for row in rows]
-    assert len(set(points)) == 2
-    assert points == sorted(points)
-    assert {row["n_in_point"] for row in rows} == {10}
-    readme = (tmp_path / "out/README.md").read_text()
-    assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
-    assert "<method>.jsonl" not in readme
+    tasks = {
+        "inspect": ["task.py"],
+        "lm-eval": ["functions.py", "questions_chat.yaml", "questions_completion.yaml"],
+    }
+    for target, code in tasks.items():
+        folder = tmp_path / target
+        export_edition(questions.data.root, EDITION, target, folder, 2)
+        assert sorted(os.listdir(folder)) == sorted(["README.md", "export.json", "questions.jsonl", *code])
+        rows = read_lines(folder / "questions.jsonl")
+        assert json.loads((folder / "export.json").read_text())["questions"]["n_questions"] == len(rows)
+        for row in rows:
+            assert row["target"] == answers[row["question_id"]]
+            assert str(row["text"]) in str(row["prompt"])
+        # The questions of a point follow each other.
+        points = [row["point_id"] for row in rows]
+        assert len(set(points)) == 2
+        assert points == sorted(points)
+        assert {row["n_in_point"] for row in rows} == {10}
+        readme = (folder / "README.md").read_text()
+        assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
+        assert "<method>.jsonl" not in readme
 
 
 def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
