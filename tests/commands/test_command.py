@@ -1,30 +1,36 @@
-"""The command: quick answers without slow imports, and errors in what the user gives it."""
+"""The command: quick answers without slow imports, errors in what the user gives it, and its JSON."""
 
+import argparse
+import json
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from commands.main import main
+from commands.main import build_parser, main
+from tests.commands.configurations import FAR, STARTER, write_configuration
 from tests.support.command import (
     REPOSITORY,
     block_packages,
     build_environment,
+    make_rows,
     run_measured,
     run_process_command,
     write_config,
 )
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
 
 # Importing any of these takes seconds. The errors tested here must come before Prefect starts.
 SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch", "transformers")
 # Every answer needs these libraries. Importing them takes 0.6 s of processor time, an answer at most 1.4 s.
 LIBRARIES = "import polars, duckdb, pyarrow.parquet, scipy.optimize, scipy.sparse"
 MAX_TIMES_LIBRARIES = 4
-STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 
 
 @pytest.mark.long
@@ -49,6 +55,38 @@ def test_questions_are_answered_quickly_and_without_slow_imports(tmp_path: Path)
     assert not (tmp_path / "data").exists()
 
 
+def list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all subcommands and of their actions."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield each
+                yield from list_parsers(each)
+
+
+def test_the_help_of_a_subcommand_has_examples_that_the_parser_accepts() -> None:
+    """They fit a terminal, and name configurations that exist."""
+    parsers = list(list_parsers(build_parser()))
+    assert len(parsers) == 22
+    for parser in parsers:
+        shown = parser.format_help()
+        assert max(map(len, shown.splitlines())) <= 110, parser.prog
+        text = shown.partition("examples:\n")[2].replace("\\\n", " ")
+        assert text.startswith(f"  {parser.prog}")
+        for line in text.splitlines():
+            name, *arguments = shlex.split(line)
+            assert name == "pretexeval"
+            assert callable(build_parser().parse_args(arguments).command)
+            named = [word for word in arguments if word.startswith("configs/")]
+            assert [path for path in named if not (REPOSITORY / path).is_file()] == []
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"pretexeval {version('pretexeval')}\n"
+
+
 def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     """Run a command that must fail; return its message."""
     assert main(list(map(str, arguments))) == 2
@@ -56,17 +94,6 @@ def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     assert captured.out == ""
     assert captured.err.removeprefix("building the edition\n").startswith("pretexeval: ")
     return captured.err
-
-
-def test_missing_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lost = [{"name": "lost", "model": "./nowhere"}]
-    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=lost)
-    for command in ("run", "evaluate"):
-        assert "model 'lost'" in refuse(capsys, command, config)
-    assert not (tmp_path / "data").exists()
 
 
 @pytest.fixture
@@ -92,30 +119,27 @@ def test_a_disk_without_room_or_read_only(
     assert list(small_disk.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["review", "export", "no-such-edition", "--grader", "ann"], "no-such-edition"),
-        (["review", "import", "none.csv", "--grader", "ann"], "none.csv"),
-        (["gate", "labelled.parquet"], "labelled.parquet"),
-        (["gate", "labelled.parquet", "--calibrate"], "--calibrate needs a judge"),
-        (["sql"], "`pretexeval run CONFIG` creates one"),
-        (["publish", "c.toml", "--score", "coin-flip"], "model 'm' has not been evaluated"),
-        (["publish", "c.toml", "--prune", "list"], "there is no keep_editions"),
-    ],
-)
-def test_files_and_editions_that_are_missing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+def test_files_editions_and_models_that_are_missing_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labelled.parquet").write_text("no Parquet")
-    far = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[far])
-    assert message in refuse(capsys, *arguments)
+    lost = [{"name": "lost", "model": "./nowhere"}]
+    write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[FAR])
+    write_config(tmp_path / "lost.toml", tmp_path / "lost", knowledge=STARTER, models=lost)
+    for line, message in {
+        "run lost.toml": "model 'lost'",
+        "evaluate lost.toml": "model 'lost'",
+        "review export no-such-edition --grader ann": "no-such-edition",
+        "review import none.csv --grader ann": "none.csv",
+        "gate labelled.parquet": "labelled.parquet",
+        "gate labelled.parquet --calibrate": "--calibrate needs a judge",
+        "sql": "`pretexeval run CONFIG` creates one",
+        "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
+        "publish c.toml --prune list": "there is no keep_editions",
+    }.items():
+        assert message in refuse(capsys, *line.split()), line
+    assert not (tmp_path / "lost").exists()
 
 
 @pytest.mark.parametrize("folder", [".", "new/mine"])
@@ -138,8 +162,55 @@ def test_init_writes_files_that_are_valid_and_replaces_none(
     assert not Path("config.toml").exists()
 
 
-@pytest.mark.long
-def test_the_scaffold_runs_at_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
-    run_process_command("init", folder=tmp_path).require()
-    run_process_command("run", "config.toml", folder=tmp_path, environment=prefect_server).require()
-    assert run_query(tmp_path / "data", "select relation from accuracy_by_relation")[1] == [("has_antidote",)]
+PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
+# Keys whose parts are names from the configuration, and values that a run may lack.
+NAMED = {"n_samples": "method", "n_questions": "type", "risks": "relation"}
+RANGES = ("duration_s", "cost")
+
+
+def read_documented(command: str) -> set[str]:
+    """Return the keys that the page lists for a command."""
+    section = PAGE.partition(f"\n### {command}\n")[2].partition("\n### ")[0]
+    cells = (line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `"))
+    return {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+
+
+def list_keys(value: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401
+    """Yield the keys of a JSON value as the page writes them."""
+    if isinstance(value, list):
+        for part in value:
+            yield from list_keys(part, f"{place}[]")
+    elif isinstance(value, dict) and place.rpartition(".")[2] not in RANGES:
+        for key, part in value.items():
+            name = f"<{NAMED[place]}>" if place in NAMED else key
+            yield from list_keys(part, f"{place}.{name}" if place else name)
+    else:
+        yield place
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "doctor"])
+def test_the_keys_are_those_of_the_page(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of the base is left out, the endpoint of a model is down, and another model is missing."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    models = [FAR, {"name": "lost", "model": str(tmp_path / "none")}]
+    questions = {"settings": ["answer_only"]}
+    rows = make_rows("therapeutic_drugs")
+    config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
+    options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
+    assert main([command, str(config), *options]) == 1
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    # No release, writer or budget is configured, and the pool is the bundled one.
+    empty = ("doubtful_wordings", "writers", "warnings", "facts.n_by_release.<", "asked_pairs")
+    documented = {key for key in read_documented(command) if not key.startswith(empty)}
+    assert {key for key in list_keys(found) if not key.startswith(empty)} == documented
+    if command == "plan":
+        assert captured.err.count(str(tmp_path / "none")) == 1
+        assert [each["name"] for each in found["estimates"]] == ["far", "far"]
+    if command == "validate":
+        far, lost = found["models"]
+        assert (far["model_id"][:4], far["problem"]) == ("far-", None)
+        assert lost["model_id"] is None
+        assert "there is no folder" in lost["problem"]

@@ -1,54 +1,162 @@
-"""What the command prints: it gives no orders to a terminal or a spreadsheet, and survives bad streams."""
+"""What the command prints: results of `pretexeval sql` in all formats, and no orders to a terminal."""
 
-import signal
+import json
+import re
 import subprocess
-import time
+from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
+import polars as pl
 import pytest
 
 from commands.arguments import report_error, write_json, write_output
+from commands.main import main
+from report.console import WIDTH
+from tests.support import simulated_models
 from tests.support.command import build_command, build_environment
+from tests.support.data_folder import DataFolder
+from warehouse.catalogue import START, VIEW_GROUPS, VIEWS
+from warehouse.publishing import build_warehouse
+from warehouse.query import run_query
 
-HOSTILE = "select chr(27) || '[31m' || chr(8238) || chr(155) || chr(10) || 'x' as a, '=1+1' as f, -1 as n"
+EDITION = "tiny-seed1-00000001"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("root")
-    duckdb.connect(folder / "warehouse.duckdb").close()
-    return folder
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
+    for k in range(6):
+        data.add_pair("symptoms", f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+    data.write_edition(EDITION)
+    for rule in (simulated_models.expert, simulated_models.always_true):
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule)
+    build_warehouse(data.root)
+    return data.root
 
 
-def run_shell(command: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Run a shell command in which "$@" is the command line of `pretexeval`."""
-    return subprocess.run(
-        ["bash", "-c", command, "bash", *build_command(*arguments)],
-        env=build_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Ask = Callable[..., str]
 
 
-def test_control_characters_and_formulas_are_disarmed(root: Path) -> None:
-    command = '"$@"; "$@" --format csv; "$@" --format json'
-    done = run_shell(command, "sql", HOSTILE, "--root", root)
-    assert done.stdout.splitlines()[2:5] == [
-        "\\u001b[31m\\u202e\\u009b\\nx  =1+1  -1",
-        "a,f,n",
-        "\\u001b[31m\\u202e\\u009b x,'=1+1,-1",
+@pytest.fixture
+def ask(published: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """A function that runs `pretexeval sql` and returns its output, or its message if it must fail."""
+
+    def run(*arguments: str | Path, status: int = 0) -> str:
+        ended = main(["sql", *map(str, arguments), "--root", str(published)])
+        captured = capsys.readouterr()
+        assert ended == status, captured.err
+        return captured.err if status else captured.out
+
+    return run
+
+
+def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Ask) -> None:
+    first, *groups, tables, hint = ask().split("\n\n")
+    assert [line.split()[0] for line in first.splitlines()[1:]] == list(START)
+    listed = {group.splitlines()[0]: group.splitlines()[1:] for group in groups}
+    assert {group: tuple(line.split()[0] for line in lines) for group, lines in listed.items()} == VIEW_GROUPS
+    assert all("  one row per " in line for lines in listed.values() for line in lines)
+    assert ", facet_accuracy, " in tables
+    assert "pretexeval sql NAME" in hint
+    rows = json.loads(ask("--format", "json"))
+    assert [row["name"] for row in rows][: len(VIEWS)] == list(VIEWS)
+    assert {row["group"] for row in rows[len(VIEWS) :]} == {"Tables"}
+
+
+def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask, published: Path) -> None:
+    _, _, *lines = ask("leaderboard").splitlines()
+    assert [line.split()[0] for line in lines] == run_query(published, "from leaderboard")[0]
+    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
+    rows = json.loads(ask("editions", "--format", "json"))
+    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition"}
+    assert "did you mean leaderboard" in ask("leaderbord", status=2)
+    assert "`pretexeval sql` lists all" in ask("xyz", status=2)
+
+
+def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
+    said = ask("--papers", "tiny")
+    assert "Methods: gain over random" in said
+    assert "Joint accuracy (%) when n samples are asked" in said
+    assert "no edition 'none'" in ask("--papers", "none", status=2)
+
+
+@pytest.mark.parametrize("width", [None, 80, 100, 200])
+def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
+    ask: Ask, published: Path, monkeypatch: pytest.MonkeyPatch, width: int | None
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", str(width))
+    *lines, _, note = ask("from leaderboard").splitlines()
+    shown = lines[0].split()
+    assert {"rank", "model", "n_complete_pairs", "mastery"} <= set(shown)
+    assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
+    assert "average_accuracy" in shown or width == 80
+    columns, _ = run_query(published, "from leaderboard")
+    assert max(map(len, lines)) <= (width or WIDTH)
+    assert re.findall(r"(?:not shown:|,) (\w+)", note) == [
+        name for name in columns if name not in shown and not re.search("(?<!fixed_base)_ci_(low|high)", name)
     ]
-    assert '"a": "\\u001b[31m\\u202e\\u009b\\nx"' in done.stdout
-    assert not {"\x1b", "\u202e", "\x9b"} & set(done.stdout)
+    assert f"edition_id ({EDITION}), method (pretexeval)" in note
+    assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
+    assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
 
 
-def test_every_way_to_print_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
+    ask: Ask, published: Path, tmp_path: Path
+) -> None:
+    sql = "select text, label, is_correct from prediction_details order by all"
+    expected = run_query(published, sql)[1]
+    assert expected
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "json": pl.read_json,
+    }
+    for ending, read in readers.items():
+        path = tmp_path / ending / f"found.{ending}"
+        assert ask(sql, "--output", path) == ""
+        texts = [tuple(str(value).lower() for value in row) for row in read(path).rows()]
+        assert texts == [tuple(str(value).lower() for value in row) for row in expected], ending
+        assert list(path.parent.iterdir()) == [path]
+    warehouse = published / "warehouse.duckdb"
+    before = warehouse.read_bytes()
+    said = ask("select 1", "--format", "parquet", "--output", warehouse, status=2)
+    assert "exists already" in said
+    assert warehouse.read_bytes() == before
+
+
+def test_what_cannot_be_written(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
+        (["select 1 as a", "--format", "parquet"], "give --output FILE"),
+        (["select 1 as a", "--output", "a.xlsx"], "names no format"),
+        (["select interval 1 day as a", "--output", "a.parquet"], "cast it"),
+        (["select 1 as a, 2 as a", "--output", "a.parquet"], "two columns of the result are named a"),
+        (["select 1", "--papers", "tiny"], "exclude each other"),
+        (["copy (select 1) to 'a.csv'", "--output", "a.parquet"], "write a file with `--output FILE`"),
+    ):
+        assert message in ask(*arguments, status=2), arguments
+        assert list(tmp_path.iterdir()) == []
+
+
+HOSTILE = "select chr(27) || '[31m' || chr(8238) || chr(155) || chr(10) || 'x' as a, '=1+1' as f, -1 as n"
+STARTER = '[knowledge]\nname = "t"\nrelations = ["may_treat"]\n'
+TABLE = '[knowledge]\nname = "t"\nformat = "table"\npath = "{path}"\n'
+MODEL = STARTER + '[[models]]\nname = "{name}"\nmodel = "{model}"\n'
+
+
+def test_control_characters_and_formulas_are_disarmed(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    table, csv, values = (ask(HOSTILE, "--format", form) for form in ("table", "csv", "json"))
+    assert table.splitlines()[2] == "\\u001b[31m\\u202e\\u009b\\nx  =1+1  -1"
+    assert csv.splitlines() == ["a,f,n", "\\u001b[31m\\u202e\\u009b x,'=1+1,-1"]
+    assert '"a": "\\u001b[31m\\u202e\\u009b\\nx"' in values
     for write in (write_output, write_json, report_error):
         write("a\x1b[31m\x9b")
     said = capsys.readouterr()
     assert (said.out.count("a\\u001b[31m\\u009b"), said.err.count("a\\u001b[31m\\u009b")) == (2, 1)
+    assert not {"\x1b", "\u202e", "\x9b"} & set(table + csv + values + said.out + said.err)
 
 
 @pytest.mark.parametrize(
@@ -58,36 +166,61 @@ def test_every_way_to_print_escapes_control_characters(capsys: pytest.CaptureFix
         ('"$@" >&-', 2, "standard output is closed"),
         ('"$@" > /dev/full', 1, "No space left on device"),
         ('"$@" 2>&- > /dev/null', 0, ""),
-        ('LC_ALL=C PYTHONIOENCODING=ascii "$@" > /dev/null', 0, ""),
-        ('ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null', 0, "the proxy in ALL_PROXY is not used"),
-        ("\"$1\" -m commands validate $'\\xff.toml'", 2, "cannot be read"),
-        ('"$1" -m commands validate <(printf "[knowledge]\\nname = \\"\\xe9\\"")', 2, "not valid TOML"),
+        (
+            'LC_ALL=C PYTHONIOENCODING=ascii ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null',
+            0,
+            "the proxy in ALL_PROXY is not used",
+        ),
     ],
 )
-def test_no_stream_and_no_text_ends_in_a_traceback(
-    root: Path, command: str, status: int, message: str
+def test_bad_streams_and_settings_end_in_one_sentence(
+    published: Path, command: str, status: int, message: str
 ) -> None:
     query = "select 'ä', repeat('x', 100), range from range(20_000)"
-    done = run_shell(
-        f"cd {root}/..; ln -sfn {root} data; {command}", "sql", query, "--format", "csv", "--root", root
+    done = subprocess.run(
+        ["bash", "-c", command, "bash", *build_command("sql", query, "--format", "csv", "--root", published)],
+        env=build_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == status, done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message)
 
 
-def test_a_query_without_an_end_is_interrupted(root: Path) -> None:
-    slow = "select sum(hash(a.range * b.range)) from range(10_000_000) a, range(10_000_000) b"
-    command = build_command("sql", slow, "--root", root)
-    running = subprocess.Popen(command, env=build_environment(), stderr=subprocess.PIPE, text=True)
-    try:
-        # The command imports DuckDB within a few seconds; earlier signals are handled by Python itself.
-        while b"duckdb" not in Path(f"/proc/{running.pid}/maps").read_bytes():
-            time.sleep(0.05)
-        time.sleep(2)
-        running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=20)
-    finally:
-        running.kill()
-    assert running.returncode == 130
-    assert err == "pretexeval: interrupted; run the same command again to continue\n"
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (MODEL.format(name="n" * 250, model="m"), "models[0].name"),
+        (MODEL.format(name="a", model="$ODD"), "the value of the variable is not text in UTF-8"),
+        (TABLE.format(path="long.tsv"), "the name of relation 'rrrr"),
+        (TABLE.format(path="greek.tsv"), "cannot name a file"),
+        (TABLE.format(path="half.jsonl"), "a text holds half of a surrogate pair"),
+        (TABLE.format(path="latin1.tsv"), "line 2: byte 0xe9 is not UTF-8"),
+        ('[knowledge]\nname = "\udce9"', "not valid TOML"),
+        (None, "\\udcff.toml cannot be read"),
+    ],
+)
+def test_names_that_no_file_path_or_encoding_can_hold_are_one_message(
+    config: str | None,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ODD", "a\udcffb")
+    rows = [(f"head {i}", f"tail {i % 6}") for i in range(14)]
+    for name, relation in (("long", "r" * 250), ("greek", "ρ" * 90)):
+        lines = ["head\trelation\ttail", *(f"{head}\t{relation}\t{tail}" for head, tail in rows)]
+        Path(f"{name}.tsv").write_text("\n".join(lines), encoding="utf-8")
+    Path("latin1.tsv").write_bytes(b"head\trelation\ttail\ncaf\xe9\tr\tt\n")
+    records = [json.dumps({"head": head + "\ud800", "relation": "r", "tail": tail}) for head, tail in rows]
+    Path("half.jsonl").write_text("\n".join(records))
+    Path("base.toml").write_bytes((config or "").encode(errors="surrogateescape"))
+    assert main(["validate", "\udcff.toml" if config is None else "base.toml"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("pretexeval: ")
+    assert words in said
+    assert not Path("data").exists()

@@ -9,37 +9,29 @@ from commands.main import main
 from commands.selection import limit_pairs, select_models
 from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
-from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.run_record import read_run
-from tests.commands.preflight.test_plan import Parrot
-from tests.support.command import make_rows, write_base, write_config
+from tests.commands.configurations import FAR, Parrot, build, write_configuration
+from tests.support.command import make_rows
 from tests.support.evaluations import ask_model, finish
-from tests.support.small_bases import write_files
 
-N_HEADS = 14
+ROWS = make_rows("may_treat", "may_prevent")
 N_TESTED = 9
-PER_PAIR = 16
+PER_PAIR = 2
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", "may_prevent", n_heads=N_HEADS))
-    far = {"engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    return write_config(
-        tmp_path / "c.toml",
-        tmp_path / "data",
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        models=[far | {"name": "one"}, far | {"name": "two", "pairs_per_relation": 3}],
-    )
+    models = [FAR | {"name": "one"}, FAR | {"name": "two", "pairs_per_relation": 3}]
+    return write_configuration(tmp_path, ROWS, edition={"methods": ["direct"]}, models=models)
 
 
 def evaluate(config: Config, name: str) -> dict[str, Any]:
     """Evaluate a model as a run does; return its record."""
     edition = plan_edition(config)
     if not edition.is_complete():
-        complete_edition(edition, list(write_files(edition).values()), [])
+        build(config)
     evaluation = plan_evaluation(config, edition.edition_id, name)
     finish(evaluation, ask_model(evaluation, lambda _: Parrot()))
     record = read_run(evaluation)
@@ -58,15 +50,21 @@ def test_models_are_chosen_by_name_and_a_smaller_limit_of_the_configuration_stay
     assert plan_edition(limited).edition_id == plan_edition(config).edition_id
 
 
-def test_a_limited_evaluation_is_not_complete_and_the_rest_is_asked_later(path: Path) -> None:
+def test_the_rest_of_a_limited_evaluation_is_asked_later_and_a_limit_never_replaces_more(path: Path) -> None:
     config = load_config(path)
     few = evaluate(limit_pairs(config, 2), "one")
-    assert few["pairs_per_relation"] == 2
-    assert few["n_samples"] == 2 * 2 * PER_PAIR
+    assert (few["pairs_per_relation"], few["n_samples"]) == (2, 2 * 2 * PER_PAIR)
     more = evaluate(config, "one")
-    assert more["pairs_per_relation"] is None
-    assert more["n_samples"] == 2 * N_TESTED * PER_PAIR
+    assert (more["pairs_per_relation"], more["n_samples"]) == (None, 2 * N_TESTED * PER_PAIR)
     assert more["n_asked"] == more["n_samples"] - few["n_samples"]
+    with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out the limit"):
+        limit_pairs(config, 2)
+    other = select_models(config, ["two"])
+    assert limit_pairs(other, 2).models[0].pairs_per_relation == 2
+    evaluate(limit_pairs(other, 2), "two")
+    assert limit_pairs(other, 3).models[0].pairs_per_relation == 3
+    with pytest.raises(InputError, match="larger evaluations"):
+        limit_pairs(other, 1)
 
 
 def test_a_larger_budget_asks_only_the_difference(path: Path) -> None:
@@ -81,18 +79,6 @@ def test_a_larger_budget_asks_only_the_difference(path: Path) -> None:
     assert more["n_asked"] == more["n_samples"] - few["n_samples"]
     with pytest.raises(InputError, match="--limit is not allowed with the budget of one"):
         limit_pairs(pay(64), 2)
-
-
-def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
-    config = load_config(path)
-    evaluate(config, "one")
-    with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out the limit"):
-        limit_pairs(config, 2)
-    assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
-    evaluate(limit_pairs(select_models(config, ["two"]), 2), "two")
-    assert limit_pairs(select_models(config, ["two"]), 3).models[0].pairs_per_relation == 3
-    with pytest.raises(InputError, match="larger evaluations"):
-        limit_pairs(select_models(config, ["two"]), 1)
 
 
 def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

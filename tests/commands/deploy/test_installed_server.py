@@ -6,20 +6,18 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
-from prefect.client.orchestration import SyncPrefectClient
 
 from commands.deploy.automations import build_begin_again, build_fail_unstarted
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from commands.deploy.local.services import DEFAULTS, SERVER_FILE
 from commands.prefect_server import HISTORY, SETTINGS
 from pretexeval.config.installation_names import InstallationNames
+from tests.commands.deploy.prefect_api import PrefectApi, Row
 from tests.support.command import REPOSITORY, build_environment
 from tests.support.endpoint import Endpoint, EndpointReply, serve_endpoint
 from tests.support.fault_models import wait_until
@@ -35,39 +33,38 @@ FAILED = {"type": "FAILED", "name": "Failed", "message": REASON}
 COMPLETED, RUNNING, CRASHED = {"type": "COMPLETED"}, {"type": "RUNNING"}, {"type": "CRASHED"}
 # No worker takes the run for an hour.
 NOT_TAKEN = {"type": "SCHEDULED"}
-# The states of a run, and the messages that they cause.
-OUTCOMES: dict[str, tuple[list[dict[str, str]], list[str]]] = {
-    "completed": ([RUNNING, COMPLETED], []),
-    "cancelled": ([RUNNING, {"type": "CANCELLED"}], []),
-    "failed": ([RUNNING, FAILED], ["Failed"]),
-    "timed out": ([RUNNING, {"type": "FAILED", "name": "TimedOut"}], ["TimedOut"]),
-    "crashed, then completed": ([RUNNING, CRASHED, RUNNING, COMPLETED], []),
-    "late": ([NOT_TAKEN, RUNNING, COMPLETED], ["Late"]),
-    "crashed and late": ([RUNNING, CRASHED, NOT_TAKEN, RUNNING, COMPLETED], ["Late"]),
-    "crashed before it ran": ([{"type": "PENDING"}, CRASHED], ["Failed"]),
+# The outcomes of the runs of a deployment, each with the states of a run -> the messages about them.
+SEQUENCES: dict[str, list[tuple[list[dict[str, str]], list[str]]]] = {
+    "fails twice": [
+        ([RUNNING, FAILED], ["Failed"]),
+        ([RUNNING, FAILED], ["Failed"]),
+        ([RUNNING, COMPLETED], ["well again"]),
+        ([RUNNING, COMPLETED], []),
+    ],
+    "is well": [([RUNNING, CRASHED, RUNNING, COMPLETED], []), ([RUNNING, COMPLETED], [])],
+    "takes too long": [
+        ([RUNNING, {"type": "FAILED", "name": "TimedOut"}], ["TimedOut"]),
+        ([RUNNING, {"type": "CANCELLED"}], []),
+        ([RUNNING, CRASHED, RUNNING, COMPLETED], ["well again"]),
+    ],
+    "begins late": [
+        ([NOT_TAKEN, RUNNING, COMPLETED], ["Late", "well again"]),
+        ([RUNNING, CRASHED, NOT_TAKEN, RUNNING, COMPLETED], ["Late", "well again"]),
+        ([RUNNING, FAILED], ["Failed"]),
+    ],
+    "crashes before it runs": [
+        ([{"type": "PENDING"}, CRASHED], ["Failed"]),
+        ([RUNNING, COMPLETED], ["well again"]),
+    ],
 }
-SEQUENCES = [
-    ("failed", "failed", "completed", "completed"),
-    ("crashed, then completed", "completed"),
-    ("timed out", "cancelled", "crashed, then completed"),
-    ("late", "crashed and late", "failed"),
-    ("crashed before it ran", "completed"),
-]
-Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running server with a history of its own, and the variables that name it."""
+class Server(PrefectApi):
+    """A running server with a history of its own."""
 
-    client: SyncPrefectClient
-    environment: dict[str, str]
-    history: Path
-
-    def ask(self, method: Any, path: Any, body: object = None) -> Any:  # noqa: ANN401 - JSON
-        """Return the answer; the client sends a request again while another one has locked SQLite."""
-        answer = self.client.request(method, path, json=body)
-        return answer.json() if answer.content else None
+    def __init__(self, environment: dict[str, str], history: Path) -> None:
+        super().__init__(environment)
+        self.environment, self.history = environment, history
 
     def change(self, statement: str, *values: object) -> None:
         """Change the history, to make something older than it is."""
@@ -96,8 +93,7 @@ def run_server(home: Path, settings: Mapping[str, str]) -> Iterator[Server]:
     ):
         try:
             wait_until_served(it, f"{address}/health", log)
-            with SyncPrefectClient(address, auth_string=password) as client:
-                yield Server(client, environment, home / HISTORY)
+            yield Server(environment, home / HISTORY)
         finally:
             it.terminate()
 
@@ -121,31 +117,19 @@ def hook() -> Iterator[Endpoint]:
         yield receiver
 
 
-def create_notifications(server: Server, hook: Endpoint, folder: Path) -> None:
-    """Create the notifications with the commands of docs/operations.md."""
-    make_block = [sys.executable, "-c", MAKE_BLOCK, hook.base_url]
-    environment = server.environment
-    block = subprocess.run(make_block, env=environment, capture_output=True, text=True, check=True).stdout
-    file = folder / "automations.yaml"
-    file.write_text(FILE.read_text().replace("BLOCK\n", f"{block.strip()}\n"))
-    create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
-    subprocess.run(create, env=environment, capture_output=True, check=True)
-
-
 def create_deployment(server: Server, flow: str, name: str) -> str:
-    flow_id = server.ask("POST", "/flows/", {"name": flow})["id"]
-    body = {"name": name, "flow_id": flow_id, "tags": ["pretexeval", INSTALLATION.tag]}
-    return str(server.ask("POST", "/deployments/", body)["id"])
+    body = {"name": name, "flow_id": server.create_flow(flow), "tags": ["pretexeval", INSTALLATION.tag]}
+    return str(server.post("/deployments/", **body)["id"])
 
 
 def run_deployment(server: Server, deployment: str, name: str, states: list[Row]) -> None:
     """Create a run, and lead it through the states; after a crash, wait until it is scheduled again."""
-    run = server.ask("POST", f"/deployments/{deployment}/create_flow_run", {"name": name})["id"]
+    run = server.start_run(deployment, name=name)["id"]
 
     def wait_for_server(was: str) -> None:
         """Wait until the server itself has changed the state."""
         path = f"/flow_runs/{run}"
-        wait_until(lambda: server.ask("GET", path)["state_name"] != was, f"{name} is no longer {was}", 90)
+        wait_until(lambda: server.get(path)["state_name"] != was, f"{name} is no longer {was}", 90)
 
     for state in states:
         if state == NOT_TAKEN:
@@ -153,47 +137,40 @@ def run_deployment(server: Server, deployment: str, name: str, states: list[Row]
             server.change("update flow_run set next_scheduled_start_time = ? where id = ?", an_hour_ago, run)
             wait_for_server("Scheduled")
             continue
-        server.ask("POST", f"/flow_runs/{run}/set_state", {"state": state})
+        server.set_state(run, **state)
         if state == CRASHED:
             wait_for_server("Crashed")
-
-
-def predict(outcomes: tuple[str, ...]) -> list[str]:
-    """Return the messages about the runs of one deployment."""
-    messages, is_failed = list[str](), False
-    for outcome in outcomes:
-        states, caused = OUTCOMES[outcome]
-        messages += caused
-        is_failed = is_failed or bool(caused)
-        if states[-1] == COMPLETED and is_failed:
-            messages.append("well again")
-            is_failed = False
-    return messages
 
 
 def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
     server: Server, hook: Endpoint, tmp_path: Path
 ) -> None:
-    create_notifications(server, hook, tmp_path)
-    deployments = {name: create_deployment(server, "regenerate", name) for name in map("; ".join, SEQUENCES)}
+    """The notifications are created with the commands of docs/operations.md."""
+    python, environment = [sys.executable, "-m", "prefect", "automation", "create"], server.environment
+    make_block = [sys.executable, "-c", MAKE_BLOCK, hook.base_url]
+    block = subprocess.run(make_block, env=environment, capture_output=True, text=True, check=True).stdout
+    file = tmp_path / "automations.yaml"
+    file.write_text(FILE.read_text().replace("BLOCK\n", f"{block.strip()}\n"))
+    subprocess.run([*python, "--from-file", str(file)], env=environment, capture_output=True, check=True)
+    deployments = {name: create_deployment(server, "regenerate", name) for name in SEQUENCES}
     for build in (build_begin_again, build_fail_unstarted):
         automation = build(INSTALLATION, [UUID(each) for each in deployments.values()])
-        server.ask("POST", "/automations/", automation.model_dump(mode="json"))
+        server.post("/automations/", **automation.model_dump(mode="json"))
     child = create_deployment(server, "evaluate-model", "notified")
-    for outcomes in SEQUENCES:
-        name = "; ".join(outcomes)
+    for name, outcomes in SEQUENCES.items():
         run_deployment(server, child, f"child of {name}", [FAILED])
-        for outcome in outcomes:
-            run_deployment(server, deployments[name], name, OUTCOMES[outcome][0])
+        for states, _ in outcomes:
+            run_deployment(server, deployments[name], name, states)
     run_deployment(server, create_deployment(server, "regenerate", "last"), "last", [FAILED])
 
     def read_notes() -> list[Row]:
         return [note for *_, note in hook.requests]
 
     wait_until(lambda: "last: Failed" in [note["subject"] for note in read_notes()], "the last message", 90)
-    found = Counter(note["subject"] for note in read_notes())
-    expected = [f"{name}: {what}" for name in deployments for what in predict(tuple(name.split("; ")))]
-    assert found == Counter([*expected, "last: Failed"])
+    expected = [
+        f"{name}: {what}" for name, outcomes in SEQUENCES.items() for _, caused in outcomes for what in caused
+    ]
+    assert Counter(note["subject"] for note in read_notes()) == Counter([*expected, "last: Failed"])
     bodies = [note["body"] for note in read_notes() if note["subject"].endswith(": Failed")]
     assert sum(REASON in body for body in bodies) == len(bodies) - 1
     assert sum("before the flow began" in body for body in bodies) == 1
@@ -201,23 +178,16 @@ def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
 
 def record_run(server: Server) -> dict[str, str]:
     """Record a run that has started another one, with a log line and an artifact; return the runs' ids."""
-    flow_id = server.ask("POST", "/flows/", {"name": "regenerate"})["id"]
-    parent = server.ask("POST", "/flow_runs/", {"flow_id": flow_id})["id"]
-    task = {"flow_run_id": parent, "task_key": "child", "dynamic_key": "0"}
-    task_run = server.ask("POST", "/task_runs/", task)["id"]
-    child = server.ask("POST", "/flow_runs/", {"flow_id": flow_id, "parent_task_run_id": task_run})["id"]
+    flow_id = server.create_flow("regenerate")
+    parent = server.post("/flow_runs/", flow_id=flow_id)["id"]
+    task_run = server.post("/task_runs/", flow_run_id=parent, task_key="child", dynamic_key="0")["id"]
+    child = server.post("/flow_runs/", flow_id=flow_id, parent_task_run_id=task_run)["id"]
     for run in (child, parent):
         for state in (RUNNING, COMPLETED):
-            server.ask("POST", f"/flow_runs/{run}/set_state", {"state": state})
-        line = {
-            "name": "x",
-            "level": 20,
-            "message": "x",
-            "timestamp": str(datetime.now(UTC)),
-            "flow_run_id": run,
-        }
-        server.ask("POST", "/logs/", [line])
-        server.ask("POST", "/artifacts/", {"key": f"key-{run}", "type": "markdown", "flow_run_id": run})
+            server.set_state(run, **state)
+        line = {"name": "x", "level": 20, "message": "x", "timestamp": str(datetime.now(UTC))}
+        server.ask("POST", "/logs/", [line | {"flow_run_id": run}])
+        server.post("/artifacts/", key=f"key-{run}", type="markdown", flow_run_id=run)
     wait_until(lambda: count_records(server, parent)["events"] >= 2, "events are stored", 60)
     return {"parent": parent, "child": child}
 
@@ -226,11 +196,11 @@ def count_records(server: Server, run: str) -> dict[str, int]:
     of_run = {"flow_run_id": {"any_": [run]}}
     about = {"any_resource": {"id": [f"prefect.flow-run.{run}"]}}
     return {
-        "runs": len(server.ask("POST", "/flow_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})),
-        "logs": len(server.ask("POST", "/logs/filter", {"logs": of_run})),
-        "artifacts": len(server.ask("POST", "/artifacts/filter", {"artifacts": of_run})),
-        "keys": len(server.ask("POST", "/artifacts/latest/filter", {"artifacts": of_run})),
-        "events": len(server.ask("POST", "/events/filter", {"filter": about})["events"]),
+        "runs": len(server.post("/flow_runs/filter", flow_runs={"id": {"any_": [run]}})),
+        "logs": len(server.post("/logs/filter", logs=of_run)),
+        "artifacts": len(server.post("/artifacts/filter", artifacts=of_run)),
+        "keys": len(server.post("/artifacts/latest/filter", artifacts=of_run)),
+        "events": len(server.post("/events/filter", filter=about)["events"]),
     }
 
 
@@ -249,9 +219,5 @@ def test_an_old_run_goes_with_its_logs_artifacts_and_events(
         resource = f"prefect.flow-run.{run}"
         server.change("update events set occurred = ? where resource_id = ?", ended, resource)
         server.change("update event_resources set occurred = ? where resource_id = ?", ended, resource)
-    wait_until(
-        lambda: not any(n for run in old.values() for n in count_records(server, run).values()),
-        "the run goes",
-        60,
-    )
+    wait_until(lambda: not any(any(count_records(server, run).values()) for run in old.values()), "gone", 60)
     assert {run: count_records(server, run) for run in recent.values()} == before

@@ -1,21 +1,31 @@
-"""The folders of an export: what they hold, that they appear whole, and how their code reads answers."""
+"""The folders of an export: what they hold, that they appear whole, and how their code reads and scores."""
 
-import importlib.util
 import json
+import math
 import os
+import runpy
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
 from commands.exports.export import TARGETS, export_edition, write_folder
+from commands.exports.grading import (
+    GradedSample,
+    compute_accuracy,
+    compute_joint_accuracy,
+    compute_mastery,
+    estimate_accuracy_error,
+    estimate_joint_error,
+    estimate_mastery_error,
+)
 from commands.exports.rows import COLUMNS
 from commands.exports.tool_tasks import bundle_modules
 from commands.main import main
@@ -28,7 +38,8 @@ from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import build_relation_requests
-from tests.support.command import REPOSITORY
+from tests.commands.configurations import FAR
+from tests.support.command import REPOSITORY, read_bytes
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
@@ -51,21 +62,12 @@ def root(tmp_path: Path) -> Path:
     return folder.root
 
 
-def read_files(folder: Path) -> Mapping[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def load_module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("exported_functions", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load_module(path: Path) -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(path)))
 
 
 def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
@@ -93,13 +95,10 @@ def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_pa
     budget = 5 * (2 + 16)
     arguments = ["export", EDITION, "--to", "inspect", "--root", str(root), "--budget"]
     assert main([*arguments, str(budget + 17), str(tmp_path / "out")]) == 0
-    exported = [
-        row for name in ("direct", "pretexeval") for row in read_lines(tmp_path / f"out/{name}.jsonl")
-    ]
-    table = {"name": "m", "model": "m", "engine": "openai", "base_url": "http://127.0.0.1:9/v1"}
-    models = [table | {"budget": budget}]
-    config = Config.model_validate({"models": models, "storage": {"root": root}})
-    built = build_relation_requests(plan_evaluation(config, EDITION, "m"))
+    files = [tmp_path / f"out/{name}.jsonl" for name in ("direct", "pretexeval")]
+    exported = [row for path in files for row in read_lines(path)]
+    config = Config.model_validate({"models": [FAR | {"budget": budget}], "storage": {"root": root}})
+    built = build_relation_requests(plan_evaluation(config, EDITION, "far"))
     asked = [item_id for _, requests in built for item_id in requests.frame["item_id"]]
     assert sorted(row["sample_id"] for row in exported) == sorted(asked)
     pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})
@@ -115,7 +114,7 @@ def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_pa
 def test_an_export_has_the_same_bytes_and_replaces_nothing(root: Path, tmp_path: Path, target: str) -> None:
     for name in ("a", "b"):
         assert main(["export", EDITION, "--to", target, str(tmp_path / name), "--root", str(root)]) == 0
-    assert read_files(tmp_path / "a") == read_files(tmp_path / "b")
+    assert read_bytes(tmp_path / "a") == read_bytes(tmp_path / "b")
     assert "Unknown" in (tmp_path / "a/README.md").read_text()
     # Python writes its cache beside a task that a tool has run.
     (tmp_path / "a/__pycache__").mkdir()
@@ -179,26 +178,24 @@ def test_the_parquet_file_has_every_sample_and_the_meaning_of_every_column(
     assert [field["name"] for field in described["recordSet"][0]["field"]] == list(COLUMNS)
 
 
-def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
-    """Write an edition with questions about eight points; two of the three tested ones lack a question."""
-    folder = QuestionFolder(DataFolder(root))
+@pytest.fixture
+def questions(tmp_path: Path) -> QuestionFolder:
+    """An edition with questions about eight points; two of the three tested ones lack a question."""
+    folder = QuestionFolder(DataFolder(tmp_path / "data"))
     for k in range(8):
         split, left_out = "demonstration" if k < 5 else "test", ("negated MCQ",) if k in (5, 6) else ()
         folder.add_point(Point("symptoms", f"Disease {k}", split=split, left_out=left_out))
-    folder.write_edition(edition_id)
+    folder.write_edition(EDITION)
     return folder
 
 
-def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
-    folder = fill_questions(tmp_path / "data")
+def test_questions_are_exported_as_a_table(questions: QuestionFolder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="budget is only for samples"):
-        export_edition(folder.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
-    export_edition(folder.data.root, EDITION, "croissant", tmp_path / "out")
+        export_edition(questions.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
+    export_edition(questions.data.root, EDITION, "croissant", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "croissant.json", "questions.parquet"]
     rows = pl.read_parquet(tmp_path / "out/questions.parquet")
-    assert rows["question_id"].sort().to_list() == sorted(
-        row["question_id"] for row in folder.list_questions()
-    )
+    assert sorted(rows["question_id"]) == sorted(row["question_id"] for row in questions.list_questions())
     asked = rows.filter(split="test")
     assert asked["prompt"].null_count() == 0
     assert rows.filter(split="demonstration")["prompt"].null_count() == rows.height - asked.height
@@ -206,68 +203,59 @@ def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
         assert text in prompt.rpartition("Answer:")[0].rpartition("Answer:")[2]
 
 
-@pytest.mark.parametrize(
-    ("target", "code"),
-    [
-        ("inspect", ["task.py"]),
-        ("lm-eval", ["functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
-    ],
-)
-def test_questions_are_exported_as_tasks(tmp_path: Path, target: str, code: list[str]) -> None:
-    folder = fill_questions(tmp_path / "data")
-    export_edition(folder.data.root, EDITION, target, tmp_path / "out", 2)
-    names = ["README.md", "export.json", "questions.jsonl", *code]
-    assert sorted(os.listdir(tmp_path / "out")) == sorted(names)
-    rows = read_lines(tmp_path / "out/questions.jsonl")
-    assert json.loads((tmp_path / "out/export.json").read_text())["questions"]["n_questions"] == len(rows)
-    by_id = {row["question_id"]: row for row in folder.list_questions()}
-    for row in rows:
-        assert row["target"] == by_id[row["question_id"]]["answer"]
-        assert str(row["text"]) in str(row["prompt"])
-    # The questions of a point follow each other.
-    points = [row["point_id"] for row in rows]
-    assert len(set(points)) == 2
-    assert points == sorted(points)
-    assert {row["n_in_point"] for row in rows} == {10}
-    readme = (tmp_path / "out/README.md").read_text()
-    assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
-    assert "<method>.jsonl" not in readme
+def test_questions_are_exported_as_tasks(questions: QuestionFolder, tmp_path: Path) -> None:
+    answers = {row["question_id"]: row["answer"] for row in questions.list_questions()}
+    tasks = {
+        "inspect": ["task.py"],
+        "lm-eval": ["functions.py", "questions_chat.yaml", "questions_completion.yaml"],
+    }
+    for target, code in tasks.items():
+        folder = tmp_path / target
+        export_edition(questions.data.root, EDITION, target, folder, 2)
+        assert sorted(os.listdir(folder)) == sorted(["README.md", "export.json", "questions.jsonl", *code])
+        rows = read_lines(folder / "questions.jsonl")
+        assert json.loads((folder / "export.json").read_text())["questions"]["n_questions"] == len(rows)
+        for row in rows:
+            assert row["target"] == answers[row["question_id"]]
+            assert str(row["text"]) in str(row["prompt"])
+        # The questions of a point follow each other.
+        points = [row["point_id"] for row in rows]
+        assert len(set(points)) == 2
+        assert points == sorted(points)
+        assert {row["n_in_point"] for row in rows} == {10}
+        readme = (folder / "README.md").read_text()
+        assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
+        assert "<method>.jsonl" not in readme
 
 
-def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_path: Path) -> None:
-    folder = fill_questions(tmp_path / "data")
-    export_edition(folder.data.root, EDITION, "lm-eval", tmp_path / "out")
+def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
+    questions: QuestionFolder, tmp_path: Path
+) -> None:
+    export_edition(questions.data.root, EDITION, "lm-eval", tmp_path / "out")
     exported = load_module(tmp_path / "out/functions.py")
     corpus = [*REVISIONS, *TRUTHS, *ONE_LETTER, *SEVERAL, "", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
     for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
         kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
         for response in corpus:
             answer = remove_reasoning(response)
-            for style in ("chat", "completion"):
-                said = cut_completion(answer) if style == "completion" else answer
+            for style, said in (("chat", answer), ("completion", cut_completion(answer))):
                 found = exported.read_row(response, row, style)
                 assert found == read_answer(kind, said, options, offered, text).answer
         graded = exported.process_chat(row, [render_answer(kind, str(row["target"]))])
-        assert set(graded) == {"no_answer_rate"} | {
-            f"{name}{error}"
-            for name in ("accuracy", f"accuracy_{kind}", "mastered_points")
-            for error in ("", "_stderr")
-        }
+        scores = {"accuracy", f"accuracy_{kind}", "mastered_points"}
+        assert graded.keys() == {"no_answer_rate"} | scores | {f"{score}_stderr" for score in scores}
         assert exported.accuracy([graded["accuracy"]]) == 1
         assert graded["no_answer_rate"] is False
-    items = [
-        (f"point {k}", f"point {k}", 2, is_right)
-        for k, is_right in ((1, True), (1, True), (2, True), (2, False))
-    ]
+    outcomes = ((1, True), (1, True), (2, True), (2, False))
+    items = [(f"point {k}", f"point {k}", 2, is_right) for k, is_right in outcomes]
     assert exported.mastered_points(items) == 0.5
 
 
-def test_the_licence_and_the_week_of_an_edition_are_stated(tmp_path: Path) -> None:
-    folder = fill_questions(tmp_path / "data")
-    path = folder.data.root / "editions" / EDITION / "manifest.json"
+def test_the_licence_and_the_week_of_an_edition_are_stated(root: Path, tmp_path: Path) -> None:
+    path = root / "editions" / EDITION / "manifest.json"
     undated = require_record(path)
     write_record(path, undated | {"label": "2026-W47"})
-    arguments = ["export", EDITION, "--to", "croissant", "--root", str(folder.data.root)]
+    arguments = ["export", EDITION, "--to", "croissant", "--root", str(root)]
     assert main([*arguments, str(tmp_path / "dated"), "--license", "CC-BY-4.0"]) == 0
     described = json.loads((tmp_path / "dated/croissant.json").read_text())
     assert (described["license"], described["datePublished"]) == ("CC-BY-4.0", "2026-11-16")
@@ -287,11 +275,8 @@ def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_pa
     exported = load_module(tmp_path / "out/functions.py")
     row = read_lines(tmp_path / "out/direct.jsonl")[0]
     corpus = [text for text in (*TRUE, *FALSE, *NO_ANSWER) if text is not None]
-    corpus += [f"<think>False</think>{text}" for text in TRUE] + [
-        "<think>True",
-        "\n\nFalse\nTrue",
-        "no\nTrue",
-    ]
+    corpus += ["<think>True", "\n\nFalse\nTrue", "no\nTrue"]
+    corpus += [f"<think>False</think>{text}" for text in TRUE]
     for text in corpus:
         answer = remove_reasoning(text)
         for style, said in (("chat", answer), ("completion", cut_completion(answer))):
@@ -313,3 +298,43 @@ def test_two_modules_of_a_bundle_must_not_share_a_name(
         bundle_modules(["first_part", "second_part"])
     with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
         bundle_modules(["tasks.asking.thoughts", "commands.exports.grading"])
+
+
+def grade(*pairs: tuple[str, str]) -> list[GradedSample]:
+    """Return the samples of pairs of triplets with two samples each: R right, W wrong, - missing."""
+    return [
+        GradedSample(f"p{number}", f"t{number}{side}", 2, grade == "R")
+        for number, pair in enumerate(pairs)
+        for side, grades in enumerate(pair)
+        for grade in grades
+        if grade != "-"
+    ]
+
+
+PAIRS = grade(("RR", "RR"), ("RR", "RW"), ("WW", "RW"), ("RR", "R-"), ("WR", "WW"))
+
+
+def test_scores_count_complete_triplets_and_pairs() -> None:
+    assert compute_accuracy(PAIRS) == 12 / 19
+    assert compute_joint_accuracy(PAIRS) == 4 / 9
+    assert compute_mastery(PAIRS) == 1 / 4
+    assert math.isnan(compute_mastery(grade(("R-", "RR"))))
+    assert math.isnan(compute_accuracy([]))
+
+
+def test_standard_errors_are_those_of_the_views() -> None:
+    """V = p(1 − p) / robust_n, where robust_n is the macro of the warehouse (warehouse/intervals.sql)."""
+    connection = duckdb.connect()
+    with open("warehouse/intervals.sql", encoding="utf-8") as file:
+        connection.execute(file.read())
+
+    def estimate(clusters: list[tuple[int, int]]) -> float:
+        rows = ", ".join(map(str, clusters))
+        query = f"select robust_n(c, n), share(c, n) from (values {rows}) as clusters(c, n)"
+        robust_n, share = connection.execute(query).fetchall()[0]
+        return math.sqrt(share * (1 - share) / robust_n)
+
+    assert estimate_accuracy_error(PAIRS) == pytest.approx(estimate([(4, 4), (3, 4), (1, 4), (3, 3), (1, 4)]))
+    assert estimate_joint_error(PAIRS) == pytest.approx(estimate([(2, 2), (1, 2), (0, 2), (1, 1), (0, 2)]))
+    assert estimate_mastery_error(PAIRS) == pytest.approx(estimate([(1, 1), (0, 1), (0, 1), (0, 1)]))
+    assert math.isnan(estimate_accuracy_error(grade(("RW", "WR"))))

@@ -1,44 +1,38 @@
-"""The doctor: findings about everything that a run needs, and no key in them."""
+"""The doctor: findings about everything that a run needs, and the one prompt that it sends to every model."""
 
-import subprocess
-import sys
+import json
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from commands.preflight.doctor import collect_findings
+from commands.preflight.machine import Finding
 from commands.preflight.reading import list_asked_models
-from pretexeval.config.file import Config
-from tests.support.command import (
-    build_environment,
-    make_rows,
-    run_command,
-    run_process_command,
-    write_base,
-    write_config,
+from pretexeval.config.file import Config, load_config
+from tasks.evaluation.evaluation import plan_evaluation
+from tests.commands.configurations import FAR, build, write_configuration
+from tests.support.command import make_rows, run_command, write_base
+from tests.support.endpoint import (
+    Body,
+    Endpoint,
+    EndpointReply,
+    build_error,
+    build_reply,
+    reply_to_chat,
+    serve_endpoint,
 )
+from tests.support.evaluations import list_prompts
 from tests.support.web_server import Route, serve_routes
 
-ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
 SECRET = "sk-very-secret"
-
-
-def write_small(folder: Path, **settings: object) -> Path:
-    """Write a configuration with a small base and one model: a recording, unless settings are given."""
-    base = write_base(folder / "own.tsv", make_rows("may_treat", "may_prevent"))
-    (folder / "answers.parquet").write_bytes(b"")
-    model = {"name": "told", "engine": "recorded", "model": str(folder / "answers.parquet")}
-    knowledge = {"name": "own", "format": "table", "path": str(base)}
-    return write_config(
-        folder / "c.toml", folder / "results", models=[settings or model], knowledge=knowledge
-    )
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:
     with serve_routes({"/v1/models": (401, {})}) as web:
-        settings = ENDPOINT | {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
-        config = write_small(tmp_path, **settings)
+        settings = {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
+        config = write_configuration(tmp_path, models=[FAR | settings])
         refused = run_command("doctor", config, folder=tmp_path, environment={"FAR_KEY": SECRET}).require(1)
         unset = run_command("doctor", config, folder=tmp_path).require(1)
     assert "failing  model far" in refused.out
@@ -46,23 +40,6 @@ def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> N
     assert SECRET not in refused.out + refused.err
     assert "the environment variable FAR_KEY is not set" in unset.out
     assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
-
-
-@pytest.mark.long
-def test_a_key_is_read_from_the_block_that_a_run_would_read(
-    tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    save = "from prefect.blocks.system import Secret; Secret(value='%s').save('doctor-key', overwrite=True)"
-    subprocess.run([sys.executable, "-c", save % SECRET], check=True, env=build_environment(prefect_server))
-    with serve_routes({"/v1/models": (200, {"data": [{"id": "llama"}]})}) as web:
-        config = write_small(tmp_path, **ENDPOINT, base_url=f"{web.address}/v1", api_key_env="DOCTOR_KEY")
-        found = run_process_command(
-            "doctor", config, "--no-prompt", folder=tmp_path, environment=prefect_server
-        ).require()
-    assert "in the Prefect Secret block 'doctor-key'" in found.out
-    assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
-    assert SECRET not in found.out + found.err
-    assert found.err == ""
 
 
 def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
@@ -80,7 +57,7 @@ def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
 def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = write_small(tmp_path, **ENDPOINT, base_url="http://127.0.0.1:9/v1", pool="gpu-4x80")
+    config = write_configuration(tmp_path, models=[FAR | {"pool": "gpu-4x80"}])
     monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert not [each for each in collect_findings(config) if each.name.startswith("pool")]
@@ -98,15 +75,189 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
 
 
 def test_only_models_that_a_run_asks_are_checked() -> None:
-    writers = [{"name": name, "model": "org/x"} for name in ("a", "b", "c")]
     tables = {
-        "writers": writers,
+        "writers": [{"name": name, "model": "org/x"} for name in ("a", "b", "c")],
         "models": [{"name": "m", "model": "org/y"}],
         "rephraser": {"kind": "model", "writer": "b"},
         "judge": {"writer": "b"},
         "llmeval": {"writer": "c"},
     }
-    config = Config.model_validate(tables)
-    assert [model.name for model in list_asked_models(config)] == ["b", "m"]
-    with_llmeval = Config.model_validate(tables | {"edition": {"methods": ["pretexeval", "llmeval"]}})
-    assert [model.name for model in list_asked_models(with_llmeval)] == ["b", "c", "m"]
+    for methods, names in ((["pretexeval"], ["b", "m"]), (["pretexeval", "llmeval"], ["b", "c", "m"])):
+        config = Config.model_validate(tables | {"edition": {"methods": methods}})
+        assert [model.name for model in list_asked_models(config)] == names
+
+
+Answer = Callable[[Body], EndpointReply]
+
+
+def write(folder: Path, endpoint: Endpoint, **settings: object) -> Path:
+    return write_configuration(folder, models=[FAR | {"base_url": endpoint.base_url} | settings])
+
+
+def find_answer(config: Path) -> Finding:
+    (found,) = (
+        each for each in collect_findings(config, asks_endpoints=True) if each.name == "answer of far"
+    )
+    return found
+
+
+def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> None:
+    settings = {"system_prompt": "Be brief.", "max_tokens": 33, "temperature": 0.4, "seed": 7}
+    with serve_endpoint(lambda *_: reply_to_chat({"content": "It is **false**."})) as endpoint:
+        config = write(tmp_path, endpoint, prompt_style="chat", **settings)
+        found = find_answer(config)
+        ((path, _, body),) = endpoint.requests
+    assert found.state == "ok"
+    assert "one prompt in chat style: 'It is **false**.', read as False (right: " in found.found
+    assert path == "/v1/chat/completions"
+    assert (body["max_tokens"], body["temperature"], body["seed"]) == (33, 0.4, 7)
+    assert not (tmp_path / "data").exists()
+    loaded = load_config(config)
+    prompts = list_prompts(plan_evaluation(loaded, build(loaded), "far"))
+    assert body["messages"] in [json.loads(prompt.text) for prompt in prompts]
+
+
+def say(text: str, **choice: str) -> Answer:
+    return lambda _: reply_to_chat({"content": text}, **choice)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words", "remedy"),
+    [
+        (say("<think>false?</think> True"), "ok", "read as True", ""),
+        (say("I cannot say."), "warning", "read as no answer", "reasoning_marks"),
+        (say("<think>false", finish_reason="length"), "warning", "unfinished thought", "max_tokens"),
+        (lambda _: build_error(401, f"wrong key {SECRET}"), "failing", "401", ""),
+    ],
+)
+def test_the_answer_is_read_as_a_run_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str, words: str, remedy: str
+) -> None:
+    monkeypatch.setenv("FAR_KEY", SECRET)
+    with serve_endpoint(lambda body, _: answer(body)) as endpoint:
+        found = find_answer(write(tmp_path, endpoint, prompt_style="chat", api_key_env="FAR_KEY"))
+    assert (found.state, words in found.found, remedy in found.remedy) == (state, True, True)
+    assert SECRET not in found.found + found.remedy
+
+
+def test_nothing_is_asked_unless_it_is_wanted_and_can_be_answered(tmp_path: Path) -> None:
+    with serve_endpoint(lambda *_: build_reply(" True")) as endpoint:
+        config = write(tmp_path, endpoint)
+        collect_findings(config)
+        write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=5))
+        collect_findings(config, asks_endpoints=True)
+        assert endpoint.requests == []
+    config = write(tmp_path, endpoint)
+    names = [finding.name for finding in collect_findings(config, asks_endpoints=True)]
+    assert "answer of far" not in names
+
+
+def write_bank(path: Path) -> dict[str, str]:
+    """Write a small MedQA; return the table `knowledge` of its configuration."""
+    words = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
+    items = [
+        {
+            "question": f"A man of {age} sweats. Which of the following is the most likely diagnosis?",
+            "options": dict(zip("ABCDE", words, strict=True)),
+            "answer": words[age % 5],
+            "answer_idx": "ABCDE"[age % 5],
+        }
+        for age in range(20, 32)
+    ]
+    path.write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    return {"name": "medqa", "format": "medqa", "path": str(path)}
+
+
+# A short answer ends with its line; a chain of thought is read to its end.
+@pytest.mark.parametrize(
+    ("setting", "max_tokens", "letter"), [("answer_only", 32, "B"), ("chain_of_thought", 512, "C")]
+)
+def test_an_edition_without_samples_is_tried_with_a_question(
+    tmp_path: Path, setting: str, max_tokens: int, letter: str
+) -> None:
+    knowledge, questions = write_bank(tmp_path / "medqa.jsonl"), {"settings": [setting]}
+    with serve_endpoint(lambda *_: build_reply(" The answer is B.\nWait, the answer is C.")) as endpoint:
+        models = [FAR | {"base_url": endpoint.base_url}]
+        config = write_configuration(tmp_path, knowledge=knowledge, questions=questions, models=models)
+        found = find_answer(config)
+        ((_, _, body),) = endpoint.requests
+    assert "Please answer" in body["prompt"]
+    assert body["max_tokens"] == max_tokens
+    assert f"read as {letter} (right: " in found.found
+    assert found.state == "ok"
+
+
+def read_content(body: Body) -> str:
+    content: str = body["messages"][-1]["content"]
+    return content
+
+
+def reword(body: Body) -> EndpointReply:
+    """Return the statement of a prompt for a rewording with one other word."""
+    statement = read_content(body).rpartition("Statement: ")[2]
+    return reply_to_chat({"content": statement.replace("The drug", "The medication")})
+
+
+ROLES = ("rewording of poet", "verdict of judge", "statements of author")
+
+
+def try_writers(folder: Path, *answers: Answer) -> tuple[list[Finding], dict[str, str]]:
+    """Let a writer, a judge and a writer of llmeval answer; return their findings, and model -> prompt."""
+    of_model = {role.split()[-1]: answer for role, answer in zip(ROLES, answers, strict=True)}
+    with serve_endpoint(lambda body, _: of_model[body["model"]](body)) as endpoint:
+        writer = {"engine": "openai", "base_url": endpoint.base_url}
+        config = write_configuration(
+            folder,
+            edition={"methods": ["pretexeval", "llmeval"]},
+            rephraser={"kind": "model", "writer": "poet", "instruction": "Reword.\nStatement: {statement}"},
+            judge={"writer": "judge"},
+            llmeval={"writer": "author"},
+            writers=[writer | {"name": name, "model": name} for name in of_model],
+        )
+        found = {each.name: each for each in collect_findings(config, asks_endpoints=True)}
+        asked = {body["model"]: read_content(body) for _, _, body in endpoint.requests}
+        # Nobody is asked a second time, not even after HTTP 500.
+        assert len(endpoint.requests) == 3
+    assert not (folder / "data").exists()
+    return [found[role] for role in ROLES], asked
+
+
+def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
+    lines = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
+    found, asked = try_writers(tmp_path, reword, say("Yes."), say(lines))
+    assert [(each.state, each.remedy) for each in found] == [("ok", "")] * 3
+    rewording, verdict, statements = (each.found for each in found)
+    assert "accepted by the gate" in rewording
+    assert "in chat style: 'Yes.', read as yes with the score 1" in verdict
+    assert "read as 8 of 8 statements" in statements
+    statement = asked["poet"].removeprefix("Reword.\nStatement: ")
+    assert asked["judge"].count(f'"{statement}"') == 2
+
+
+@pytest.mark.parametrize(
+    ("answers", "explained"),
+    [
+        (
+            (say("Something else."), say("No"), say("One short statement.")),
+            [
+                ("warning", "rejected by the gate (", "max_att"),
+                ("warning", "read as no", "every rewording"),
+                ("warning", "1 of 8", "[llmeval]"),
+            ],
+        ),
+        (
+            (say("<think>hm"), say("Perhaps."), lambda _: build_error(500, "no memory")),
+            [
+                ("warning", "unfinished reasoning", "max_tokens"),
+                ("warning", "no answer", "[judge]"),
+                ("failing", "500", ""),
+            ],
+        ),
+    ],
+)
+def test_a_reply_that_a_run_cannot_use_is_explained(
+    tmp_path: Path, answers: tuple[Answer, Answer, Answer], explained: list[tuple[str, str, str]]
+) -> None:
+    found, _ = try_writers(tmp_path, *answers)
+    for each, (state, words, remedy) in zip(found, explained, strict=True):
+        assert (each.state, words in each.found, remedy in each.remedy) == (state, True, True), each

@@ -1,96 +1,191 @@
-"""The preview of a configuration: the very texts that a run asks about, and nothing is written or asked."""
+"""The preview of a configuration has the texts of a run; all commands name negatives that are guessable."""
 
+import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
+import polars as pl
 import pytest
 
+from commands import in_process
 from commands.main import main
+from commands.preflight.doctor import collect_findings
 from commands.preflight.fact_preview import preview_edition, render_page, render_preview
-from pretexeval.config.file import Config
-from tasks.edition.manifest import complete_edition
+from commands.preflight.plan import plan_run
+from commands.preflight.validate import render_validation, validate_config
+from pretexeval.config.file import Config, load_config
+from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition
+from tasks.edition.risks import Balance, list_risks, read_balance
 from tasks.evaluation.evaluation import plan_evaluation
-from tests.support.command import make_rows, write_base
+from tests.commands.configurations import FAR, build, configure
+from tests.support.command import make_rows, write_config
 from tests.support.evaluations import list_prompts
 from tests.support.parsed_page import parse
-from tests.support.small_bases import write_files
+from tests.support.published_bases import list_icd_pairs
 
 HOSTILE = "<script>alert(1)</script>"
-
-
-def configure(folder: Path, rows: list[tuple[str, str, str]], **tables: object) -> Config:
-    base = write_base(folder / "own.tsv", rows)
-    far = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    table: dict[str, object] = {
-        "knowledge": {"name": "own", "format": "table", "path": base},
-        "models": [far | {"pairs_per_relation": 2}],
-        "storage": {"root": folder / "data"},
-    }
-    return Config.model_validate(table | tables)
+HOSTILE_ROWS = [(f"{head}{HOSTILE}", relation, tail) for head, relation, tail in make_rows("may_treat")]
+WRITTEN = {"rephraser": {"kind": "model", "writer": "far"}, "writers": [FAR], "llmeval": {"writer": "far"}}
 
 
 def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> None:
-    config = configure(tmp_path, make_rows("may_treat", "may_prevent"))
+    models = [FAR | {"pairs_per_relation": 2}]
+    config = configure(tmp_path, make_rows("may_treat", "may_prevent"), models=models)
     preview = preview_edition(config, 2)
     assert not (tmp_path / "data").exists()
     texts = [text.text for facts in preview.facts.values() for fact in facts for text in fact.texts]
     assert len(texts) == 2 * 2 * 16
-    edition = plan_edition(config)
-    complete_edition(edition, list(write_files(edition).values()), [])
-    prompts = list_prompts(plan_evaluation(config, edition.edition_id, "far"))
+    prompts = list_prompts(plan_evaluation(config, build(config), "far"))
     asked = {prompt.text.rpartition("Statement: ")[2] for prompt in prompts}
-    assert {
-        text for text in texts if not any(question.startswith(f'"{text}"') for question in asked)
-    } == set()
+    assert [text for text in texts if not any(each.startswith(f'"{text}"') for each in asked)] == []
     assert preview_edition(config, 2).facts == preview.facts
-
-
-def test_it_is_printed_and_written_as_a_page(tmp_path: Path) -> None:
-    rows = [(f"{head}{HOSTILE}", relation, tail) for head, relation, tail in make_rows("may_treat")]
-    preview = preview_edition(configure(tmp_path, rows), 1)
-    (fact,) = preview.facts["may_treat"]
-    printed = render_preview(preview)
-    assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
-    assert "<script" not in render_page(preview)
-    page = parse(render_page(preview)).text
-    for text in fact.texts:
-        assert f"{'true' if text.label else 'false':<5}  {text.text}" in printed
-        assert text.text in page
-    assert "1 of 9 facts" in printed
-
-
-WRITER = {"name": "w", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-REWORDED = {"rephraser": {"kind": "model", "writer": "w"}, "writers": [WRITER], "llmeval": {"writer": "w"}}
 
 
 @pytest.mark.parametrize(
     ("methods", "tables", "shown", "unwritten"),
     [
         (["pretexeval", "prototype", "direct"], {}, {"pretexeval": 16, "prototype": 16, "direct": 2}, []),
-        (["pretexeval", "prototype"], REWORDED, {"prototype": 16}, ["pretexeval"]),
-        (["llmeval"], REWORDED, {}, ["llmeval"]),
+        (["pretexeval", "prototype"], WRITTEN, {"prototype": 16}, ["pretexeval"]),
+        (["llmeval"], WRITTEN, {}, ["llmeval"]),
     ],
 )
-def test_every_method_is_shown_or_named(
+def test_every_method_is_printed_and_on_the_page(
     tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: list[str]
 ) -> None:
-    config = configure(tmp_path, make_rows("may_treat"), edition={"methods": methods}, **tables)
+    config = configure(tmp_path, HOSTILE_ROWS, edition={"methods": methods}, **tables)
     preview = preview_edition(config, 1)
     (fact,) = preview.facts["may_treat"]
     assert Counter(text.method for text in fact.texts) == shown
     printed, page = render_preview(preview), parse(render_page(preview)).text
-    for method in methods:
-        assert (f"{method}: a language model has yet to" in printed) == (method in unwritten)
-        assert (f"{method}: a language model has yet to" in page) == (method in unwritten)
-    assert fact.false_tail in printed
+    assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
+    assert "1 of 9 facts" in printed
     assert fact.false_tail in page
+    assert "<script" not in render_page(preview)
+    for text in fact.texts:
+        assert f"{'true' if text.label else 'false':<5}  {text.text}" in printed
+        assert text.text in page
+    for said in (printed, page):
+        assert [each for each in methods if f"{each}: a language model has yet to" in said] == unwritten
     assert plan_edition(config).edition_id == preview.edition_id
 
 
 def test_a_page_replaces_no_file_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    before = path.read_bytes()
+    path = tmp_path / "own.tsv"
+    path.write_text("mine")
     assert main(["preview", "configs/quickstart.toml", "--html", str(path)]) == 2
     assert "does not end in .html" in capsys.readouterr().err
-    assert path.read_bytes() == before
+    assert path.read_text() == "mine"
+
+
+ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")
+
+
+def list_sites() -> pl.DataFrame:
+    """Return head and tail: the tail is a word of the head, which tells true tails from false ones."""
+    pairs = [(f"lesion {number} of the {organ}", organ) for organ in ORGANS for number in range(10)]
+    return pl.DataFrame(pairs, schema=["head", "tail"], orient="row")
+
+
+def list_common_tails() -> pl.DataFrame:
+    """Return head and tail: two tails are true of most heads, and the other ones of one head each."""
+    pairs = [(f"drug {i}", ORGANS[i % 2] if i < 40 else f"site {i}") for i in range(50)]
+    return pl.DataFrame(pairs, schema=["head", "tail"], orient="row")
+
+
+def configure_sites(folder: Path, pairs: pl.DataFrame, **edition: object) -> Path:
+    """Write the facts as those of affected_sites, and the configuration of an edition of them."""
+    base = folder / "own.parquet"
+    pairs.with_columns(relation=pl.lit("affected_sites")).write_parquet(base)
+    return write_config(
+        folder / "c.toml",
+        folder / "data",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        edition=edition,
+        rephraser={"kind": "none"},
+        models=[],
+    )
+
+
+class ModelsAreNextError(Exception):
+    """Stands for everything that a run does after it has said what is wrong with the edition."""
+
+
+def run_until_models(config: Config) -> list[str]:
+    """Run a configuration until a model would be asked; return what the run tells."""
+    told: list[str] = []
+    with (
+        mock.patch.object(in_process, "is_evaluated_here", side_effect=ModelsAreNextError),
+        pytest.raises(ModelsAreNextError),
+    ):
+        in_process.run_all(config, told.append)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("list_pairs", "edition", "giveaway", "least"),
+    [
+        (list_sites, {}, "names", 100),
+        (list_common_tails, {"negatives": "uniform"}, "tails", 80),
+        pytest.param(list_icd_pairs, {"heads_per_relation": 1000}, "names", 89, marks=pytest.mark.long),
+    ],
+)
+def test_a_guessable_base_is_named_with_the_figure(
+    tmp_path: Path,
+    list_pairs: Callable[[], pl.DataFrame],
+    edition: dict[str, object],
+    giveaway: str,
+    least: int,
+) -> None:
+    path = configure_sites(tmp_path, list_pairs(), **edition)
+    config = load_config(path)
+    checked = validate_config(config)
+    (line,) = checked.warnings
+    before, _, after = line.partition(" is right about up to ")
+    assert before.startswith(f"affected_sites: {giveaway} give answers away")
+    share, _, rest = after.partition(" ")
+    assert least <= int(share) <= 100
+    assert rest == "% of the triplets"
+    assert line in render_validation(checked).splitlines()
+    assert plan_run(config, Store(config.storage)).warnings == (line,)
+    previewed = preview_edition(config, 1)
+    assert line in render_preview(previewed).splitlines()
+    assert line in parse(render_page(previewed)).text
+    findings = [(each.state, each.found) for each in collect_findings(path) if each.name == "negatives"]
+    assert [found for state, found in findings if state == "warning"] == [line]
+    build(config)
+    assert run_until_models(config)[-1] == line
+
+
+def test_a_deep_validation_measures_what_the_manifest_says(tmp_path: Path) -> None:
+    """Every head has five of eight organs, in a circle, so that most heads resemble others."""
+    pairs = [(f"drug {chr(97 + i)}", ORGANS[(i + k) % 8]) for i in range(26) for k in range(5)]
+    path = configure_sites(tmp_path, pl.DataFrame(pairs, schema=["head", "tail"], orient="row"))
+    config = load_config(path)
+    plain, deep = validate_config(config), validate_config(config, is_deep=True)
+    assert "n_tried" not in plain.risks["affected_sites"]
+    balance = read_balance(config.storage.root, build(config))
+    assert deep.risks == balance
+    # What is built is not measured again.
+    assert validate_config(config).risks == balance
+    found = balance["affected_sites"]
+    assert found["n_pairs"] + found["n_left_out"] == 26 - 5
+    rate = f"{100 * found['wrong_rate']:.1f} %"
+    row = next(line for line in render_validation(deep).splitlines() if line.endswith(rate))
+    assert row.split()[-4:-2] == [f"{found['n_wrong']}", f"{found['n_tried']}"]
+    assert preview_edition(config, 1).risks == (tuple(re.split(" {2,}", row.strip())),)
+
+
+def test_few_wrong_twins_are_chance() -> None:
+    sound = {"tail_rate": 0.5, "guessable_rate": 0.5}
+    figures: Balance = {
+        "few": sound | {"n_wrong": 2, "wrong_rate": 0.15},
+        "many": sound | {"n_wrong": 30, "wrong_rate": 0.03},
+        "rare": sound | {"n_wrong": 30, "wrong_rate": 0.015},
+        "unknown": sound | {"n_wrong": 0, "wrong_rate": None},
+    }
+    (line,) = list_risks(figures)
+    assert line.startswith("many: false twins may be true")
+    assert "3.0 %" in line

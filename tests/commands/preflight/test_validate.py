@@ -13,7 +13,6 @@ from commands.preflight.doctor import collect_findings
 from commands.preflight.reading import find_doubtful_wordings, render_doubtful_wordings
 from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config
-from pretexeval.config.tables import EditionConfig, KnowledgeConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import FileRef
 from schemas.question_stages import QUESTIONS
@@ -23,7 +22,8 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_wordings_of_pool
 from tasks.edition.stage_files import StageFiles, check_files, provide_files
-from tests.support.command import make_rows, write_base, write_config
+from tests.commands import configurations
+from tests.support.command import make_rows, write_config
 from tests.support.small_bases import STAGES
 
 Row = dict[str, str]
@@ -65,18 +65,11 @@ BASES: dict[str, list[Row]] = {
 }
 
 
-def configure(folder: Path, rows: list[Row], **edition: Any) -> Config:  # noqa: ANN401
+def configure(folder: Path, rows: list[Row], **tables: Any) -> Config:  # noqa: ANN401
     path = folder / "own.parquet"
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
-    questions = edition.pop("questions", {})
-    return Config.model_validate(
-        {
-            "knowledge": {"name": "own", "format": "table", "path": path},
-            "edition": edition,
-            "questions": questions,
-            "storage": {"root": folder / "data"},
-        }
-    )
+    knowledge = {"name": "own", "format": "table", "path": path}
+    return configurations.configure(folder, knowledge=knowledge, **tables)
 
 
 def build(config: Config) -> None:
@@ -100,16 +93,17 @@ def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401
 
 
 # Questions and a cap take a second each to build, so one policy has both.
+ASKED = {"settings": ["answer_only"]}
 TABLES: dict[str, dict[str, Any]] = {
-    "uniform": {},
-    "balanced": {"heads_per_relation": 9, "questions": {"settings": ["answer_only"]}},
+    "uniform": {"edition": {"negatives": "uniform"}},
+    "balanced": {"edition": {"negatives": "balanced", "heads_per_relation": 9}, "questions": ASKED},
 }
 
 
 @pytest.mark.parametrize("negatives", TABLES)
 @pytest.mark.parametrize("name", BASES)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
-    config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
+    config = configure(tmp_path, BASES[name], **TABLES[negatives])
     said = find_refusal(validate_config, config)
     assert said == find_refusal(build, config)
     if name in ("five heads", "usual"):
@@ -123,32 +117,19 @@ def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: 
 
 def test_questions_that_cannot_be_asked_are_named(tmp_path: Path) -> None:
     """Of the 14 heads, 9 have one tail and 5 have two."""
-    path = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    tables = {"knowledge": {"name": "own", "format": "table", "path": path}}
-    config = Config.model_validate(tables | {"questions": {"settings": ["answer_only"]}})
-    found = validate_config(config)
+    found = validate_config(configurations.configure(tmp_path, questions=ASKED))
     (line,) = (line for line in found.missing_questions if "no negated MCQ" in line and "there are 2" in line)
     assert "about 5 heads" in line
     assert line in render_validation(found)
 
 
 def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None:
+    asked = "question = 'Which of these may [X] prevent?'\nnegated = 'Which of these cannot [X] prevent?'"
+    told = "statement = '[X] may prevent [Y].'\nnegated = '[X] cannot prevent [Y].'"
     wording = tmp_path / "wording.toml"
-    wording.write_text(
-        """
-        [may_prevent.MCQ]
-        question = "Which of these may [X] prevent?"
-        negated = "Which of these cannot [X] prevent?"
-        [may_prevent.MAQ]
-        question = "Which of these may [X] prevent?"
-        negated = "Which of these cannot [X] prevent?"
-        [may_prevent.TFQ]
-        statement = "[X] may prevent [Y]."
-        negated = "[X] cannot prevent [Y]."
-        """
-    )
-    questions = {"settings": ["answer_only"], "wording": str(wording)}
-    config = configure(tmp_path, BASES["usual"], questions=questions)
+    tables = {"MCQ": asked, "MAQ": asked, "TFQ": told}
+    wording.write_text("\n".join(f"[may_prevent.{kind}]\n{table}" for kind, table in tables.items()))
+    config = configure(tmp_path, BASES["usual"], questions=ASKED | {"wording": str(wording)})
     said = find_refusal(validate_config, config)
     assert said == find_refusal(build, config)
     assert said is not None
@@ -171,9 +152,8 @@ inv_ins_dn = "If a patient has [Y], then [X] is not among the drugs that may cur
 
 def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(POOL)
-    path = write_base(tmp_path / "own.tsv", make_rows("may_cure", "may_treat"))
-    knowledge = KnowledgeConfig(name="own", format="table", path=path)
-    own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
+    rows, edition = make_rows("may_cure", "may_treat"), {"pool": str(tmp_path / "own.toml")}
+    own = plan_edition(configurations.configure(tmp_path, rows, edition=edition))
     lines = render_doubtful_wordings(str(own.pool.path), find_doubtful_wordings(own)).splitlines()
     assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
     # The texts with the reason predicate alone come last.
@@ -194,8 +174,8 @@ def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
     texts = [f"{name} [Y] [X]" if name in inverted else f"{name} [X] [Y]" for name in NAMES]
     table = pl.DataFrame({"relation": "may_treat", "transformation": NAMES, "table_002": texts})
     table.write_parquet(path)
-    config = configure(tmp_path, BASES["usual"], pool=str(path), methods=["prototype"])
-    config = config.model_copy(update={"rephraser": config.rephraser.model_copy(update={"kind": "none"})})
+    edition = {"pool": str(path), "methods": ["prototype"]}
+    config = configure(tmp_path, BASES["usual"], edition=edition, rephraser={"kind": "none"})
     inverse, denial = validate_config(config).warnings
     assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse
     assert "[may_treat] inv_dn entry 0 names [Y] first; to fit inv it must name [X]" in denial

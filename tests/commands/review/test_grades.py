@@ -1,6 +1,9 @@
-"""Sheets of graders: blinded, never lost, and imported whole or not at all."""
+"""Sheets of graders: blinded, read as any spreadsheet saves them, and imported whole or not at all."""
 
+import csv
+import io
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands.review.grades import draw_items, export_review, import_review, read_key
-from commands.review.sheet import GRADES
+from commands.review.sheet import GRADES, ReviewItem, read_sheet, render_sheet
 from pretexeval.primitives.errors import InputError
 from tests.support.review_sheets import (
     METHODS,
@@ -21,10 +24,84 @@ from tests.support.review_sheets import (
     write_rows,
 )
 
+HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
+ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
+TEXTS = (("Gout hurts.", True), ("Gout\ndoes not hurt.", False))
+
+
+def make_item(head: str = "gout", samples: tuple[tuple[str, bool], ...] = TEXTS) -> ReviewItem:
+    return ReviewItem("t1", "pretexeval", "may_cause", head, "pain", samples)
+
+
+def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "sheet.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
+    content = render_sheet("e-1", {"bcdf": make_item(head="=gout"), "ghjk": make_item(samples=TEXTS[:1])})
+    assert content.startswith(b"\xef\xbb\xbf")
+    text, graded = content.decode("utf-8-sig"), "reliability,lexical_diversity,structural_diversity,comment"
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        [*("edition", "row_id", "triplet", "sample_1", "sample_2"), *graded.split(",")],
+        ["e-1", "bcdf", "'=gout | may cause | pain", "(true) Gout hurts.", "(false) Gout does not hurt."]
+        + [""] * 4,
+        ["e-1", "ghjk", "gout | may cause | pain", "(true) Gout hurts."] + [""] * 5,
+    ]
+    assert b"pretexeval" not in content
+    assert b"t1" not in content
+
+
+def test_a_sheet_is_read_as_any_spreadsheet_saves_it(tmp_path: Path) -> None:
+    lines = [HEADER, ROW + "naïve – déjà vu", "", '"e-1","ghjk",x,y," 4 ",4.0,"5",', ",,,,,,,", ""]
+    # Columns may be moved.
+    lines[0] = lines[0].replace("edition,row_id", "Edition, ROW_ID ")
+    for encoding, delimiter, end in (
+        ("utf-8", ",", "\n"),
+        ("utf-8-sig", ";", "\r\n"),
+        ("utf-16", "\t", "\r\n"),
+        ("cp1252", ";", "\r"),
+    ):
+        rows = read_sheet(write(tmp_path, end.join(lines).replace(",", delimiter), encoding))
+        assert [(row.number, row.cells["row_id"]) for row in rows] == [(2, "bcdf"), (4, "ghjk")], encoding
+        assert rows[0].cells["comment"] == "naïve – déjà vu"
+        assert [rows[1].cells[name] for name in ("reliability", "lexical_diversity")] == ["4", "4.0"]
+        assert not any(row.has_extra_cells for row in rows)
+
+
+def test_rows_are_numbered_as_in_a_spreadsheet_even_if_a_cell_has_several_lines(tmp_path: Path) -> None:
+    rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}well, this\n'))
+    assert [(row.number, row.has_extra_cells) for row in rows] == [(2, False), (3, True)]
+    assert rows[0].cells["comment"] == "two\nlines"
+
+
+def test_a_file_that_is_not_a_sheet_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    begins = "has no columns named edition; it begins with a, b, c: use the exported sheet"
+    for content, message in (
+        (b"a,b,c\n1,2,3\n", begins),
+        (f"{HEADER},row_id\n".encode(), "has 2 columns named row_id"),
+        (b"PK\x03\x04...", "is a workbook: open it"),
+        (b"edition,row_id\n\x81", "has an unknown encoding"),
+        (b'"' + b"a" * 200_000, "is not a CSV file"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            read_sheet(path)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A root with an edition, which no test changes."""
+    root = tmp_path_factory.mktemp("built")
+    return root, build_edition(root)
+
 
 @pytest.fixture
-def edition_id(tmp_path: Path) -> str:
-    return build_edition(tmp_path)
+def edition_id(tmp_path: Path, built: tuple[Path, str]) -> str:
+    shutil.copytree(built[0], tmp_path, dirs_exist_ok=True)
+    return built[1]
 
 
 def test_the_sheet_has_the_samples_of_true_triplets_and_hides_the_method(
@@ -49,24 +126,23 @@ def test_the_sheet_has_the_samples_of_true_triplets_and_hides_the_method(
     assert not any(word in text for word in (*METHODS, *(triplet_id for triplet_id, _ in items)))
 
 
-def test_graders_see_the_same_samples_in_different_orders(tmp_path: Path, edition_id: str) -> None:
+def test_graders_see_the_same_samples_in_different_orders(
+    tmp_path: Path, edition_id: str, built: tuple[Path, str]
+) -> None:
     sheets = export_review(tmp_path, edition_id, ["a", "b"], n_pairs=10)[:2]
     key = read_key(tmp_path, edition_id).graders
     assert not key["a"].keys() & key["b"].keys()
-    orders = [
-        [
-            (hidden.triplet_id, hidden.method)
-            for row in read_rows(sheet)
-            if (hidden := key[name][row["row_id"]])
-        ]
+    hidden = [
+        [key[name][row["row_id"]] for row in read_rows(sheet)]
         for name, sheet in zip("ab", sheets, strict=True)
     ]
-    assert orders[0] != orders[1]
-    assert sorted(orders[0]) == sorted(orders[1])
+    one, other = ([(each.triplet_id, each.method) for each in rows] for rows in hidden)
     # The rows are not sorted by triplet and method, and nobody can compute their ids without the salt.
-    assert sorted(orders[0]) != orders[0]
-    export_review(tmp_path / "other", build_edition(tmp_path / "other"), ["a"], n_pairs=10)
-    assert not key["a"].keys() & read_key(tmp_path / "other", edition_id).graders["a"].keys()
+    assert one != other != sorted(one) != one
+    assert sorted(one) == sorted(other)
+    shutil.copytree(built[0], tmp_path / "again")
+    export_review(tmp_path / "again", edition_id, ["a"], n_pairs=10)
+    assert not key["a"].keys() & read_key(tmp_path / "again", edition_id).graders["a"].keys()
 
 
 def test_a_grader_may_join_later_and_no_sheet_with_grades_is_overwritten(
@@ -79,25 +155,15 @@ def test_a_grader_may_join_later_and_no_sheet_with_grades_is_overwritten(
     assert list(read_key(tmp_path, edition_id).graders) == ["a", "b"]
     write_rows(first, fill_rows(read_rows(first)))
     content = first.read_bytes()
-    with pytest.raises(InputError, match=r"sheet-a\.csv already exists and differs"):
-        export_review(tmp_path, edition_id, ["c", "a"], n_pairs=4)
+    for graders, n_pairs, message in (
+        (["c", "a"], 4, r"sheet-a\.csv already exists and differs"),
+        (["a"], 5, r"drawn with 4 pairs and seed 0, not 5 and 0: use the same values, or delete"),
+        (["../a"], 4, "grader '../a' is not valid as a file name"),
+    ):
+        with pytest.raises(InputError, match=message):
+            export_review(tmp_path, edition_id, graders, n_pairs)
     assert first.read_bytes() == content
     assert not first.with_name("sheet-c.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("graders", "n_pairs", "seed", "message"),
-    [
-        (["a"], 5, 0, r"drawn with 4 pairs and seed 0, not 5 and 0: use the same values, or delete"),
-        (["../a"], 4, 0, "grader '../a' is not valid as a file name"),
-    ],
-)
-def test_an_export_with_invalid_arguments_is_refused(
-    tmp_path: Path, edition_id: str, graders: list[str], n_pairs: int, seed: int, message: str
-) -> None:
-    export_review(tmp_path, edition_id, ["a"], 4, 0)
-    with pytest.raises(InputError, match=message):
-        export_review(tmp_path, edition_id, graders, n_pairs, seed)
 
 
 def test_grades_are_kept_by_triplet_and_method_in_any_spelling(tmp_path: Path, edition_id: str) -> None:
@@ -120,7 +186,7 @@ def test_grades_are_kept_by_triplet_and_method_in_any_spelling(tmp_path: Path, e
 
 def test_a_flipped_bit_changes_no_grade_without_being_noticed(tmp_path: Path, edition_id: str) -> None:
     """No record holds the checksum of the file, so the file holds those of its pages."""
-    path = import_review(tmp_path, export_filled(tmp_path, edition_id, n_pairs=1000), "a")
+    path = import_review(tmp_path, export_filled(tmp_path, edition_id), "a")
     content, grades = path.read_bytes(), pq.read_table(path)
     footer = len(content) - 8 - pq.read_metadata(path).serialized_size
     n_noticed = 0

@@ -1,5 +1,6 @@
-"""The sheets of labels: which rows they have, and what becomes of the verdicts."""
+"""Sheets of labels and of rewordings: the rows that they have, and what becomes of the verdicts."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,21 +8,28 @@ import polars as pl
 import pytest
 
 from commands.main import main
+from commands.review.rewordings import export_rewordings, import_rewordings
 from commands.review.verdicts import export_verdicts, import_verdicts
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import write_stage_file
+from pretexeval.storage.records import read_manifest, read_record
+from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.data_folder import DataFolder
-from tests.support.review_sheets import read_rows, write_rows
+from tests.support.endpoint import serve_endpoint
+from tests.support.review_sheets import build_edition, read_rows, write_rows
 from tests.support.simulated_models import expert
 from tests.support.small_bases import build_frames
 from tests.support.stage_rows import Row
+from tests.tasks.edition.test_writer_tokens import build as build_rewritten
+from tests.tasks.edition.test_writer_tokens import configure, reply
 from warehouse import catalogue
 from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows as query
 
 Rows = list[dict[str, str]]
 # Whether a triplet is true, and its place among those under test -> its doubt and the reason.
@@ -37,27 +45,17 @@ class BuiltFolder(DataFolder):
 
     edition_id = ""
 
+    def read_triplets(self) -> pl.DataFrame:
+        return pl.read_parquet(self.root / "editions" / self.edition_id / "triplets" / "*.parquet")
+
     def samples(self, method: str) -> list[Row]:
-        folder = self.root / "editions" / self.edition_id
-        triplets, samples = (
-            pl.read_parquet(folder / stage / "*.parquet") for stage in ("triplets", "samples")
-        )
+        samples = pl.read_parquet(self.root / "editions" / self.edition_id / "samples" / "*.parquet")
         columns = ["triplet_id", "head", "tail", "is_positive"]
-        return samples.filter(method=method).join(triplets.select(columns), on="triplet_id").to_dicts()
+        triplets = self.read_triplets().select(columns)
+        return samples.filter(method=method).join(triplets, on="triplet_id").to_dicts()
 
     def list_tested(self, *, is_positive: bool) -> pl.DataFrame:
-        triplets = pl.read_parquet(self.root / "editions" / self.edition_id / "triplets" / "*.parquet")
-        return triplets.filter(is_positive=is_positive, split="test")
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> BuiltFolder:
-    """Return a data folder with an edition of a base of 100 drugs, of which four each treat a disease."""
-    rows = [f"drug {k},may_treat,disease {k % 25}" for k in range(100)]
-    (tmp_path / "facts.csv").write_text("\n".join(["head,relation,tail", *rows]), encoding="utf-8")
-    data = BuiltFolder(tmp_path / "data")
-    data.edition_id = build(plan(data.root))
-    return data
+        return self.read_triplets().filter(is_positive=is_positive, split="test")
 
 
 def plan(root: Path, **knowledge: Path) -> Edition:
@@ -68,17 +66,14 @@ def plan(root: Path, **knowledge: Path) -> Edition:
 def build(edition: Edition) -> str:
     """Write an edition with DOUBTS, and return its name."""
     keys = ["is_positive", "split", "place"]
-    doubts = pl.DataFrame(
-        [(is_positive, "test", place, *doubt) for (is_positive, place), doubt in DOUBTS.items()],
-        [*keys, "doubt", "doubt_reason"],
-        orient="row",
-    )
+    rows = [(is_positive, "test", place, *doubt) for (is_positive, place), doubt in DOUBTS.items()]
+    doubts = pl.DataFrame(rows, [*keys, "doubt", "doubt_reason"], orient="row")
     refs = []
     for piece in edition.pieces:
         frames = build_frames(edition, piece)
         triplets = frames["triplets"]
-        placed = triplets.with_columns(place=pl.int_range(pl.len()).over(keys[:2])).drop(
-            "doubt", "doubt_reason"
+        placed = triplets.drop("doubt", "doubt_reason").with_columns(
+            place=pl.int_range(pl.len()).over(keys[:2])
         )
         doubtful = placed.join(doubts, on=keys, how="left", maintain_order="left")
         frames["triplets"] = doubtful.select(triplets.columns)
@@ -86,6 +81,23 @@ def build(edition: Edition) -> str:
             path = f"{edition.folder}/{name}/{piece}.parquet"
             refs.append(write_stage_file(edition.root, path, frame, RECIPES[name].stage))
     return complete_edition(edition, refs, [])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with an edition of 100 drugs, of which four each treat a disease; no test changes it."""
+    folder = tmp_path_factory.mktemp("built")
+    rows = [f"drug {k},may_treat,disease {k % 25}" for k in range(100)]
+    (folder / "facts.csv").write_text("\n".join(["head,relation,tail", *rows]), encoding="utf-8")
+    return folder, build(plan(folder / "data"))
+
+
+@pytest.fixture
+def data(tmp_path: Path, built: tuple[Path, str]) -> BuiltFolder:
+    shutil.copytree(built[0], tmp_path, dirs_exist_ok=True)
+    data = BuiltFolder(tmp_path / "data")
+    data.edition_id = built[1]
+    return data
 
 
 def judge(sheet: Path, choose: Callable[[int], str]) -> Rows:
@@ -100,35 +112,29 @@ def name_triplet(row: dict[str, str]) -> tuple[str, str]:
     return head, tail
 
 
-@pytest.mark.parametrize(
-    ("what", "label", "doubtful"),
-    [
+def test_the_most_doubtful_labels_come_first(data: BuiltFolder) -> None:
+    for what, label, doubtful in (
         ("negatives", "false", [("50 %", "true of similar heads"), ("25 %", "a general tail")]),
         ("positives", "true", [("12 %", "the name of the head")]),
-    ],
-)
-def test_the_most_doubtful_labels_come_first(
-    data: BuiltFolder, what: str, label: str, doubtful: list[tuple[str, str]]
-) -> None:
-    sheet, _ = export_verdicts(data.root, data.edition_id, what)
-    rows = read_rows(sheet)
-    n_tested = data.list_tested(is_positive=what == "positives").height
-    assert {row["label"] for row in rows} == {label}
-    assert all(name_triplet(row)[1] in row["statement"] and not row["verdict"] for row in rows)
-    shown = [(row["doubt"], row["doubt_reason"]) for row in rows]
-    assert shown == doubtful + [("", "")] * (n_tested - len(doubtful))
+    ):
+        sheet, _ = export_verdicts(data.root, data.edition_id, what)
+        rows = read_rows(sheet)
+        n_tested = data.list_tested(is_positive=what == "positives").height
+        assert {row["label"] for row in rows} == {label}
+        assert all(name_triplet(row)[1] in row["statement"] and not row["verdict"] for row in rows)
+        shown = [(row["doubt"], row["doubt_reason"]) for row in rows]
+        assert shown == doubtful + [("", "")] * (n_tested - len(doubtful))
 
 
 def test_a_sheet_may_have_the_pairs_of_a_limited_run_and_is_not_replaced(data: BuiltFolder) -> None:
-    sheet, _ = export_verdicts(data.root, data.edition_id, "negatives", 3)
-    heads = {row["triplet"].split(" | ")[0] for row in read_rows(sheet)}
-    content = sheet.read_bytes()
+    sheets = [export_verdicts(data.root, data.edition_id, what, 3)[0] for what in ("negatives", "positives")]
+    heads, of_facts = ({name_triplet(row)[0] for row in read_rows(sheet)} for sheet in sheets)
+    assert heads == of_facts
+    assert len(heads) == 3
+    content = sheets[0].read_bytes()
     with pytest.raises(InputError, match="exists already"):
         export_verdicts(data.root, data.edition_id, "negatives", 3)
-    assert sheet.read_bytes() == content
-    facts, _ = export_verdicts(data.root, data.edition_id, "positives", 3)
-    assert heads == {row["triplet"].split(" | ")[0] for row in read_rows(facts)}
-    assert len(heads) == 3
+    assert sheets[0].read_bytes() == content
 
 
 def test_verdicts_that_contradict_a_label_are_kept_until_they_are_changed(data: BuiltFolder) -> None:
@@ -200,3 +206,44 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     data.edition_id = build(plan(data.root, verdicts=Path(path)))
     assert data.edition_id != edition_id
     assert (head, tail) not in data.list_tested(is_positive=False).select("head", "tail").rows()
+
+
+def test_verdicts_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
+    with serve_endpoint(reply) as endpoint:
+        config = configure(tmp_path, endpoint, 1.0)
+        edition = plan_edition(config)
+        build_rewritten(edition, Store(config.storage))
+    root, edition_id = edition.root, edition.edition_id
+    sheet, instructions = export_rewordings(root, edition_id)
+    assert instructions.exists()
+    rows = read_rows(sheet)
+    found = read_manifest(root, edition_id)["wrong_texts"]
+    assert 2 < len(rows) <= found["n_accepted"]
+    likeness = [float(row["likeness"]) for row in rows]
+    assert likeness == sorted(likeness)
+    filled = write_rows(root / "filled.csv", [rows[0] | {"verdict": "also_true"}, *rows[1:]])
+    assert main(["review", "import", str(filled), "--root", str(root)]) == 2
+    with pytest.raises(InputError, match="'also_true' is none of same, wrong"):
+        import_rewordings(root, filled)
+    with pytest.raises(InputError, match="has no verdict"):
+        import_rewordings(root, sheet)
+    with pytest.raises(InputError, match="exists already"):
+        export_rewordings(root, edition_id)
+    write_rows(filled, [rows[0] | {"verdict": "Wrong"}, *rows[1:]])
+    path, n_wrong, n_judged = import_rewordings(root, filled)
+    assert (n_wrong, n_judged) == (1, 1)
+    write_rows(filled, [rows[0], *(row | {"verdict": "same"} for row in rows[1:])])
+    assert import_rewordings(root, filled) == (path, 1, len(rows))
+    record = read_record(path)
+    assert record is not None
+    estimate = record["wrong_texts"]
+    assert estimate["low"] <= estimate["wrong_rate"] <= estimate["high"]
+    assert estimate["wrong_rate"] >= 1 / found["n_accepted"] - 1e-4
+    build_warehouse(root)
+    (row,) = query(root, "from sample_quality where method = 'pretexeval'")
+    assert row["wrong_rate"] == estimate["wrong_rate"]
+
+
+def test_edition_without_a_writer_has_no_sheet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no texts of a language model"):
+        export_rewordings(tmp_path, build_edition(tmp_path))

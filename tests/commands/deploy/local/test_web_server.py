@@ -5,11 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -27,8 +25,37 @@ from commands.deploy.local.web_server import (
 from pretexeval.primitives.http_client import fetch_local
 from tests.support.fault_models import wait_until
 from tests.support.processes import find_free_port
+from tests.support.web_server import serve
 
 NGINX = Path(__file__).parents[4] / "commands" / "deploy" / "nginx.conf"
+STATUS = {
+    "/": 200,
+    "/healthz": 200,
+    "/edition-1/": 200,
+    "/edition-1": 301,
+    "/edition-1/samples/": 404,
+    "/empty/": 404,
+    "/.index.html.1.next": 404,
+    "/edition-1/%2ehidden": 404,
+    "/prefect/client.env": 404,
+    "/%2e%2e/prefect/client.env": 404,
+    "/editions/%2e%2e/prefect/client.env": 404,
+    "/responses/m-1/model.json": 404,
+    "/warehouse.duckdb.wal": 404,
+    "/out.txt": 404,
+    "/linked/prefect/client.env": 404,
+    "/editions/out.txt": 404,
+    "/editions/linked/prefect/client.env": 404,
+    "/editions/e-1/.manifest.json.next": 404,
+    "/editions/": 200,
+    "/editions/e-1": 301,
+    "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet": 200,
+    "/editions/e-2/": 404,
+    "/predictions/e-1/m-1/": 200,
+    "/anchor_predictions/e-0/2026-W47/m-1/run.json": 200,
+    "/warehouse.duckdb": 200,
+    "/\x00": 404,
+}
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +87,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def run_python(root: Path, _: Path) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(PageHandler, directory=str(root))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+    with serve(partial(PageHandler, directory=str(root))) as address:
+        yield int(address.rpartition(":")[2])
 
 
 @contextmanager
@@ -100,55 +125,23 @@ def port(
         yield port
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("/", 200),
-        ("/healthz", 200),
-        ("/edition-1/", 200),
-        ("/edition-1", 301),
-        ("/edition-1/samples/", 404),
-        ("/empty/", 404),
-        ("/.index.html.1.next", 404),
-        ("/edition-1/%2ehidden", 404),
-        ("/prefect/client.env", 404),
-        ("/%2e%2e/prefect/client.env", 404),
-        ("/editions/%2e%2e/prefect/client.env", 404),
-        ("/responses/m-1/model.json", 404),
-        ("/warehouse.duckdb.wal", 404),
-        ("/out.txt", 404),
-        ("/linked/prefect/client.env", 404),
-        ("/editions/out.txt", 404),
-        ("/editions/linked/prefect/client.env", 404),
-        ("/editions/e-1/.manifest.json.next", 404),
-        ("/editions/", 200),
-        ("/editions/e-1", 301),
-        ("/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet", 200),
-        ("/editions/e-2/", 404),
-        ("/predictions/e-1/m-1/", 200),
-        ("/anchor_predictions/e-0/2026-W47/m-1/run.json", 200),
-        ("/warehouse.duckdb", 200),
-        ("/\x00", 404),
-    ],
-)
-def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(
-    port: int, path: str, status: int
-) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    # The path is sent as it is.
-    connection._validate_path = lambda url: None  # type: ignore[attr-defined]
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    content = answer.read()
-    assert b"secret" not in content
-    # nginx has other reasons to refuse a request.
-    assert answer.status == status if status < 400 else 400 <= answer.status < 500
-    if answer.status != 400:
-        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
-        policy = BROWSER_POLICY if path.startswith("/edition-1/samples/") else POLICY
-        assert answer.headers["Content-Security-Policy"] == policy
-    if answer.status == 404 and path != "/\x00":
-        assert content.decode() == MISSING
+def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(port: int) -> None:
+    for path, status in STATUS.items():
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        # The path is sent as it is.
+        connection._validate_path = lambda url: None  # type: ignore[attr-defined]
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        content = answer.read()
+        assert b"secret" not in content, path
+        # nginx has other reasons to refuse a request.
+        assert answer.status == status if status < 400 else 400 <= answer.status < 500, path
+        if answer.status != 400:
+            assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
+            policy = BROWSER_POLICY if path.startswith("/edition-1/samples/") else POLICY
+            assert answer.headers["Content-Security-Policy"] == policy, path
+        if answer.status == 404 and path != "/\x00":
+            assert content.decode() == MISSING, path
 
 
 def test_list_of_a_folder_links_its_files_and_hides_what_is_being_written(port: int) -> None:

@@ -1,0 +1,60 @@
+"""Configurations of a small base, with what a run would build and ask; nothing answers at their endpoint."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from schemas.exchange import Completion, Prompt, Sampling
+from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
+from tasks.evaluation.evaluation import plan_evaluation
+from tests.support.command import make_rows, write_base, write_config
+from tests.support.evaluations import ask_model
+from tests.support.small_bases import write_files
+
+FAR: dict[str, Any] = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
+ROWS = make_rows("may_treat")
+
+
+class Parrot:
+    """An engine that answers " True", in two tokens."""
+
+    def generate(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Callable[[int], None] | None = None
+    ) -> list[Completion]:
+        return [Completion(" True", n_prompt_tokens=10, n_completion_tokens=2) for _ in prompts]
+
+    def close(self) -> None:
+        """Do nothing: there are no resources."""
+
+
+def make_tables(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Write the base, and return tables of a configuration that has it unless they have another one."""
+    base = write_base(folder / "own.tsv", rows)
+    return {"knowledge": {"name": "own", "format": "table", "path": str(base)}} | tables
+
+
+def configure(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> Config:  # noqa: ANN401
+    """Return a configuration with results in `data`."""
+    storage = {"root": str(folder / "data")}
+    return Config.model_validate(make_tables(folder, rows, **tables) | {"storage": storage})
+
+
+def write_configuration(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> Path:  # noqa: ANN401
+    """Write a configuration with results in `data`."""
+    return write_config(folder / "c.toml", folder / "data", **make_tables(folder, rows, **tables))
+
+
+def build(config: Config) -> str:
+    """Build the edition without a language model; return its name."""
+    edition = plan_edition(config)
+    return complete_edition(edition, list(write_files(edition).values()), [])
+
+
+def ask(config: Config, name: str = "far", setting: Setting | None = None, period: str | None = None) -> int:
+    """Let a parrot answer in place of the model; return how many prompts it was asked."""
+    evaluation = plan_evaluation(config, plan_edition(config).edition_id, name, setting, period)
+    return ask_model(evaluation, lambda _: Parrot()).n_asked

@@ -1,0 +1,353 @@
+"""The machine, its models, keys, endpoints, servers and storage: a problem is found, and no key is shown."""
+
+import json
+import os
+import socket
+import zipfile
+from dataclasses import replace
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from commands.preflight import machine as module
+from commands.preflight import services
+from commands.preflight.machine import (
+    Finding,
+    Machine,
+    VllmBuild,
+    check_local_model,
+    check_machine,
+    check_vllm,
+    inspect_machine,
+    measure_free_memory,
+)
+from commands.preflight.services import (
+    check_endpoint,
+    check_keys,
+    check_room,
+    check_server,
+    check_shared,
+    require_server,
+)
+from flows.support import keys
+from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.gpus import MIB, Gpu, find_gpus
+from pretexeval.engines.identity import identify_model
+from pretexeval.primitives import http_client
+from pretexeval.primitives.errors import InputError
+from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
+from tests.support.web_server import QuietHandler, Route, serve, serve_routes
+
+GB = 1_000_000_000
+CPU_BUILD = VllmBuild("0.32.0", "2.13.0+cpu", is_for_cpu=True)
+CUDA_BUILD = VllmBuild("0.32.0", "2.13.0+cu130", is_for_cpu=False)
+GPU = Gpu("NVIDIA H200", 100 * GB, 99 * GB)
+LAPTOP = Machine((), 8 * GB, CPU_BUILD)
+SERVER = Machine((GPU, GPU), 8 * GB, CUDA_BUILD)
+
+
+def write_driver(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Write a program nvidia-smi."""
+    command = folder / "nvidia-smi"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_gpus_are_those_that_the_driver_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_driver(
+        tmp_path, monkeypatch, "echo NVIDIA H200, 143771, 143167; echo 'NVIDIA GB10, [N/A], [N/A]'; echo $3"
+    )
+    assert find_gpus() == (Gpu("NVIDIA H200", 143771 * MIB, 143167 * MIB), Gpu("NVIDIA GB10", 0, 0))
+    # The driver chooses the visible ones by number or by name.
+    write_driver(tmp_path, monkeypatch, '[ "$3" = "--id=1,GPU-8932" ] && echo "NVIDIA A100, 81920, 1000"')
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-8932")
+    assert find_gpus() == (Gpu("NVIDIA A100", 81920 * MIB, 1000 * MIB),)
+    write_driver(tmp_path, monkeypatch, "exit 9")
+    assert find_gpus() == ()
+
+
+def test_a_container_may_take_less_than_the_machine_has(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("100000000\n")
+    (tmp_path / "memory.current").write_text("70000000\n")
+    (tmp_path / "memory.stat").write_text("anon 20000000\ninactive_file 50000000\n")
+    assert measure_free_memory(tmp_path) == 80_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert measure_free_memory(tmp_path) > 80_000_000
+    assert inspect_machine().free_bytes > 0
+
+
+def test_shared_memory_matters_to_models_that_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [ModelConfig(name="m", model="org/x", tensor_parallel_size=n) for n in (1, 2)]
+    assert "shared memory" not in [found.name for found in check_machine(SERVER, models[:1])]
+    for n_bytes, state in ((0, "ok"), (1 << 60, "warning")):
+        monkeypatch.setattr(module, "MIN_SHARED_BYTES", n_bytes)
+        (found,) = (each for each in check_machine(SERVER, models) if each.name == "shared memory")
+        assert found.state == state
+
+
+def test_the_build_against_the_machine() -> None:
+    other_torch, torchvision = replace(CPU_BUILD, torch=None), replace(CPU_BUILD, breaking=("torchvision",))
+    cases = [
+        (LAPTOP, True, "ok", "0.32.0, CPU build, torch 2.13.0+cpu"),
+        (replace(LAPTOP, vllm=None), True, "failing", "not installed"),
+        (replace(LAPTOP, vllm=None), False, "warning", "not installed"),
+        (replace(SERVER, gpus=()), True, "failing", "no GPU is visible"),
+        (replace(SERVER, vllm=CPU_BUILD), True, "failing", "run `make gpu`: this build does not use the GPU"),
+        (replace(LAPTOP, vllm=other_torch), True, "failing", "torch missing"),
+        (replace(LAPTOP, vllm=torchvision), True, "failing", "pip uninstall"),
+    ]
+    for machine, is_needed, state, words in cases:
+        found = check_vllm(machine, is_needed=is_needed)
+        assert (found.state, words in f"{found.found} {found.remedy}") == (state, True), found
+
+
+def make_weights(folder: Path, n_bytes: int) -> Path:
+    """Write a model's folder; its weights are a file of that size, all zeros after the header."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16"}))
+    (folder / "tokenizer.model").write_bytes(b"")
+    header = f'{{"w": {{"data_offsets": [0, {n_bytes - 100}]}}}}'.ljust(92).encode()
+    with (folder / "model.safetensors").open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(n_bytes)
+    return folder
+
+
+def check(folder: Path | str, machine: Machine, **settings: object) -> Finding:
+    table = {"name": "m", "model": str(folder)}
+    return check_local_model(ModelConfig.model_validate(table | settings), machine)
+
+
+def test_weights_against_the_memory(tmp_path: Path) -> None:
+    assert check(make_weights(tmp_path / "m", 3 * GB), LAPTOP).found.endswith(": weights of 3.00 GB")
+    with pytest.raises(InputError, match=r"weights of 6\.00 GB on the CPU, and 8\.00 GB of memory are free"):
+        check(make_weights(tmp_path / "m", 6 * GB), LAPTOP)
+    small, large = make_weights(tmp_path / "s", 16 * GB), make_weights(tmp_path / "l", 140 * GB)
+    assert check(small, SERVER).state == "ok"
+    assert check(large, SERVER, tensor_parallel_size=2).state == "ok"
+    assert check(large, SERVER, pipeline_parallel_size=2).state == "ok"
+    with pytest.raises(InputError, match=r"140\.00 GB over 1 GPUs: vLLM takes 90\.00 GB of each"):
+        check(large, SERVER)
+    with pytest.raises(InputError, match="pipeline_parallel_size = 4, but this machine has 2 GPUs"):
+        check(large, SERVER, tensor_parallel_size=2, pipeline_parallel_size=2)
+    busy = replace(SERVER, gpus=(GPU, replace(GPU, free_bytes=60 * GB)))
+    assert check(small, busy).state == "ok"
+    with pytest.raises(InputError, match=r"takes 90\.00 GB of each, 60\.00 GB are free"):
+        check(small, busy, tensor_parallel_size=2)
+    assert check(small, busy, tensor_parallel_size=2, gpu_memory_utilization=0.5).state == "ok"
+    # This driver does not report the memory.
+    assert check(large, replace(SERVER, gpus=(Gpu("NVIDIA GB10", 0, 0),))).state == "ok"
+
+
+def test_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="HF_HUB_OFFLINE is set"):
+        check("org/tiny", LAPTOP)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    online = check("org/tiny", LAPTOP, revision="v1")
+    assert online.state == "warning"
+    assert online.remedy.endswith("hf download org/tiny --revision v1")
+    repository = tmp_path / "hub" / "models--org--tiny"
+    make_weights(repository / "snapshots" / "abc", 2 * GB)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
+    assert check("org/tiny", LAPTOP).found.endswith("weights of 2.00 GB")
+    (repository / "snapshots" / "abc" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="hf download org/tiny"):
+        check("org/tiny", LAPTOP)
+
+
+class Hub(QuietHandler):
+    """Answers the question whether the user may download a model as the hub does."""
+
+    def do_GET(self) -> None:
+        answers = {"gated": (403, "GatedRepo"), "open": (200, "")}
+        code, reason = answers.get(self.path.split("/")[-2], (404, "RepoNotFound"))
+        self.send_response(code)
+        self.send_header("X-Error-Code", reason)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def test_the_doctor_knows_which_models_are_gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with serve(Hub) as address:
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        gated, lost, free = (module.find_gate(f"o/{name}") for name in ("gated", "lost", "open"))
+    assert gated is not None
+    assert lost is not None
+    assert "accept its terms at https://huggingface.co/o/gated" in gated
+    assert "HF_TOKEN" in gated
+    assert "no such model" in lost
+    assert free is None
+
+
+def test_weights_of_pytorch_and_code_of_the_model(tmp_path: Path) -> None:
+    folder = make_weights(tmp_path / "m", 1000)
+    (folder / "model.safetensors").unlink()
+    (folder / "modeling_x.py").write_text("x = 1")
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", bytes(1000))
+    assert check(folder, LAPTOP).state == "ok"
+    found = check(folder, LAPTOP, trust_remote_code=True)
+    assert (found.state, "trust_remote_code" in found.found) == ("warning", True)
+    plain = ModelConfig(name="m", model=str(folder))
+    trusting = plain.model_copy(update={"trust_remote_code": True})
+    ids = {identify_model(plain).model_id, identify_model(trusting).model_id}
+    (folder / "modeling_x.py").write_text("x = 2")
+    assert len(ids | {identify_model(trusting).model_id}) == 3
+    (folder / "pytorch_model.bin").write_bytes(b"cut off")
+    with pytest.raises(InputError, match="no archive of PyTorch"):
+        check(folder, LAPTOP)
+
+
+SECRET = "sk-very-secret"
+LISTED = {"data": [{"id": "llama"}, {"id": "gemma"}]}
+OURS = version("prefect")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("MY_KEY", "PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING")
+    for name in (*names, "PRETEXEVAL_INSTALLATION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_keys_are_found_where_a_run_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f" {SECRET}\n")
+    monkeypatch.setenv("OTHER_KEY", "")
+    monkeypatch.setattr(keys, "provide_variables", lambda _: monkeypatch.setenv("OTHER_KEY", SECRET))
+    names = ["MY_KEY", "OTHER_KEY"]
+    (given, missing) = check_keys(names, ["OPTIONAL_KEY"], has_server=False)
+    assert given == Finding("key MY_KEY", "ok", "in the environment as MY_KEY")
+    assert missing.state == "failing"
+    assert "block 'other-key'" in missing.found
+    assert "prefect block create secret" in missing.remedy
+    _, found = check_keys(names, ["OPTIONAL_KEY"], has_server=True)
+    assert found == Finding("key OTHER_KEY", "ok", "in the Prefect Secret block 'other-key'")
+
+
+def ask(base_url: str, **settings: object) -> Finding:
+    table = {"name": "m", "engine": "openai", "model": "llama", "base_url": base_url}
+    return check_endpoint(ModelConfig.model_validate(table | settings))
+
+
+def test_an_endpoint_is_asked_for_its_list_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    with serve_routes({"/v1/models": (200, LISTED)}) as web:
+        found = ask(f"{web.address}/v1/", api_key_env="MY_KEY")
+        unlisted = ask(f"{web.address}/v1", model="lama")
+    assert found == Finding("model m", "ok", f"{web.address}/v1 serves llama")
+    assert unlisted.state == "warning"
+    assert unlisted.found.endswith("does not list lama; it lists llama, gemma")
+    assert web.requests == [("/v1/models", f"Bearer {SECRET}"), ("/v1/models", None)]
+
+
+def test_an_error_is_failing_and_an_endpoint_that_lists_nothing_a_warning() -> None:
+    routes: dict[str, Route] = {"404": (404, {}), "text": (200, "text"), "number": (200, {"data": [1]})}
+    errors = {401: r"refuses the key \(HTTP 401\)", 500: r"an error \(HTTP 500\)"}
+    paths = {f"/{name}/models": route for name, route in routes.items()}
+    with serve_routes({f"/{status}/models": (status, {}) for status in errors} | paths) as web:
+        assert {name: ask(f"{web.address}/{name}").state for name in routes} == dict.fromkeys(
+            routes, "warning"
+        )
+        for status, words in errors.items():
+            with pytest.raises(InputError, match=words):
+                ask(f"{web.address}/{status}")
+
+
+def test_an_endpoint_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(InputError, match=r"does not answer .Connection refused"):
+            ask(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
+    monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
+    with serve_routes({"/v1/models": (200, LISTED)}, wait_s=0.5) as web:
+        with pytest.raises(InputError, match=r"no answer within 0\.1 s"):
+            ask(f"{web.address}/v1")
+        with pytest.raises(InputError, match="the environment variable MY_KEY is not set"):
+            ask(f"{web.address}/v1", api_key_env="MY_KEY")
+    with pytest.raises(InputError, match="base_url is not an address"):
+        ask("localhost:8000/v1")
+
+
+def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "flows run in process" in check_server().found
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
+    for theirs, state in ((OURS, "ok"), ("2.0.0", "warning")):
+        routes: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, theirs)}
+        with serve_routes(routes) as web:
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+            found = check_server()
+        assert (found.state, f"version {theirs}" in found.found) == (state, True)
+        assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
+
+
+def test_another_service_at_the_address_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    routes: dict[str, Route] = {
+        "/page/health": (200, "<!doctype html>"),
+        "/busy/health": (503, None),
+        "/closed/health": (200, True),
+        "/closed/admin/version": (401, None),
+    }
+    words = {
+        "none": "does not answer",
+        "page": "is not a Prefect server",
+        "busy": "HTTP 503",
+        "closed": "refuses access",
+    }
+    with serve_routes(routes) as web:
+        for name, said in words.items():
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/{name}")
+            with pytest.raises(InputError, match=f"PREFECT_API_URL: .*{said}.*;"):
+                require_server()
+    for address in ("http://me:word@127.0.0.1:9/api", "http://[::1", "http://127.0.0.1:port/api"):
+        monkeypatch.setenv("PREFECT_API_URL", address)
+        with pytest.raises(InputError, match="PREFECT_API_URL") as raised:
+            require_server()
+        assert "word" not in str(raised.value)
+
+
+def test_a_root_that_cannot_be_written_or_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="cannot be written"):
+        check_room(tmp_path / "file" / "data")
+    assert check_room(tmp_path / "not" / "there").state == "ok"
+    monkeypatch.setattr(services, "measure_free_space", lambda _: 1_000_000)
+    assert check_room(tmp_path).state == "failing"
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not (tmp_path / "not").exists()
+
+
+def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moto: ObjectStorage
+) -> None:
+    moto.set_environment(monkeypatch)
+    assert check_shared(moto.address).state == "ok"
+    with serve_rclone(tmp_path) as server:
+        server.set_environment(monkeypatch)
+        with pytest.raises(InputError, match="conditional writes"):
+            check_shared(server.address)
+    assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()]
+
+
+def test_storage_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "PATIENCE", timedelta(seconds=1))
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "here"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match="s3://bucket/a") as raised:
+        check_shared("s3://bucket/a")
+    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in str(raised.value)
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    # Without keys the library asks the machine for a role.
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"no key was found: set AWS_ACCESS_KEY_ID, .*'aws-access-key-id'"):
+        check_shared("s3://bucket/a")
