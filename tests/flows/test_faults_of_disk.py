@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.disk import MIN_FREE_BYTES
 from pretexeval.storage.layout import WAREHOUSE
 from tests.support.command import (
     build_command,
@@ -18,7 +19,7 @@ from tests.support.command import (
     run_command,
     write_config,
 )
-from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
+from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
     answer_by_checksum,
@@ -32,8 +33,8 @@ from warehouse.publishing import build_warehouse
 
 pytestmark = pytest.mark.long
 
-# More than the free space that Prefect needs, so that the run starts.
-DISK = "size=120m"
+# A run needs MIN_FREE_BYTES to start, also the second one, which finds the files of the first.
+DISK_BYTES = MIN_FREE_BYTES + 150_000_000
 # The disk is full at this request, in the first of two chunks of answers.
 FULL_AT = 500
 # A reader that opens the file, counts rows and closes it, until it receives a line. It prints all counts.
@@ -67,10 +68,11 @@ class Disk:
                 return
 
 
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
-    folder = tmp_path_factory.mktemp("disk")
-    mount = ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", str(folder)]
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("a file system can be mounted by root only, and not in every container")
     yield Disk(folder)
@@ -78,22 +80,14 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with serve_endpoint(answer_by_checksum) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
-def calm(
-    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str], endpoint: Endpoint
-) -> Path:
-    """Return the root of an undisturbed run; its configuration is next to it."""
+def calm(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Path]:
+    """The root of an undisturbed run; its configuration is next to it."""
     folder = tmp_path_factory.mktemp("calm")
-    config = write_config(
-        folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=[build_model_table("calm", endpoint)]
-    )
-    run_command("run", config, folder=folder, environment=prefect_server).require()
-    return folder / "data"
+    with serve_endpoint(answer_by_checksum) as endpoint:
+        models = [build_model_table("calm", endpoint)]
+        config = write_config(folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=models)
+        run_command("run", config, folder=folder, environment=prefect_server).require()
+        yield folder / "data"
 
 
 def test_disk_that_fills_up_during_an_evaluation(

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pretexeval.config.engines import ModelConfig
@@ -16,11 +18,18 @@ from pretexeval.storage.bucket import Bucket
 from pretexeval.storage.layout import lease_object
 from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
-from tests.flows.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
-from tests.support.command import build_environment, read_bytes, run_process_command
-from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
+from tests.support.command import (
+    Environment,
+    Table,
+    build_environment,
+    read_bytes,
+    run_command,
+    run_process_command,
+    write_config,
+)
+from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
-from tests.support.fault_models import answer_by_checksum, wait_until
+from tests.support.fault_models import answer_by_checksum, list_different_tables, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
 
@@ -28,6 +37,11 @@ pytestmark = pytest.mark.long
 
 SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
 PREDICTIONS = "predictions/**/predictions/*.parquet"
+RUN_SHARD = """
+import json, sys
+from flows.evaluate_model import evaluate_model
+evaluate_model(**json.loads(sys.argv[1]))
+"""
 SAVE_BLOCKS = """
 import json, sys
 from prefect.blocks.system import Secret
@@ -36,18 +50,51 @@ for name, value in json.load(sys.stdin).items():
 """
 
 
-def kill_worker(hosts: Hosts, endpoint: Endpoint, edition_id: str) -> tuple[set[str], set[str]]:
-    """Kill a worker of the second shard; return the prompts it had answered, and those in flight."""
-    worker = hosts.start_shard("killed", edition_id, "2 of 2")
-    wait_until(lambda: len(endpoint.requests) > TRIAL_CHUNK, "a second chunk is asked", 240)
-    bucket = Bucket(hosts.address)
-    kept = read_shared_prompts(bucket, hosts.folder)
-    worker.kill()
-    worker.wait()
-    # A lost lease is free after a minute; test_lease.py tests this with a shorter one.
-    (responses,) = (hosts.folder / "killed/data/responses").iterdir()
-    bucket.remove(lease_object(f"{responses.name}.shard-2-of-2"))
-    return kept, {str(body["prompt"]) for _, _, body in endpoint.requests} - kept
+@dataclass
+class Hosts:
+    """Hosts of one model, by their names."""
+
+    folder: Path
+    address: str
+    models: list[Table]
+    environment: Environment
+
+    def configure(self, host: str) -> Path:
+        """Write a configuration with the shared storage into the folder of a host."""
+        folder = self.folder / host
+        folder.mkdir(exist_ok=True)
+        return write_config(
+            folder / "config.toml",
+            folder / "data",
+            models=self.models,
+            storage={"shared": self.address},
+            knowledge={"relations": ["may_treat"]},
+        )
+
+    def run(self, host: str, command: str) -> Path:
+        """Run a subcommand of `pretexeval` on a host, and return its data folder."""
+        config = self.configure(host)
+        run_command(command, config, folder=config.parent, environment=self.environment).require()
+        return config.parent / "data"
+
+    def start_shard(self, host: str, edition_id: str, number: int) -> subprocess.Popen[bytes]:
+        """Start `evaluate-model` for one of two shards in a new process, as a worker does."""
+        config = self.configure(host)
+        given = {"edition_id": edition_id, "model_name": "m", "config_file": str(config)}
+        return subprocess.Popen(
+            [sys.executable, "-c", RUN_SHARD, json.dumps(given | {"shard": {"number": number, "of": 2}})],
+            env=build_environment(self.environment),
+            cwd=config.parent,
+        )
+
+    def read_shared_prompts(self) -> set[str]:
+        """Return the prompts whose answers are in the bucket."""
+        bucket, fetched = Bucket(self.address), self.folder / "fetched.parquet"
+        prompts: set[str] = set()
+        for path in bucket.list_objects("responses"):
+            if path.endswith(".parquet") and bucket.fetch(path, fetched):
+                prompts |= set(pl.read_parquet(fetched)["prompt"])
+        return prompts
 
 
 def test_hosts_share_editions_shards_and_results(
@@ -64,17 +111,27 @@ def test_hosts_share_editions_shards_and_results(
 
     with serve_endpoint(answer) as endpoint:
         model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url, "workers": 2}
-        hosts = Hosts(tmp_path, moto.make_address(), model, prefect_server | moto.environment)
+        hosts = Hosts(tmp_path, moto.make_address(), [model], prefect_server | moto.environment)
         builder = hosts.run("builder", "build")
         (edition_id,) = (path.name for path in builder.glob("editions/*"))
-        kept, lost = kill_worker(hosts, endpoint, edition_id)
+
+        worker = hosts.start_shard("killed", edition_id, 2)
+        wait_until(lambda: len(endpoint.requests) > TRIAL_CHUNK, "a second chunk is asked", 240)
+        kept = hosts.read_shared_prompts()
+        worker.kill()
+        worker.wait()
+        # A lost lease is free after a minute; test_lease.py tests this with a shorter one.
+        (responses,) = (tmp_path / "killed/data/responses").iterdir()
+        Bucket(hosts.address).remove(lease_object(f"{responses.name}.shard-2-of-2"))
+        in_flight = {str(body["prompt"]) for _, _, body in endpoint.requests} - kept
         is_killed.set()
         assert len(kept) == TRIAL_CHUNK
-        workers = [hosts.start_shard(f"worker-{n}", edition_id, f"{n} of 2") for n in (1, 2)]
+        workers = [hosts.start_shard(f"worker-{n}", edition_id, n) for n in (1, 2)]
         assert [worker.wait(400) for worker in workers] == [0, 0]
         counts = Counter(str(body["prompt"]) for _, _, body in endpoint.requests)
-        assert {prompt for prompt, n in counts.items() if n > 1} <= lost
+        assert {prompt for prompt, n in counts.items() if n > 1} <= in_flight
         assert max(counts.values()) <= 2
+
         endpoint.requests.clear()
         scorer = hosts.run("scorer", "evaluate")
         publisher = hosts.run("publisher", "publish")
@@ -91,7 +148,7 @@ def test_hosts_share_editions_shards_and_results(
     assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
     for host in (publisher, newcomer):
         assert read_bytes(scorer, "responses/**/*.parquet") == read_bytes(host, "responses/**/*.parquet")
-    assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
+    assert list_different_tables(newcomer, publisher) == []
     assert find_in_files(tmp_path, SECRETS) == []
 
 
@@ -101,13 +158,14 @@ def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     save = [sys.executable, "-c", SAVE_BLOCKS]
     subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
     environment = prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
-    config = configure_host(tmp_path, "s3://bucket/blocks")
+    config = Hosts(tmp_path, "s3://bucket/blocks", [], environment).configure("host")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
     outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
-    (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
+    root = config.parent / "data"
+    (manifest,) = read_bytes(root, "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
         moto.set_environment(patch)
-        assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
+        assert Bucket("s3://bucket/blocks").read(manifest) == (root / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
     texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
