@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -20,6 +19,7 @@ import pytest
 from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import Installation, start_installation
 from pretexeval.config.schedule import label_period
+from tests.flows.deployed import ENDS, Deployed, Row
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
@@ -35,82 +35,47 @@ from tests.support.installation import (
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
-NAMES = ("reference-facets-small",)
+NAME = "reference-facets-small"
 RELATION = "therapeutic_drugs"
 # In Berlin, this is half past midnight of the next day.
 MOMENT, DAY = "2026-11-21T23:30:00Z", "2026-11-22"
 # Per relation, of the models behind an endpoint; 16 samples each.
 N_PAIRS = 4
-ENDED = ("COMPLETED", "FAILED", "CANCELLED")
-Row = dict[str, Any]
 
 
-class Server:
-    """A client of Prefect's server."""
-
-    def __init__(self, running: Installation) -> None:
-        password = running.environment["PREFECT_API_AUTH_STRING"]
-        name, _, word = password.partition(":")
-        self.client = httpx.Client(base_url=running.api_url, timeout=30, auth=(name, word))
-
-    def filter(self, kind: str, **filters: object) -> list[Row]:
-        rows: list[Row] = self.client.post(f"/{kind}/filter", json=filters).raise_for_status().json()
-        return rows
-
-    def list_runs(self, flow: str) -> list[Row]:
-        return self.filter("flow_runs", flows={"name": {"any_": [flow]}}, sort="START_TIME_ASC")
-
+class Server(Deployed):
     def list_artifacts(self, run: Row) -> dict[str, Row]:
         """Return the artifacts of a run by their key, or by their type if they have no key.
 
         The keys end in the name of the configuration, which is left out here.
         """
-        rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+        of_run = {"artifacts": {"flow_run_id": {"any_": [run["id"]]}}}
+        rows: list[Row] = self.ask("POST", "artifacts/filter", of_run)
         name = "-" + Path(run["parameters"]["config_file"]).stem
         assert all(row["key"].endswith(name) and row["description"] for row in rows if row["key"])
         return {str(row["key"] or row["type"]).removesuffix(name): row for row in rows}
 
-    def start(self, name: str, deployment: str | None = None, **parameters: object) -> str:
-        """Create a run of a deployment of the flow with that name, and return the id of the run."""
-        # The deployment of `regenerate` is named after the configuration too.
-        named = deployment or ("pretexeval.config" if name == "regenerate" else "pretexeval")
-        found = self.client.get(f"/deployments/name/{name}/{named}").raise_for_status().json()
-        path = f"/deployments/{found['id']}/create_flow_run"
-        run_id: str = self.client.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
-        return run_id
-
-    def wait(self, run_id: str, states: tuple[str, ...], timeout_s: float = 300) -> Row:
-        """Wait until the run is in one of the states, and return it."""
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline:
-            run: Row = self.client.get(f"/flow_runs/{run_id}").raise_for_status().json()
-            if run["state_type"] in states:
-                return run
-            time.sleep(0.5)
-        raise AssertionError(f"{run['name']} is {run['state_name']} after {timeout_s:g} s")
+    def regenerate(self, name: str = "config", timeout_s: float = 300, **given: object) -> Row:
+        """Run the deployment that is named after this configuration."""
+        return self.run("regenerate", timeout_s, deployment=f"pretexeval.{name}", **given)
 
     def wait_for_cron(self, deployment: str) -> Row:
         """Return the first run of `regenerate` that the scheduler starts, and switch its schedule off.
 
         It is switched off as soon as a worker takes the run, so that no second one follows.
         """
-        path = f"/deployments/name/regenerate/{deployment}"
-        named = self.client.get(path).raise_for_status().json()["id"]
-        deadline = time.monotonic() + 300
-        scheduled: list[Row] = []
-        while not scheduled and time.monotonic() < deadline:
-            scheduled = self.filter(
-                "flow_runs", deployments={"id": {"any_": [named]}}, sort="EXPECTED_START_TIME_ASC"
-            )
-            time.sleep(0.5)
-        assert scheduled, f"the server has scheduled no run of {deployment}"
-        begun = self.wait(scheduled[0]["id"], ("PENDING", "RUNNING", *ENDED, "CRASHED"))
-        self.client.post(f"/deployments/{named}/pause_deployment").raise_for_status()
-        return begun
+        named = self.ask("GET", f"deployments/name/regenerate/{deployment}")["id"]
+        of_deployment = {"deployments": {"id": {"any_": [named]}}, "sort": "EXPECTED_START_TIME_ASC"}
 
-    def run(self, name: str, timeout_s: float = 300, **parameters: Any) -> Row:  # noqa: ANN401 - of any flow
-        """Create a run as `start` does, and return the run when it has ended."""
-        return self.wait(self.start(name, **parameters), (*ENDED, "CRASHED"), timeout_s)
+        def list_scheduled() -> list[Row]:
+            rows: list[Row] = self.ask("POST", "flow_runs/filter", of_deployment)
+            return rows
+
+        self.wait(f"the server has scheduled a run of {deployment}", list_scheduled, 300)
+        begun = ("PENDING", "RUNNING", *ENDS)
+        (run,) = self.wait_for_runs("it has begun", [list_scheduled()[0]["id"]], 300, begun)
+        self.ask("POST", f"deployments/{named}/pause_deployment")
+        return run
 
 
 @pytest.fixture(scope="module")
@@ -120,21 +85,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(root: Path) -> Iterator[Installation]:
+    workers = [GpuWorker()] * 2
     with (
         open_database_folder() as database,
-        start_installation(
-            root, gpu_workers=[GpuWorker()] * 2, database=database, folder=REPOSITORY
-        ) as processes,
+        start_installation(root, gpu_workers=workers, database=database, folder=REPOSITORY) as processes,
     ):
-        models = [
-            {"name": name, "model": str(REPOSITORY / "models" / name), "dtype": "bfloat16"} for name in NAMES
-        ]
         config = write_config(
             root.parent / "config.toml",
             root,
             knowledge={"relations": [RELATION]},
             questions={"settings": ["answer_only"]},
-            models=models,
+            models=[{"name": NAME, "model": str(REPOSITORY / "models" / NAME), "dtype": "bfloat16"}],
         )
         for _ in range(2):
             run_command("deploy", config, folder=REPOSITORY, environment=processes.environment).require()
@@ -142,8 +103,8 @@ def running(root: Path) -> Iterator[Installation]:
 
 
 @pytest.fixture(scope="module")
-def server(running: Installation) -> Server:
-    return Server(running)
+def server(root: Path, running: Installation) -> Server:
+    return Server(root, running)
 
 
 @pytest.fixture(scope="module")
@@ -161,16 +122,13 @@ def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def regenerated(server: Server, hook: Endpoint) -> Row:
-    return server.run("regenerate", 600)
+    return server.regenerate(timeout_s=600)
 
 
-def test_scheduled_flow_completes(regenerated: Row) -> None:
-    assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
-
-
-def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
-    regenerated: Row, server: Server, running: Installation
+def test_scheduled_flow_completes_with_artifacts_and_its_linked_page_shows_the_scores(
+    regenerated: Row, server: Server
 ) -> None:
+    assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
     artifacts = server.list_artifacts(regenerated)
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
     results = {"dashboard", "parquet", "warehouse", "leaderboard", "facets"}
@@ -181,7 +139,7 @@ def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
     ):
         assert keys | {"progress"} <= set(server.list_artifacts(server.list_runs(flow)[0]))
     table = json.loads(artifacts["leaderboard"]["data"])
-    assert {row["model"] for row in table} == set(NAMES)
+    assert {row["model"] for row in table} == {NAME}
     link = find_link(artifacts["dashboard"])
     assert httpx.get(link).status_code == 200
     text = read_page(link)
@@ -205,10 +163,12 @@ def test_second_run_of_the_week_asks_nothing_even_if_its_process_is_killed(
     before = read_stamps(root, "responses/**/*.parquet")
     editions = sorted(path.name for path in (root / "editions").iterdir())
     # Without a moment, a second run on the other side of midnight on Sunday is of the next week.
-    run_id = server.start("regenerate", moment=regenerated["expected_start_time"])
-    server.wait(run_id, ("RUNNING",))
+    given = {"moment": regenerated["expected_start_time"]}
+    run_id = server.start("regenerate", "pretexeval.config", **given)
+    server.wait_for_runs("it is running", [run_id], 300, ("RUNNING",))
     kill_run(run_id)
-    run = server.wait(run_id, ENDED)
+    # Until it is started again, its state is Crashed.
+    (run,) = server.wait_for_runs("it has ended", [run_id], 300, ("COMPLETED", "FAILED", "CANCELLED"))
     assert (run["state_type"], run["run_count"]) == ("COMPLETED", 2), run["state"]["message"]
     assert read_stamps(root, "responses/**/*.parquet") == before
     assert sorted(path.name for path in (root / "editions").iterdir()) == editions
@@ -249,11 +209,11 @@ def daily(regenerated: Row, server: Server, running: Installation, root: Path) -
             schedule={"cron": "30 4 * * *", "timezone": "Europe/Berlin", "period": "day"},
         )
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
-        failed = server.run("regenerate", deployment="pretexeval.daily", moment=MOMENT)
+        failed = server.regenerate("daily", moment=MOMENT)
         (listed,) = query_rows(root, "select edition_id, model, reason from not_evaluated")
         endpoint.requests.clear()
         is_repaired = True
-        repaired = server.run("regenerate", deployment="pretexeval.daily", moment=MOMENT)
+        repaired = server.regenerate("daily", moment=MOMENT)
         n_asked_again = Counter(body["model"] for _, _, body in endpoint.requests)
     return DailyRuns(failed, listed, repaired, n_asked_again)
 
@@ -283,7 +243,8 @@ def test_a_failing_model_fails_the_run_and_is_asked_alone_by_the_next(daily: Dai
 def test_every_link_of_every_run_leads_to_what_it_names(
     regenerated: Row, daily: DailyRuns, server: Server, running: Installation
 ) -> None:
-    written = [row for row in server.filter("artifacts", limit=200) if row["type"] == "markdown"]
+    artifacts = server.ask("POST", "artifacts/filter", {"limit": 200})
+    written = [row for row in artifacts if row["type"] == "markdown"]
     links = {find_link(row) for row in written if LINK.fullmatch(row["data"])}
     assert len(links) >= 8
     assert all(link.startswith(running.report_url) for link in links)
@@ -341,7 +302,7 @@ def test_cron_starts_a_run_that_asks_anchors_and_its_edition(
         )
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         begun = server.wait_for_cron("pretexeval.anchored")
-        done = server.wait(begun["id"], (*ENDED, "CRASHED"), 600)
+        (done,) = server.wait_for_runs("it has ended", [begun["id"]], 600)
         assert done["state_type"] == "COMPLETED", done["state"]["message"]
         assert done["auto_scheduled"]
         assert not done["parameters"].get("moment")

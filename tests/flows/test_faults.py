@@ -95,7 +95,7 @@ class Story(Deployed):
         return pl.read_parquet(files) if files else pl.DataFrame({"prompt": [], "prompt_key": []})
 
     def kill_workers(self) -> None:
-        """Kill the GPU workers in the middle of the evaluation of the model that vLLM runs in their process."""
+        """Kill the GPU workers in the middle of the evaluation of the model that vLLM runs in them."""
 
         def find_answers() -> dict[str, str]:
             return read_bytes(self.root, "responses/large-*/part-*.parquet")
@@ -111,7 +111,7 @@ class Story(Deployed):
         self.wait("the loss is noticed", is_noticed, 240)
 
     def restart_server_and_database(self) -> None:
-        """Cause each fault in the middle of the evaluation of the model that is named after it, in any order."""
+        """Cause each fault in the middle of the evaluation of the model that is named after it."""
         faults: dict[str, Callable[[], None]] = {
             "server-restarted": lambda: kill_service(self.installation, "server"),
             "database-ended": self.take_database_away,
