@@ -1,8 +1,7 @@
 """Faults of an installation during runs of the scheduled flow: no answer is lost or asked twice.
 
 The worker is killed, then the server, then the database is restarted, each in the middle of another model's
-evaluation; the run was triggered twice; one model is evaluated by two workers at once; one of two shards of a
-model is killed; and finally runs are cancelled.
+evaluation; the run was triggered twice; and finally runs are cancelled.
 """
 
 import json
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -20,8 +18,6 @@ import pytest
 
 from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import start_installation
-from pretexeval.config.file import load_config
-from tasks.asking.model_session import TRIAL_CHUNK
 from tests.flows.deployed import ENDS, Deployed, Row
 from tests.support.command import (
     REPOSITORY,
@@ -41,7 +37,7 @@ from tests.support.fault_models import (
     count_requests,
     list_different_tables,
 )
-from tests.support.installation import kill_run, kill_service
+from tests.support.installation import kill_service
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
@@ -54,8 +50,6 @@ LARGE = {
     "max_tokens": 1,
 }
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
-TWICE = "asked-by-two"
-SHARDED = "asked-in-shards"
 CANCELLED = ("cancelled", "cancelled-in-shards")
 IN_SHARDS = {"workers": 2, "pairs_per_relation": 60}
 MOMENT = "2026-11-16T03:00:00+00:00"
@@ -78,9 +72,6 @@ class Story(Deployed):
     """Path -> checksum of the answer files that existed when the worker was killed."""
     regenerated: list[Row] = field(default_factory=list)
     """The two runs of `regenerate`."""
-    evaluated_twice: list[Row] = field(default_factory=list)
-    kept_of_shards: set[str] = field(default_factory=set)
-    """The keys of the prompts that were answered when one of two shards was killed."""
 
     def configure(self, name: str, *models: Table) -> Path:
         path = self.root.parent / f"{name}.toml"
@@ -131,31 +122,6 @@ class Story(Deployed):
         self.installation.start("database")
         self.installation.wait("database")
 
-    def evaluate_twice_at_once(self) -> None:
-        """Evaluate a new model by two workers at the same time."""
-        file = self.configure("twice", build_model_table(TWICE, self.endpoint, concurrency=24))
-        (edition,) = self.root.glob("editions/*")
-        given = {"config": load_config(file).model_dump(mode="json"), "edition_id": edition.name}
-        self.ask("PATCH", "work_pools/pretexeval-gpu", {"concurrency_limit": len(GPU_WORKERS)})
-        run_ids = [self.start("evaluate-model", model_name=TWICE, **given) for _ in GPU_WORKERS]
-        self.evaluated_twice = self.wait_for_runs("both have evaluated", run_ids, 240)
-
-    def kill_a_shard(self) -> None:
-        """Let `regenerate` evaluate a model by two workers, kill one of their runs, and wait for the end."""
-        run_id = self.regenerate(
-            self.configure("shards", build_model_table(SHARDED, self.endpoint, **IN_SHARDS))
-        )
-
-        def list_running() -> list[Row]:
-            return [run for run in self.list_evaluations(SHARDED) if run["state_type"] == "RUNNING"]
-
-        self.wait("both shards run", lambda: len(list_running()) == 2, 240)
-        self.wait("answers of both", lambda: self.read_answers(SHARDED).height >= 2 * TRIAL_CHUNK, 240)
-        kill_run(list_running()[0]["id"])
-        self.kept_of_shards = set(self.read_answers(SHARDED)["prompt_key"])
-        (regenerated,) = self.wait_for_runs("shards are scored", [run_id], 240)
-        assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
-
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
@@ -177,8 +143,6 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         story.kill_workers()
         story.restart_server_and_database()
         story.regenerated = story.wait_for_runs("both have regenerated", run_ids, 400)
-        story.evaluate_twice_at_once()
-        story.kill_a_shard()
         print(json.dumps(story.seconds, indent=1))
         yield story
 
@@ -206,30 +170,6 @@ def test_evaluation_survives_a_restart_of_server_or_database(story: Story, name:
     assert set(count_requests(story.endpoint, name).values()) == {1}
 
 
-def test_two_workers_with_the_same_model_ask_every_prompt_once(story: Story) -> None:
-    assert [run["state_type"] for run in story.evaluated_twice] == ["COMPLETED"] * 2
-    begins, ends = (
-        [datetime.fromisoformat(run[key]) for run in story.evaluated_twice]
-        for key in ("start_time", "end_time")
-    )
-    assert max(begins) < min(ends)
-    assert set(count_requests(story.endpoint, TWICE).values()) == {1}
-
-
-def test_a_killed_shard_is_started_again_and_loses_only_what_was_in_flight(story: Story) -> None:
-    runs = story.list_evaluations(SHARDED)
-    parts = [run["parameters"].get("shard", {}).get("number") for run in runs]
-    assert sorted(parts[:2]) == [1, 2]
-    assert parts[3] is None
-    assert sorted(run["state_type"] for run in runs) == ["COMPLETED"] * 3 + ["CRASHED"]
-    assert [run["parameters"].get("is_asked") for run in runs][3]
-    counts, answers = count_requests(story.endpoint, SHARDED), story.read_answers(SHARDED)
-    assert answers["prompt_key"].is_unique().all()
-    kept = answers.filter(pl.col("prompt_key").is_in(story.kept_of_shards))["prompt"]
-    assert {counts[text] for text in kept} == {1}
-    assert set(counts) == set(answers["prompt"])
-
-
 def test_tables_equal_those_of_an_undisturbed_run(story: Story, tmp_path: Path) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     series = manifest["configuration"]["series"]
@@ -237,8 +177,7 @@ def test_tables_equal_those_of_an_undisturbed_run(story: Story, tmp_path: Path) 
     edition |= {"series": series["seed"], "number": series["number"]}
     root = tmp_path / "data"
     with serve_endpoint(answer_by_checksum) as quick:
-        models = [LARGE, *(build_model_table(name, quick) for name in (*RESTARTED, TWICE))]
-        models.append(build_model_table(SHARDED, quick, **IN_SHARDS))
+        models = [LARGE, *(build_model_table(name, quick) for name in RESTARTED)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
         run_process_command("run", config, folder=tmp_path, timeout_s=600).require()
     assert list_different_tables(story.root, root) == []
@@ -251,6 +190,7 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(s
         build_model_table(name, story.endpoint, **own) for name, own in zip(CANCELLED, settings, strict=True)
     ]
     config = story.configure("cancelled", *models)
+    story.ask("PATCH", "work_pools/pretexeval-gpu", {"concurrency_limit": len(GPU_WORKERS)})
 
     def count_asked() -> Counter[str]:
         counts = [(name, count_requests(story.endpoint, name)) for name in CANCELLED]

@@ -1,8 +1,7 @@
-"""A full disk during an evaluation, and concurrent publications: nothing is lost, the tables are equal."""
+"""A full disk during an evaluation and during a publication: nothing is lost, the tables are equal."""
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.disk import MIN_FREE_BYTES
 from pretexeval.storage.layout import WAREHOUSE
 from tests.support.command import (
-    build_command,
-    build_environment,
     list_half_written,
     read_bytes,
     run_command,
@@ -26,8 +23,6 @@ from tests.support.fault_models import (
     build_model_table,
     count_requests,
     list_different_tables,
-    read_tables,
-    wait_until,
 )
 from warehouse.publishing import build_warehouse
 
@@ -37,18 +32,6 @@ pytestmark = pytest.mark.long
 DISK_BYTES = MIN_FREE_BYTES + 150_000_000
 # The disk is full at this request, in the first of two chunks of answers.
 FULL_AT = 500
-# A reader that opens the file, counts rows and closes it, until it receives a line. It prints all counts.
-READER = """
-import duckdb, select, sys
-counts, n_times = set(), 0
-while not select.select([sys.stdin], [], [], 0)[0]:
-    with duckdb.connect(sys.argv[1], read_only=True) as connection:
-        counts.add(connection.execute("select count(*) from predictions").fetchone())
-    n_times += 1
-    if n_times == 1:
-        print("reading", flush=True)
-print(n_times, sorted(counts))
-"""
 
 
 class Disk:
@@ -136,32 +119,3 @@ def test_disk_that_is_full_during_a_publication(disk: Disk, calm: Path) -> None:
     disk.ballast.unlink()
     build_warehouse(root)
     assert list_different_tables(root, calm) == []
-
-
-def test_two_processes_publish_while_another_reads(calm: Path, prefect_server: dict[str, str]) -> None:
-    before = read_tables(calm)
-    config = calm.parent / "c.toml"
-    environment = build_environment(prefect_server)
-    reader = subprocess.Popen(
-        [sys.executable, "-c", READER, str(calm / WAREHOUSE)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with reader:
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "reading\n"
-        publishers = [
-            subprocess.Popen(build_command("publish", config), cwd=calm.parent, env=environment)
-            for _ in range(2)
-        ]
-        wait_until(lambda: all(process.poll() is not None for process in publishers), "both have published")
-        output, _ = reader.communicate("\n")
-    assert [process.returncode for process in publishers] == [0, 0]
-    n_times, counts = output.split(" ", 1)
-    assert int(n_times) > 1
-    # The reader never sees another state, and never a locked file.
-    assert counts == f"[({len(before['predictions'])},)]\n"
-    assert read_tables(calm) == before
-    assert not list(calm.glob(f"{WAREHOUSE}.*"))
-    assert not list_half_written(calm)
