@@ -1,17 +1,27 @@
 """Keys of endpoints that echo them: keys come from the environment or a Secret block, and appear nowhere."""
 
 import hashlib
+import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from tests.support.command import build_environment, make_rows, run_process_command, write_base, write_config
+from pretexeval.storage.bucket import Bucket
+from tests.support.command import (
+    build_environment,
+    make_rows,
+    read_bytes,
+    run_process_command,
+    write_base,
+    write_config,
+)
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.long
@@ -19,10 +29,11 @@ pytestmark = pytest.mark.long
 KEY = "sk-far-7c1e9a40b2d85f36"
 # A truncated text may contain a part of the key.
 PARTS = [KEY[:14], KEY[-12:]]
-SAVE_BLOCK = """
-import sys
+SAVE_BLOCKS = """
+import json, sys
 from prefect.blocks.system import Secret
-Secret(value=sys.stdin.read()).save("block-key", overwrite=True)
+for name, value in json.load(sys.stdin).items():
+    Secret(value=value).save(name.lower().replace("_", "-"), overwrite=True)
 """
 PARAMETERS = """
 import sys
@@ -58,10 +69,15 @@ def serve_echoes() -> Iterator[Endpoint]:
         yield endpoint
 
 
+def save_blocks(keys: Mapping[str, str], server: dict[str, str]) -> None:
+    """Save each key as a Secret block of the server."""
+    command = [sys.executable, "-c", SAVE_BLOCKS]
+    subprocess.run(command, input=json.dumps(keys), text=True, check=True, env=build_environment(server))
+
+
 def test_a_key_is_sent_and_left_nowhere(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     """One key is in the environment, one in a block, and a model has none."""
-    save = [sys.executable, "-c", SAVE_BLOCK]
-    subprocess.run(save, input=KEY, text=True, check=True, env=build_environment(prefect_server))
+    save_blocks({"BLOCK_KEY": KEY}, prefect_server)
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     variables = {"far": "FAR_KEY", "refused": "FAR_KEY", "blocked": "BLOCK_KEY", "lost": "LOST_KEY"}
     with serve_echoes() as endpoint:
@@ -111,3 +127,21 @@ def test_invalid_parameters_are_logged_without_the_key(prefect_server: dict[str,
     assert "Parameter validation failed for flow 'evaluate-model'" in done.stderr
     assert "config.models.0.api_key: Extra inputs" in done.stderr
     assert key[-12:] not in done.stdout + done.stderr
+
+
+def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    save_blocks(KEYS, prefect_server)
+    environment = prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
+    root, storage = tmp_path / "data", {"shared": "s3://bucket/blocks"}
+    config = write_config(tmp_path / "c.toml", root, storage=storage, knowledge={"relations": ["may_treat"]})
+    outcome = run_process_command("build", config, folder=tmp_path, environment=environment | LOUD).require()
+    secrets = [KEYS["AWS_SECRET_ACCESS_KEY"]]
+    (manifest,) = read_bytes(root, "editions/*/manifest.json")
+    with pytest.MonkeyPatch.context() as patch:
+        moto.set_environment(patch)
+        assert Bucket("s3://bucket/blocks").read(manifest) == (root / manifest).read_bytes()
+    assert find_in_files(tmp_path, secrets) == []
+    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
+    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []

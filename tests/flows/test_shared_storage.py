@@ -24,29 +24,21 @@ from tests.support.command import (
     build_environment,
     read_bytes,
     run_command,
-    run_process_command,
     write_config,
 )
 from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
 from tests.support.fault_models import answer_by_checksum, list_different_tables, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
-from tests.support.secret_search import find_in_files, read_records
+from tests.support.secret_search import find_in_files
 
 pytestmark = pytest.mark.long
 
-SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
 PREDICTIONS = "predictions/**/predictions/*.parquet"
 RUN_SHARD = """
 import json, sys
 from flows.evaluate_model import evaluate_model
 evaluate_model(**json.loads(sys.argv[1]))
-"""
-SAVE_BLOCKS = """
-import json, sys
-from prefect.blocks.system import Secret
-for name, value in json.load(sys.stdin).items():
-    Secret(value=value).save(name.lower().replace("_", "-"), overwrite=True)
 """
 
 
@@ -149,23 +141,4 @@ def test_hosts_share_editions_shards_and_results(
     for host in (publisher, newcomer):
         assert read_bytes(scorer, "responses/**/*.parquet") == read_bytes(host, "responses/**/*.parquet")
     assert list_different_tables(newcomer, publisher) == []
-    assert find_in_files(tmp_path, SECRETS) == []
-
-
-def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
-    environment = prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
-    config = Hosts(tmp_path, "s3://bucket/blocks", [], environment).configure("host")
-    loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
-    root = config.parent / "data"
-    (manifest,) = read_bytes(root, "editions/*/manifest.json")
-    with pytest.MonkeyPatch.context() as patch:
-        moto.set_environment(patch)
-        assert Bucket("s3://bucket/blocks").read(manifest) == (root / manifest).read_bytes()
-    assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
-    assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
+    assert find_in_files(tmp_path, [KEYS["AWS_SECRET_ACCESS_KEY"]]) == []

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import polars as pl
 import pytest
 
@@ -15,6 +14,7 @@ from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.disturbances import KINDS, DisturbedWeeks
 from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
+from tests.support.prefect_server import open_client
 from tests.support.weeks import (
     CONCURRENCY,
     REASON,
@@ -56,14 +56,6 @@ class Lived:
     runs: list[Row]
 
 
-@dataclass
-class Disturbed:
-    """The last weeks, which were disturbed, and what was asked in them."""
-
-    weeks: DisturbedWeeks
-    asked: list[tuple[float, str, str]]
-
-
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     """All weeks, and a copy of their data root after COPIED_AFTER."""
@@ -82,7 +74,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
 
 
 @pytest.fixture(scope="module")
-def disturbed(lived: Lived, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disturbed]:
+def disturbed(
+    lived: Lived, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[DisturbedWeeks, list[tuple[float, str, str]]]]:
     """The weeks after COPIED_AFTER once more."""
     folder = tmp_path_factory.mktemp("disturbed")
     with serve_models() as endpoint:
@@ -92,26 +86,20 @@ def disturbed(lived: Lived, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         weeks.configure()
         disturbed = DisturbedWeeks(weeks, COPIED_AFTER, N_PER_WEEK)
         disturbed.live()
-        yield Disturbed(disturbed, list_asked(endpoint))
+        yield disturbed, list_asked(endpoint)
 
 
 def list_runs(weeks: LivedWeeks) -> list[Row]:
-    """Return the runs of `regenerate` for the configuration, in the order of their start."""
-    runs: list[Row] = []
+    """Return the runs of `regenerate`, in the order of their start."""
     wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
-    while True:
-        body = wanted | {"offset": len(runs)}
-        page = httpx.post(f"{weeks.server['PREFECT_API_URL']}/flow_runs/filter", json=body, timeout=60).json()
-        runs += page
-        if not page:
-            return [run for run in runs if run["parameters"]["config_file"] == str(weeks.config)]
-
-
-def test_every_week_of_a_year_has_one_moment() -> None:
-    assert list(YEAR.list_moments()) == list(range(1, 54))
+    runs: list[Row] = (
+        open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
+    )
+    return runs
 
 
 def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
+    assert list(YEAR.list_moments()) == list(range(1, 54))
     assert sorted(week.number for week in lived.weeks.weeks) == list(WEEKS)
     on_time = [name_week(number) for number in WEEKS if number not in TEN_WEEKS.missed]
     assert [run["name"] for run in lived.runs] == [
@@ -198,16 +186,14 @@ def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
     }
 
 
-def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(lived: Lived, disturbed: Disturbed) -> None:
-    assert len(disturbed.weeks.done) == N_PER_WEEK * 2
-    assert {kind for kind, _ in disturbed.weeks.done} == set(KINDS)
-    assert list_different_tables(lived.weeks.root, disturbed.weeks.lived.root) == []
-
-
-def test_only_answers_of_the_last_seconds_before_a_kill_and_those_in_flight_are_paid_for_twice(
-    lived: Lived, disturbed: Disturbed
+def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(
+    lived: Lived, disturbed: tuple[DisturbedWeeks, list[tuple[float, str, str]]]
 ) -> None:
-    weeks, asked = disturbed.weeks, disturbed.asked
+    """A killed process also loses the answers of its last seconds."""
+    weeks, asked = disturbed
+    assert len(weeks.done) == N_PER_WEEK * 2
+    assert {kind for kind, _ in weeks.done} == set(KINDS)
+    assert list_different_tables(lived.weeks.root, weeks.lived.root) == []
     anchors = read_anchors(lived.weeks.root)
     editions = {week.number: set(week.texts) for week in lived.weeks.weeks}
     times: dict[tuple[int | None, str, str], list[float]] = {}

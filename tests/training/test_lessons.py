@@ -12,7 +12,6 @@ from transformers import AutoTokenizer
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
-from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import ANSWER as ANSWER_MARK
 from tasks.asking.prompts import ASK_UNSURE, SEPARATOR
@@ -27,11 +26,8 @@ from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, r
 from training.loop import Training
 from training.question_lessons import FORMS, TaughtRelation
 from training.statement_lessons import (
-    CHOICE,
     draw_bare_triplets,
     draw_statements,
-    list_fillers,
-    read_wordings,
 )
 from training.student import ANSWER, NO_TRUTH, WORD
 from training.writing_lessons import PREAMBLE, SHARE_FAULTY, WritingSource, fill_texts
@@ -159,26 +155,6 @@ def test_no_lesson_contains_a_name_that_is_never_met(subject: Subject, facets: T
     assert len({*first} & {*second}) < len(first) / 2
     for facts, texts in ((subject, first), (facets.subject, [lesson.text for lesson in questions])):
         assert not [name for name in list_lone(facts) if any(name in text for text in texts)]
-
-
-def test_the_other_wordings_affirm_and_deny_and_resemble_no_text_of_the_pool(writing: WritingSource) -> None:
-    pool, wordings = writing.subject.pool, read_wordings()
-    assert sorted(wordings) == writing.subject.base.relations
-    for relation, lines in wordings.items():
-        assert len(lines) == len(set(lines)) >= 10, relation
-        words = [Counter(read_words(text)) for text in pool.list_texts([relation])]
-        for line in lines:
-            ((affirmed, denied),) = CHOICE.findall(line)
-            assert affirmed != denied
-            # The tokenizer makes one token of a name and the space before it.
-            assert not line.startswith("[")
-            for template in (CHOICE.sub(r"\1", line), CHOICE.sub(r"\2", line)):
-                assert not list(check_text(template))
-                own = Counter(read_words(template))
-                shared = max((own & each).total() / max(own.total(), each.total()) for each in words)
-                # Of the words of the longer of two sentences.
-                assert shared <= 0.7, template
-    assert not re.findall(DENYING, " ".join({*list_fillers(pool)} - {"impossible"}))
 
 
 def test_a_model_sees_no_sentence_of_the_pool_about_relations_in_other_wordings() -> None:
