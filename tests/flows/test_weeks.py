@@ -44,6 +44,8 @@ KEPT = [name_week(number) for number in WEEKS[-TEN_WEEKS.n_kept - 1 :]]
 # The editions are as many as are kept, and both models have answered each of them.
 FULL_IN = 15
 Row = dict[str, Any]
+Request = tuple[float, str, str]
+"""When it came, the model, and the prompt."""
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
 
@@ -52,7 +54,7 @@ class Lived:
     """Weeks that were lived, and what was counted at the endpoint and at the server when they ended."""
 
     weeks: LivedWeeks
-    asked: list[tuple[float, str, str]]
+    asked: list[Request]
     runs: list[Row]
 
 
@@ -76,7 +78,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
 @pytest.fixture(scope="module")
 def disturbed(
     lived: Lived, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[DisturbedWeeks, list[tuple[float, str, str]]]]:
+) -> Iterator[tuple[DisturbedWeeks, list[Request]]]:
     """The weeks after COPIED_AFTER once more."""
     folder = tmp_path_factory.mktemp("disturbed")
     with serve_models() as endpoint:
@@ -90,7 +92,7 @@ def disturbed(
 
 
 def list_runs(weeks: LivedWeeks) -> list[Row]:
-    """Return the runs of `regenerate`, in the order of their start."""
+    """Return the runs of `regenerate` for the configuration, in the order of their start."""
     wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
     runs: list[Row] = (
         open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
@@ -187,7 +189,7 @@ def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
 
 
 def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(
-    lived: Lived, disturbed: tuple[DisturbedWeeks, list[tuple[float, str, str]]]
+    lived: Lived, disturbed: tuple[DisturbedWeeks, list[Request]]
 ) -> None:
     """A killed process also loses the answers of its last seconds."""
     weeks, asked = disturbed
