@@ -12,7 +12,6 @@ import pytest
 from commands.preflight.fact_preview import preview_edition
 from commands.preflight.validate import validate_config
 from pretexeval.config.file import load_config
-from report.paper_tables import render_all_tables
 from tasks.judging.writer_errors import read_panel
 from tests.support.command import (
     Outcome,
@@ -192,7 +191,6 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
             models=[{"name": "student", "model": "student", **served}],
             scoring={"policies": ["coin-flip", "strict"]},
         )
-
         preview = preview_edition(load_config(config), 1)
         assert "nothing will check its rewordings" in preview.unwritten["pretexeval"]
         (warning,) = validate_config(load_config(config)).warnings
@@ -227,9 +225,3 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
     sentence = "The gate was off: nobody checked that these texts say what their statements say."
     assert sum(sentence in page for page in pages) == 1
     assert not any("the gate accepted" in page for page in pages)
-    head, methods, losses = render_all_tables(root, manifest["edition_id"]).split("\n\n")[:3]
-    n = samples.filter(split="test").group_by("method").len().sort("method").rows()
-    counted = ", ".join(f"{method} {count}" for method, count in n)
-    assert head == f"Scoring policy coin-flip. Graded samples or questions of each model: {counted}"
-    assert methods.splitlines()[1].split()[:3] == ["model", "origin", "pretexeval"]
-    assert losses.splitlines()[1].split() == ["model", "origin"]
