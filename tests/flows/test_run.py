@@ -40,9 +40,6 @@ MANY_PAIRS, FEW_PAIRS = 30, 2
 N_SAMPLES = len(RELATIONS) * MANY_PAIRS * 16
 # Enough for five demonstrations in tokens of a tiny vocabulary.
 N_POSITIONS = 2048
-# Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win. Logits
-# between 16 and 32 are rounded to multiples of 0.125.
-NEAR_TIE = 0.3
 NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
 
 
@@ -58,14 +55,6 @@ class Run:
     @property
     def root(self) -> Path:
         return self.config.parent / "data"
-
-    def read_answers(self) -> pl.DataFrame:
-        """Return one row per sample, with the log-probabilities of its answer."""
-        files = self.root.glob("predictions/*/*/readings/*.parquet")
-        read = pl.concat(pl.read_parquet(path, columns=["item_id", "answer", "prompt_key"]) for path in files)
-        responses = pl.concat(pl.read_parquet(path) for path in self.root.glob("responses/*/part-*.parquet"))
-        answers = responses.select("prompt_key", "response", "logprob_true", "logprob_false")
-        return read.join(answers, on="prompt_key").sort("item_id")
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +137,7 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
     if lost is not None:
         path = next((tmp_path / "data").glob(lost))
         path.unlink()
-        if path.suffix == ".parquet":
+        if not is_evaluated:
             path.write_bytes(b"damaged")
     edition_id = first.record["edition_id"]
     assert is_evaluated_here(config, edition_id) == is_evaluated
@@ -156,18 +145,15 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
 
 
 @pytest.mark.long
-def test_a_killed_run_keeps_its_answers_and_the_next_one_asks_the_rest(
-    tmp_path_factory: pytest.TempPathFactory, model: Path
-) -> None:
-    undisturbed = run(configure(tmp_path_factory.mktemp("undisturbed"), model, MANY_PAIRS))
-    folder = tmp_path_factory.mktemp("killed")
-    config, root = configure(folder, model, MANY_PAIRS), folder / "data"
-    with (folder / "log").open("wb") as log:
+def test_a_killed_run_keeps_its_answers_and_the_next_one_asks_the_rest(tmp_path: Path, model: Path) -> None:
+    """The tables after a kill are compared with undisturbed ones in test_weeks.py and test_faults.py."""
+    config, root = configure(tmp_path, model, MANY_PAIRS), tmp_path / "data"
+    with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
-            build_command("run", config), cwd=folder, env=build_environment(), stdout=log, stderr=log
+            build_command("run", config), cwd=tmp_path, env=build_environment(), stdout=log, stderr=log
         )
     while not list(root.glob("responses/*/part-*.parquet")):
-        assert process.poll() is None, (folder / "log").read_text()
+        assert process.poll() is None, (tmp_path / "log").read_text()
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait(20)
@@ -185,13 +171,3 @@ def test_a_killed_run_keeps_its_answers_and_the_next_one_asks_the_rest(
     keys = pl.concat(pl.read_parquet(root / name, columns=["prompt_key"]) for name in now)
     assert keys["prompt_key"].is_unique().all()
     assert list_half_written(root) == []
-
-    assert again.record["model_id"] == undisturbed.record["model_id"]
-    assert read_bytes(root / "editions") == read_bytes(undisturbed.root / "editions")
-    one, two = undisturbed.read_answers(), again.read_answers()
-    assert one.select("item_id", "prompt_key").equals(two.select("item_id", "prompt_key"))
-    differs = one["answer"].ne_missing(two["answer"])
-    for answers in (one.filter(differs), two.filter(differs)):
-        margin = (answers["logprob_true"] - answers["logprob_false"]).abs()
-        assert (margin < NEAR_TIE).all(), answers
-    assert differs.sum() < N_SAMPLES / 100
