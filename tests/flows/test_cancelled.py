@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -34,7 +35,7 @@ def compute():
 
 compute()
 """
-RUNNING = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
+RUNNING: dict[str, Any] = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
 # A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
 MAX_LATE = 400
 

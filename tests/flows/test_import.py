@@ -77,5 +77,5 @@ def test_a_setting_without_imported_responses_is_not_evaluated(
     line = f"elsewhere (chain_of_thought): {reason}"
     assert run.err.splitlines()[-1] == f"pretexeval: {line}"
     for outcome in (run, again):
-        said = [part for part in outcome.out.splitlines() if "not evaluated" in part]
-        assert said == [f"not evaluated: {line}"]
+        named = [part for part in outcome.out.splitlines() if "not evaluated" in part]
+        assert named == [f"not evaluated: {line}"]

@@ -75,12 +75,13 @@ def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server
     facts = plant_facts(base, relations[N_SWAPS:], tmp_path / "base.parquet")
     # As in the quickstart: the answer is one token, and the models learned nothing that follows it.
     models = [{"name": NAME, "model": str(MODELS / NAME), "dtype": "bfloat16", "max_tokens": 1}]
-    planted: dict[str, dict[str, Any]] = {
-        "edition": {"pool": str(tmp_path / "pool.toml")},
-        "knowledge": {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")},
+    knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "clean": ({}, {}),
+        "planted": ({"pool": str(tmp_path / "pool.toml")}, {"knowledge": knowledge}),
     }
-    for label, tables in (("clean", {}), ("planted", planted)):
-        edition = {"seed": 1, "label": label, **tables.pop("edition", {})}
+    for label, (own, tables) in cases.items():
+        edition = {"seed": 1, "label": label, **own}
         config = write_config(tmp_path / f"{label}.toml", root, models=models, edition=edition, **tables)
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
 

@@ -21,7 +21,9 @@ RUN = FlowRun.model_construct(name="run")
 REQUEST = httpx.Request("GET", "http://127.0.0.1/api")
 LARGE = ModelConfig(name="large", model="x", workers=2, pool="gpu-4x80")
 CONFIG = Config(models=(ModelConfig(name="small", model="x"), LARGE))
-CALLS = [{"config": CONFIG, "edition_id": "e", "model_name": name} for name in ("small", "large")]
+CALLS: list[dict[str, Any]] = [
+    {"config": CONFIG, "edition_id": "e", "model_name": name} for name in ("small", "large")
+]
 SHARDS = [Shard(number=1, of=2), Shard(number=2, of=2)]
 
 
