@@ -1,7 +1,7 @@
 """An installation that runs deployed flows, as a client of its Prefect server sees it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,6 @@ class Deployed:
 
     root: Path
     installation: Installation
-    seconds: dict[str, float] = field(default_factory=dict)
-    """What was waited for -> how long it took."""
 
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Return the response of Prefect's server."""
@@ -50,10 +48,6 @@ class Deployed:
         made = self.ask("POST", f"deployments/{deployment_id}/create_flow_run", {"parameters": parameters})
         return str(made["id"])
 
-    def wait(self, what: str, condition: Callable[[], object], timeout_s: float) -> None:
-        """Wait until the condition is true."""
-        self.seconds[what] = wait_until(condition, what, timeout_s)
-
     def wait_for_runs(
         self, what: str, run_ids: Sequence[str], timeout_s: float, states: Sequence[str] = ENDS
     ) -> list[Row]:
@@ -62,7 +56,10 @@ class Deployed:
         def read_runs() -> list[Row]:
             return [self.ask("GET", f"flow_runs/{each}") for each in run_ids]
 
-        self.wait(what, lambda: all(run["state_type"] in states for run in read_runs()), timeout_s)
+        def have_ended() -> bool:
+            return all(run["state_type"] in states for run in read_runs())
+
+        wait_until(have_ended, what, timeout_s)
         return read_runs()
 
     def run(self, flow: str, timeout_s: float = 300, **given: Any) -> Row:  # noqa: ANN401 - of any flow

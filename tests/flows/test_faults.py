@@ -36,6 +36,7 @@ from tests.support.fault_models import (
     build_model_table,
     count_requests,
     list_different_tables,
+    wait_until,
 )
 from tests.support.installation import kill_service
 
@@ -91,7 +92,7 @@ class Story(Deployed):
         def find_answers() -> dict[str, str]:
             return read_bytes(self.root, "responses/large-*/part-*.parquet")
 
-        self.wait("first answers", find_answers, 240)
+        wait_until(find_answers, "first answers", 240)
         self.kept = find_answers()
         for name in GPU_WORKERS:
             kill_service(self.installation, name, signal.SIGKILL)
@@ -99,7 +100,7 @@ class Story(Deployed):
         def is_noticed() -> bool:
             return "CRASHED" in [run["state_type"] for run in self.list_evaluations("large")]
 
-        self.wait("the loss is noticed", is_noticed, 240)
+        wait_until(is_noticed, "the loss is noticed", 240)
 
     def restart_server_and_database(self) -> None:
         """Cause each fault in the middle of the evaluation of the model that is named after it."""
@@ -113,7 +114,7 @@ class Story(Deployed):
             return [name for name in faults if count_requests(self.endpoint, name).total() >= IN_THE_MIDDLE]
 
         while faults:
-            self.wait(f"one of {len(faults)} is asked", find_asked, 240)
+            wait_until(find_asked, f"one of {len(faults)} is asked", 240)
             faults.pop(find_asked()[0])()
 
     def take_database_away(self) -> None:
@@ -143,7 +144,6 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         story.kill_workers()
         story.restart_server_and_database()
         story.regenerated = story.wait_for_runs("both have regenerated", run_ids, 400)
-        print(json.dumps(story.seconds, indent=1))
         yield story
 
 
@@ -207,9 +207,9 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(s
     for state, n_more in (("CANCELLING", 1), ("CANCELLED", 60), ("CANCELLING", 250)):
         moment = len(count_asked()) + n_more
         run_id = story.regenerate(config)
-        story.wait(f"{moment} are asked", lambda m=moment: len(count_asked()) >= m, 240)  # type: ignore[misc]
+        wait_until(lambda m=moment: len(count_asked()) >= m, f"{moment} are asked", 240)  # type: ignore[misc]
         story.ask("POST", f"flow_runs/{run_id}/set_state", {"state": {"type": state}})
-        story.wait("all runs have ended", lambda: not list_active(), NOTICED_S)
+        wait_until(lambda: not list_active(), "all runs have ended", NOTICED_S)
         (cancelled,) = story.wait_for_runs("it is cancelled", [run_id], NOTICED_S)
         assert cancelled["state_type"] == "CANCELLED"
         asked = count_asked()
