@@ -44,8 +44,6 @@ KEPT = [name_week(number) for number in WEEKS[-TEN_WEEKS.n_kept - 1 :]]
 # The editions are as many as are kept, and both models have answered each of them.
 FULL_IN = 15
 Row = dict[str, Any]
-Request = tuple[float, str, str]
-"""When it came, the model, and the prompt."""
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
 
@@ -54,7 +52,7 @@ class Lived:
     """Weeks that were lived, and what was counted at the endpoint and at the server when they ended."""
 
     weeks: LivedWeeks
-    asked: list[Request]
+    asked: list[tuple[float, str, str]]
     runs: list[Row]
 
 
@@ -75,29 +73,11 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
         yield Lived(weeks, list_asked(endpoint), list_runs(weeks))
 
 
-@pytest.fixture(scope="module")
-def disturbed(
-    lived: Lived, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[DisturbedWeeks, list[Request]]]:
-    """The weeks after COPIED_AFTER once more."""
-    folder = tmp_path_factory.mktemp("disturbed")
-    with serve_models() as endpoint:
-        weeks = LivedWeeks(TEN_WEEKS, folder, lived.weeks.server, endpoint, MODELS)
-        shutil.copytree(lived.weeks.folder / "copy", weeks.root)
-        change_answers(endpoint)
-        weeks.configure()
-        disturbed = DisturbedWeeks(weeks, COPIED_AFTER, N_PER_WEEK)
-        disturbed.live()
-        yield disturbed, list_asked(endpoint)
-
-
 def list_runs(weeks: LivedWeeks) -> list[Row]:
     """Return the runs of `regenerate` for the configuration, in the order of their start."""
     wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
-    runs: list[Row] = (
-        open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
-    )
-    return runs
+    runs = open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
+    return [run for run in runs if run["parameters"]["config_file"] == str(weeks.config)]
 
 
 def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
@@ -189,13 +169,20 @@ def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
 
 
 def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(
-    lived: Lived, disturbed: tuple[DisturbedWeeks, list[Request]]
+    lived: Lived, tmp_path: Path
 ) -> None:
-    """A killed process also loses the answers of its last seconds."""
-    weeks, asked = disturbed
+    """The weeks after COPIED_AFTER once more. A killed process also loses the answers of its last seconds."""
+    with serve_models() as endpoint:
+        again = LivedWeeks(TEN_WEEKS, tmp_path / "disturbed", lived.weeks.server, endpoint, MODELS)
+        shutil.copytree(lived.weeks.folder / "copy", again.root)
+        change_answers(endpoint)
+        again.configure()
+        weeks = DisturbedWeeks(again, COPIED_AFTER, N_PER_WEEK)
+        weeks.live()
+        asked = list_asked(endpoint)
     assert len(weeks.done) == N_PER_WEEK * 2
     assert {kind for kind, _ in weeks.done} == set(KINDS)
-    assert list_different_tables(lived.weeks.root, weeks.lived.root) == []
+    assert list_different_tables(lived.weeks.root, again.root) == []
     anchors = read_anchors(lived.weeks.root)
     editions = {week.number: set(week.texts) for week in lived.weeks.weeks}
     times: dict[tuple[int | None, str, str], list[float]] = {}
