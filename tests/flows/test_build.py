@@ -3,9 +3,7 @@
 import json
 import resource
 import tomllib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 RELATIONS = ("may_prevent", "may_treat", "occurs_after")
 STAGES = ("triplets", "variants", "statements", "samples")
-ROWS = make_rows(*RELATIONS)
+METHODS = ("direct", "prototype")
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,8 @@ class Bench:
     def root(self) -> Path:
         return self.folder / "data"
 
-    def configure(self, name: str, rows: Iterable[tuple[str, str, str]] = ROWS, **edition: object) -> Path:
-        base = write_base(self.folder / f"{name}.tsv", rows)
+    def configure(self, name: str, **edition: object) -> Path:
+        base = write_base(self.folder / "own.tsv", make_rows(*RELATIONS))
         knowledge = {"name": "own", "format": "table", "path": str(base)}
         config = self.folder / f"{name}.toml"
         return write_config(config, self.root, knowledge=knowledge, edition=edition)
@@ -79,20 +77,13 @@ class Bench:
         wait_until(are_final, f"the states of the tasks of {run_name}", timeout_s=60)
         return states
 
-    def fail(self, config: Path, prepare: Callable[[], None] | None = None) -> Outcome:
-        run = run_command if prepare is None else partial(run_process_command, prepare=prepare)
-        outcome = run("build", config, folder=self.folder, environment=self.server)
-        assert outcome.status != 0
-        assert outcome.out == ""
-        assert "Traceback" not in outcome.err
-        assert list_half_written(self.root) == []
-        assert list(self.root.glob("editions/*/manifest.json")) == []
-        return outcome
 
-
-def read_manifest(edition: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((edition / "manifest.json").read_text(encoding="utf-8"))
-    return found
+def require_nothing_left(outcome: Outcome, root: Path) -> None:
+    """Check that a failed build printed no path and left neither a manifest nor a half-written file."""
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+    assert list_half_written(root) == []
+    assert list(root.glob("editions/*/manifest.json")) == []
 
 
 def copy_pool(path: Path, relation: str, find: str, replace: str) -> Path:
@@ -113,52 +104,23 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
 
 @pytest.fixture(scope="module")
 def first(bench: Bench) -> Path:
-    return bench.build(bench.configure("first"))
+    return bench.build(bench.configure("first", label="first"))
 
 
 def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
     assert first.parent == bench.root / "editions"
     files = [f"{stage}/{relation}.parquet" for stage in STAGES for relation in RELATIONS]
     assert sorted(read_bytes(first)) == sorted(["manifest.json", *files])
-    manifest = read_manifest(first)
+    manifest = json.loads((first / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["edition_id"] == first.name
     # Each relation has 14 heads, five of them for demonstrations.
-    samples = pl.concat([pl.read_parquet(path) for path in first.glob("samples/*.parquet")])
-    tested = samples.filter(pl.col("split") == "test").select("relation", "pair_id").unique()
-    counts = dict(tested.group_by("relation").len().iter_rows())
-    assert counts == dict.fromkeys(RELATIONS, 9)
+    samples = pl.concat(pl.read_parquet(path) for path in first.glob("samples/*.parquet"))
+    tested = samples.filter(split="test").group_by("relation").agg(pl.col("pair_id").n_unique())
+    assert dict(tested.iter_rows()) == dict.fromkeys(RELATIONS, 9)
     assert manifest["n_pairs"] == 14 * len(RELATIONS)
     assert list_half_written(bench.root) == []
-
-
-def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intact(
-    tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    bench = Bench(tmp_path, prefect_server)
-    methods = (["pretexeval"], ["direct"], ["prototype"])
-    first, second, third = (bench.configure(each[0], methods=each, label="cached") for each in methods)
-    edition = bench.build(first)
-    both = ("", "check-")
-    assert bench.read_states("build-own-cached") == {
-        f"{kind}{stage}": "Completed" for stage in STAGES for kind in both
-    }
-    linked = bench.build(second)
-    cached = {f"{kind}{stage}": "Cached" for stage in STAGES[:3] for kind in both}
-    built = {"samples": "Completed", "check-samples": "Completed"}
-    assert bench.read_states("build-own-cached") == cached | built
-    for name in read_bytes(edition, "statements/*"):
-        assert (edition / name).samefile(linked / name)
-    (edition / "statements" / "may_treat.parquet").unlink()
-    damaged = edition / "variants" / "may_treat.parquet"
-    content = damaged.read_bytes()
-    damaged.unlink()
-    damaged.write_bytes(content[:-1] + b"-")
-    again = bench.build(third)
-    assert bench.read_states("build-own-cached") == cached | built | {
-        "variants": "Completed",
-        "statements": "Completed",
-    }
-    assert read_bytes(again, "statements/*") == read_bytes(linked, "statements/*")
+    kinds = [f"{kind}{stage}" for stage in STAGES for kind in ("", "check-")]
+    assert bench.read_states("build-own-first") == dict.fromkeys(kinds, "Completed")
 
 
 def test_truncated_changed_or_missing_files_are_built_again(bench: Bench, first: Path) -> None:
@@ -183,14 +145,39 @@ def test_truncated_changed_or_missing_files_are_built_again(bench: Bench, first:
     assert made == {str(path.relative_to(first)) for path in (cut, changed, gone)}
 
 
+def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intact(
+    bench: Bench, first: Path
+) -> None:
+    second, third = (bench.configure(method, methods=[method], label=method) for method in METHODS)
+    linked = bench.build(second)
+    cached = {f"{kind}{stage}": "Cached" for stage in STAGES[:3] for kind in ("", "check-")}
+    built = {"samples": "Completed", "check-samples": "Completed"}
+    assert bench.read_states(f"build-own-{METHODS[0]}") == cached | built
+    for name in read_bytes(first, "statements/*"):
+        assert (first / name).samefile(linked / name)
+    (first / "statements" / "may_treat.parquet").unlink()
+    damaged = first / "variants" / "may_treat.parquet"
+    content = damaged.read_bytes()
+    damaged.unlink()
+    damaged.write_bytes(content[:-1] + b"-")
+    again = bench.build(third)
+    assert bench.read_states(f"build-own-{METHODS[1]}") == cached | built | {
+        "variants": "Completed",
+        "statements": "Completed",
+    }
+    assert read_bytes(again, "statements/*") == read_bytes(linked, "statements/*")
+
+
 def test_failed_expectation_stops_before_the_edition_is_complete(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     """The pool contains a control character, which no check of pools looks for."""
     bench = Bench(tmp_path, prefect_server)
     pool = copy_pool(tmp_path / "pool.toml", "may_treat", " ", "\x01 ")
-    outcome = bench.fail(bench.configure("own", pool=str(pool)))
-    assert outcome.status == 2
+    outcome = run_command(
+        "build", bench.configure("own", pool=str(pool)), folder=tmp_path, environment=prefect_server
+    )
+    require_nothing_left(outcome.require(2), bench.root)
     assert "stage statements of own-seed1-" in outcome.err
     assert "statement: is_one_line (the text has no line breaks or control characters)" in outcome.err
     assert "variant_id=" in outcome.err
@@ -208,13 +195,14 @@ def test_publish_names_the_sample_with_a_wrong_label(bench: Bench) -> None:
 
 @pytest.mark.long
 def test_full_disk_leaves_no_incomplete_file_and_the_next_run_continues(
-    tmp_path: Path, prefect_server: dict[str, str], first: Path
+    tmp_path: Path, prefect_server: dict[str, str], bench: Bench
 ) -> None:
     """A limit on file sizes imitates the full disk: the system refuses the write in the same way."""
-    bench = Bench(tmp_path, prefect_server)
-    config = bench.configure("first")
+    whole = bench.build(bench.configure("whole"))
+    other = Bench(tmp_path, prefect_server)
+    config = other.configure("whole")
     triplets, variants = (
-        max(path.stat().st_size for path in first.glob(f"{stage}/*")) for stage in ("triplets", "variants")
+        max(path.stat().st_size for path in whole.glob(f"{stage}/*")) for stage in ("triplets", "variants")
     )
     assert triplets < variants
     limit = (triplets + variants) // 2
@@ -222,11 +210,13 @@ def test_full_disk_leaves_no_incomplete_file_and_the_next_run_continues(
     def limit_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    outcome = bench.fail(config, prepare=limit_files)
-    assert outcome.status == 1
+    outcome = run_process_command(
+        "build", config, folder=tmp_path, environment=prefect_server, prepare=limit_files
+    )
+    require_nothing_left(outcome.require(1), other.root)
     assert "File too large" in outcome.err
     assert "run again" in outcome.err
-    kept = read_bytes(bench.root / "editions" / first.name)
-    assert kept.items() < read_bytes(first).items()
+    kept = read_bytes(other.root / "editions" / whole.name)
+    assert kept.items() < read_bytes(whole).items()
     assert {f"triplets/{relation}.parquet" for relation in RELATIONS} <= kept.keys()
-    assert read_bytes(bench.build(config)) == read_bytes(first)
+    assert read_bytes(other.build(config)) == read_bytes(whole)

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command import run_command, write_config
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
 from tests.support.weeks_endpoint import RELATION, STATEMENT, Rules, is_fact
 
 pytestmark = pytest.mark.long
+
 N_HEADS, N_TAILS = 48, 16
 Fact = tuple[int, int]
 OLD = {(head, tail) for head in range(N_HEADS) for tail in range(N_TAILS) if is_fact(head, tail)}
@@ -34,75 +34,59 @@ def write_release(path: Path, facts: set[Fact], denied: set[Fact]) -> str:
     return str(path)
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Path:
-    folder = tmp_path_factory.mktemp("changes")
-    rules = Rules()
+def test_what_models_affirm_of_kept_new_removed_and_reversed_facts(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    rules, root = Rules(), tmp_path / "data"
 
-    def answer(request: dict[str, Any], _: int) -> EndpointReply:
+    def answer(request: Body, _: int) -> EndpointReply:
         head, tail, is_denied = rules.read(STATEMENT.findall(request["prompt"])[-1])
         return build_reply(f" {BELIEFS[request['model']]((head, tail)) != is_denied}")
 
     with serve_endpoint(answer) as endpoint:
+        served = {"engine": "openai", "base_url": endpoint.base_url}
         config = write_config(
-            folder / "changes.toml",
-            folder / "data",
+            tmp_path / "changes.toml",
+            root,
             knowledge={
                 "name": "changing",
                 "format": "table",
-                "path": write_release(folder / "2025.tsv", CURRENT, REVERSED),
-                "releases": [{"name": "2021", "path": write_release(folder / "2021.tsv", OLD, set())}],
+                "path": write_release(tmp_path / "2025.tsv", CURRENT, REVERSED),
+                "releases": [{"name": "2021", "path": write_release(tmp_path / "2021.tsv", OLD, set())}],
                 "changes": True,
             },
             edition={"evidence": []},
-            models=[
-                {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url}
-                for name in BELIEFS
-            ],
+            models=[{"name": name, "model": name, **served} for name in BELIEFS],
         )
-        run_command("run", config, folder=folder, environment=prefect_server).require()
-    return folder / "data"
+        run_command("run", config, folder=tmp_path, environment=prefect_server).require()
 
-
-def read_rates(root: Path, model: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return (origin, compared with) -> the rate of the model and that of the facts compared with."""
-    rows = query_rows(root, f"from stale_beliefs where model = '{model}'")
-    return {
-        (row["origin"], row["compared_with"]): (row["all_affirmed_rate"], row["compared_rate"])
-        for row in rows
+    kinds = [
+        ("new", "kept"),
+        ("new", "false twins"),
+        ("removed", "kept"),
+        ("removed", "new"),
+        ("removed", "false twins"),
+        ("reversed", "kept"),
+        ("reversed", "new"),
+    ]
+    # The rate of the model, and that of the facts compared with.
+    expected = {
+        "old": [(0, 1), (0, 0), (1, 1), (1, 0), (1, 0), (1, 1), (1, 0)],
+        "current": [(1, 1), (1, 0), (0, 1), (0, 1), (0, 0), (0, 1), (0, 1)],
+        "agreeable": [(1, 1)] * len(kinds),
     }
+    rates: dict[str, dict[tuple[str, str], tuple[float, float]]] = {name: {} for name in BELIEFS}
+    for row in query_rows(root, "from stale_beliefs"):
+        compared = row["all_affirmed_rate"], row["compared_rate"]
+        rates[row["model"]][row["origin"], row["compared_with"]] = compared
+    assert rates == {name: dict(zip(kinds, values, strict=True)) for name, values in expected.items()}
 
-
-def test_what_each_model_affirms_of_each_kind_of_fact(root: Path) -> None:
-    assert read_rates(root, "old") == {
-        ("new", "kept"): (0.0, 1.0),
-        ("new", "false twins"): (0.0, 0.0),
-        ("removed", "kept"): (1.0, 1.0),
-        ("removed", "new"): (1.0, 0.0),
-        ("removed", "false twins"): (1.0, 0.0),
-        ("reversed", "kept"): (1.0, 1.0),
-        ("reversed", "new"): (1.0, 0.0),
-    }
-    assert read_rates(root, "current") == {
-        ("new", "kept"): (1.0, 1.0),
-        ("new", "false twins"): (1.0, 0.0),
-        ("removed", "kept"): (0.0, 1.0),
-        ("removed", "new"): (0.0, 1.0),
-        ("removed", "false twins"): (0.0, 0.0),
-        ("reversed", "kept"): (0.0, 1.0),
-        ("reversed", "new"): (0.0, 1.0),
-    }
-    assert set(read_rates(root, "agreeable").values()) == {(1.0, 1.0)}
-
-
-def test_a_removed_fact_is_in_no_score(root: Path) -> None:
-    scores = query_rows(root, "select model, average_accuracy, n_pairs from leaderboard")
-    tested = query_rows(
-        root, "select first_release, count(*) as n from triplets where split = 'test' group by first_release"
-    )
-    n_of = {row["first_release"]: row["n"] for row in tested}
+    # A removed fact is in no score.
+    sql = "select first_release, count(*) as n from triplets where split = 'test' group by first_release"
+    n_of = {row["first_release"]: row["n"] for row in query_rows(root, sql)}
     assert n_of["removed"] >= 8
     assert n_of["reversed"] >= 4
+    scores = query_rows(root, "select model, average_accuracy, n_pairs from leaderboard")
     accuracy = {row["model"]: row["average_accuracy"] for row in scores}
     assert accuracy["current"] == 1
     # It denies the new facts and affirms the reversed ones.

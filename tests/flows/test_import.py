@@ -1,9 +1,7 @@
 """Imported responses through the commands: published, shown, and scored in a run beside another model."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -15,53 +13,6 @@ from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 
 pytestmark = pytest.mark.long
-
-
-@dataclass(frozen=True)
-class Story:
-    """An edition that was answered elsewhere, and a run with another model beside the imported one."""
-
-    edition_id: str
-    run: Outcome
-    scores: list[dict[str, Any]]
-    not_evaluated: list[dict[str, Any]]
-    again: Outcome
-    """`pretexeval publish --score` after the run."""
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Story:
-    folder = tmp_path_factory.mktemp("imported")
-    root = folder / "data"
-    imported = {"name": "elsewhere", "engine": "imported", "model": "responses", "revision": "1"}
-    with serve_endpoint(answer_by_checksum) as endpoint:
-        here = {"name": "here", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
-        models = [imported | {"prompt_style": "chat"}, here]
-        config = write_question_config(folder, n_repeats=1, models=models)
-
-        def call(*arguments: str | Path) -> Outcome:
-            return run_command(*arguments, folder=folder, environment=prefect_server)
-
-        call("build", config).require()
-        (edition,) = (root / "editions").iterdir()
-        options = ["--edition", edition.name, "--model", "elsewhere", "--revision", "1", "--root", str(root)]
-        samples, questions = write_responses(edition, folder)
-        for file in (samples, questions):
-            said = call("import-responses", file, *options, "--no-publish").require().out
-            assert "0 rows with an error" in said
-        run = call("run", config)
-        scores = query_rows(
-            root,
-            "select model, null as setting from leaderboard union all "
-            "select distinct model, setting from facet_accuracy",
-        )
-        return Story(
-            edition.name,
-            run,
-            scores,
-            query_rows(root, "from not_evaluated"),
-            call("publish", config, "--score"),
-        )
 
 
 def write_responses(edition: Path, folder: Path) -> tuple[Path, Path]:
@@ -84,15 +35,39 @@ def write_responses(edition: Path, folder: Path) -> tuple[Path, Path]:
     return folder / "samples.jsonl", folder / "questions.jsonl"
 
 
-def test_a_setting_without_imported_responses_is_not_evaluated(story: Story) -> None:
+def test_a_setting_without_imported_responses_is_not_evaluated(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
     """The run scores what was imported and evaluates the other model; its status is 1."""
+    root = tmp_path / "data"
+
+    def call(*arguments: str | Path) -> Outcome:
+        return run_command(*arguments, folder=tmp_path, environment=prefect_server)
+
+    with serve_endpoint(answer_by_checksum) as endpoint:
+        imported = {"name": "elsewhere", "engine": "imported", "model": "responses", "revision": "1"}
+        here = {"name": "here", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
+        models = [imported | {"prompt_style": "chat"}, here]
+        config = write_question_config(tmp_path, n_repeats=1, models=models)
+        call("build", config).require()
+        (edition,) = (root / "editions").iterdir()
+        options = ["--edition", edition.name, "--model", "elsewhere", "--revision", "1", "--root", str(root)]
+        for file in write_responses(edition, tmp_path):
+            said = call("import-responses", file, *options, "--no-publish").require().out
+            assert "0 rows with an error" in said
+        run, again = call("run", config).require(1), call("publish", config, "--score").require()
     reason = (
         f"no responses of model 'elsewhere' to the questions in the setting chain_of_thought of "
-        f"{story.edition_id} were imported; import them with `pretexeval import-responses`"
+        f"{edition.name} were imported; import them with `pretexeval import-responses`"
     )
-    (row,) = story.not_evaluated
+    (row,) = query_rows(root, "from not_evaluated")
     assert (row["model"], row["setting"], row["reason"]) == ("elsewhere", "chain_of_thought", reason)
-    assert sorted((row["model"], row["setting"] or "samples") for row in story.scores) == [
+    scores = query_rows(
+        root,
+        "select model, 'samples' as setting from leaderboard union all "
+        "select distinct model, setting from facet_accuracy order by all",
+    )
+    assert [(row["model"], row["setting"]) for row in scores] == [
         ("elsewhere", "answer_only"),
         ("elsewhere", "samples"),
         ("here", "answer_only"),
@@ -100,8 +75,7 @@ def test_a_setting_without_imported_responses_is_not_evaluated(story: Story) -> 
         ("here", "samples"),
     ]
     line = f"elsewhere (chain_of_thought): {reason}"
-    assert story.run.require(1).err.splitlines()[-1] == f"pretexeval: {line}"
-    for outcome in (story.run, story.again.require()):
-        assert [part for part in outcome.out.splitlines() if "not evaluated" in part] == [
-            f"not evaluated: {line}"
-        ]
+    assert run.err.splitlines()[-1] == f"pretexeval: {line}"
+    for outcome in (run, again):
+        named = [part for part in outcome.out.splitlines() if "not evaluated" in part]
+        assert named == [f"not evaluated: {line}"]

@@ -5,16 +5,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
+from commands.preflight.fact_preview import preview_edition
+from commands.preflight.validate import validate_config
 from pretexeval.config.file import load_config
-from schemas.stages import STATEMENTS, TRIPLETS
-from tasks.edition.edition import Edition
-from tasks.edition.planning import plan_edition
-from tasks.edition.statements import join_entities
 from tasks.judging.writer_errors import read_panel
 from tests.support.command import (
     Outcome,
@@ -52,9 +49,12 @@ class Rephrased:
         config = self.folder / "config.toml"
         return run_command(command, config, *options, folder=self.folder, environment=self.server).require()
 
+    def read_stage(self, stage: str) -> pl.DataFrame:
+        return pl.concat(pl.read_parquet(path) for path in sorted(self.root.glob(f"editions/*/{stage}/*")))
 
-def read_stage(root: Path, stage: str) -> pl.DataFrame:
-    return pl.concat([pl.read_parquet(path) for path in sorted(root.glob(f"editions/*/{stage}/*.parquet"))])
+    def read_files(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
+        """Return the checksums of the edition, and the time stamps of the stored answers."""
+        return read_bytes(self.root / "editions"), read_stamps(self.root, "responses/**/*.parquet")
 
 
 def answer_anything(body: Body, _: int) -> EndpointReply:
@@ -69,8 +69,9 @@ def rephrased(
 ) -> Iterator[Rephrased]:
     """Run all four methods, and yield the folder and the endpoint."""
     folder = tmp_path_factory.mktemp("rephrased")
+    base = write_base(folder / "base.tsv", make_rows("may_treat", n_heads=10))
     tables: dict[str, Table] = {
-        "knowledge": {"relations": ["may_treat"]},
+        "knowledge": {"name": "own", "format": "table", "path": str(base)},
         "edition": {"methods": METHODS, "seed": 3},
         "rephraser": {"kind": "model", "writer": "poor", "max_attempts": 2, "max_tokens": 16},
         "llmeval": {"writer": "poor"},
@@ -86,116 +87,141 @@ def rephrased(
 
 
 def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased: Rephrased) -> None:
-    attempts, samples = (read_stage(rephrased.root, stage) for stage in ("attempts", "samples"))
+    attempts, samples, statements = map(rephrased.read_stage, ("attempts", "samples", "statements"))
     reworded = samples.filter(method="pretexeval")
-    assert reworded.height == read_stage(rephrased.root, "statements").height
-    assert attempts["variant_id"].n_unique() == reworded.height
-    n_rejected = attempts.filter(~pl.col("is_accepted")).height
-    assert n_rejected > attempts.height * 0.9
-    statements = read_stage(rephrased.root, "statements").select("variant_id", "statement")
-    fallen = reworded.filter(status="fallback").join(statements, on="variant_id")
+    assert reworded.height == statements.height == attempts["variant_id"].n_unique()
+    assert attempts.filter(~pl.col("is_accepted")).height > attempts.height * 0.9
+    fallen = reworded.filter(status="fallback").join(
+        statements.select("variant_id", "statement"), on="variant_id"
+    )
     assert fallen["text"].to_list() == fallen["statement"].to_list()
     assert fallen["attempts"].unique().to_list() == [2]
     assert fallen.height + reworded.filter(status="accepted").height == reworded.height
 
 
-def test_writer_that_fails_the_panel_is_limited_and_named(rephrased: Rephrased) -> None:
-    (path,) = rephrased.root.glob("editions/*/manifest.json")
-    found = json.loads(path.read_text())["wrong_texts"]
-    assert found["max_new_words"] == 0
-    panel = found["panel"]
-    assert panel["n_passed"] < panel["n_attempts"] / 10
-    assert [row["statement"] for row in panel["rewordings"]] == read_panel()["statement"].to_list()
-    assert (
-        f"{panel['n_passed']} of {panel['n_attempts']} rewordings of the panel" in rephrased.run("build").err
-    )
-    (row,) = query_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
-    assert (row["max_new_words"], row["wrong_rate"]) == (0, found["wrong_rate"])
-
-
-def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:
-    editions = read_bytes(rephrased.root / "editions")
-    before = read_stamps(rephrased.root, "responses/**/*.parquet")
+def test_files_are_built_again_from_stored_replies_and_the_writer_is_limited(rephrased: Rephrased) -> None:
+    before = rephrased.read_files()
     rephrased.endpoint.requests.clear()
     for stage in ("attempts", "samples"):
         (lost,) = rephrased.root.glob(f"editions/*/{stage}/may_treat.parquet")
         lost.unlink()
     for record in (rephrased.root / "cache").rglob("*.json"):
         record.unlink()
-    rephrased.run("build")
-    assert read_bytes(rephrased.root / "editions") == editions
-    assert read_stamps(rephrased.root, "responses/**/*.parquet") == before
+    said = rephrased.run("build").err
+    assert rephrased.read_files() == before
     assert rephrased.endpoint.requests == []
+    # It fails the panel.
+    (path,) = rephrased.root.glob("editions/*/manifest.json")
+    limits = json.loads(path.read_text())["wrong_texts"]
+    panel = limits["panel"]
+    assert panel["n_passed"] < panel["n_attempts"] / 10
+    assert [row["statement"] for row in panel["rewordings"]] == read_panel()["statement"].to_list()
+    assert f"{panel['n_passed']} of {panel['n_attempts']} rewordings of the panel" in said
+    (row,) = query_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
+    assert (row["max_new_words"], row["wrong_rate"]) == (0, limits["wrong_rate"])
+    assert limits["max_new_words"] == 0
 
 
 def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     """Another run asks nothing either, and keeps the scores under all policies."""
-    before = read_stamps(rephrased.root, "responses/**/*.parquet")
-    editions = read_bytes(rephrased.root / "editions")
+    before, policies = rephrased.read_files(), {"strict", "coin-flip", "excluded"}
     rephrased.endpoint.requests.clear()
     done = rephrased.run("publish", "--score", "coin-flip", "excluded")
-    assert {"strict", "coin-flip", "excluded"} <= set(done.out.split())
-    rows = query_rows(rephrased.root, "select distinct scoring_policy as p from leaderboard")
-    assert {row["p"] for row in rows} == {"strict", "coin-flip", "excluded"}
+    assert policies <= set(done.out.split())
     rephrased.run("run")
     assert rephrased.endpoint.requests == []
-    assert read_stamps(rephrased.root, "responses/**/*.parquet") == before
-    assert read_bytes(rephrased.root / "editions") == editions
-    assert len(query_rows(rephrased.root, "from leaderboard")) == len(METHODS) * 3
-
-
-def write_recorded(folder: Path, name: str, **tables: Any) -> Path:  # noqa: ANN401
-    """Write a configuration whose writer has a recorded rewording of every statement, and return its path.
-
-    Args:
-        tables: further tables of the configuration.
-    """
-    base = write_base(folder / "base.tsv", make_rows("may_treat"))
-    recording = folder / f"{name}.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-    config = write_config(
-        folder / f"{name}.toml",
-        folder / name,
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
-        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
-        **tables,
-    )
-    edition = plan_edition(load_config(config))
-    rows = [
-        (prompt, f"It is true that {text[0].lower()}{text[1:]}") for text, prompt in list_prompts(edition)
-    ]
-    pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
-    return config
-
-
-def list_prompts(edition: Edition) -> list[tuple[str, str]]:
-    """Return (statement, prompt) of the panel and every first attempt. Others differ only in their seed."""
-    from tasks.edition.recipes import RECIPES
-
-    frames: dict[str, pl.DataFrame] = {}
-    for stage in edition.stages[:3]:
-        frames[stage.name] = RECIPES[stage.name].build(edition, "may_treat", frames)
-    rows = join_entities(frames[STATEMENTS.name], frames[TRIPLETS.name])
-    rephraser = edition.rephraser
-    assert rephraser is not None
-    asked = [*rows.select("statement", "split").iter_rows()]
-    asked += [(text, "demonstration") for text in read_panel()["statement"]]
-    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in asked]
+    assert rephrased.read_files() == before
+    rows = query_rows(rephrased.root, "select method, scoring_policy from leaderboard")
+    assert {(row["method"], row["scoring_policy"]) for row in rows} == {
+        (method, policy) for method in METHODS for policy in policies
+    }
+    assert len(rows) == len(METHODS) * len(policies)
 
 
 def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    tables: dict[str, Table] = {
-        "edition": {"methods": ["pretexeval", "llmeval"]},
-        "llmeval": {"writer": "player"},
-    }
-    config = write_recorded(tmp_path, "silent", **tables)
+    base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
     recording = tmp_path / "silent.parquet"
-    pl.read_parquet(recording)[:5].write_parquet(recording)
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    config = write_config(
+        tmp_path / "silent.toml",
+        tmp_path / "silent",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        edition={"methods": ["pretexeval", "llmeval"]},
+        rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
+        llmeval={"writer": "player"},
+        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
+    )
     done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
     assert done.err.count("gave no reply to") == 2
     assert "run the same command again" in done.err
     assert not list(tmp_path.glob("silent/editions/*/manifest.json"))
     assert list_half_written(tmp_path / "silent") == []
+
+
+def paraphrase(body: Body, _: int) -> EndpointReply:
+    """Reword a statement in a way that the gate would reject, or not at all; answer questions by True."""
+    if "paraphrase" not in body["prompt"]:
+        return build_reply(" True")
+    return build_reply("" if "cannot" in body["prompt"] else ' "No idea:\n nothing treats anything" ')
+
+
+@pytest.mark.long
+def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    root = tmp_path / "data"
+    base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
+    with serve_endpoint(paraphrase) as endpoint:
+        served = {"engine": "openai", "base_url": endpoint.base_url, "prompt_style": "completion"}
+        config = write_config(
+            tmp_path / "paper.toml",
+            root,
+            knowledge={"name": "own", "format": "table", "path": str(base)},
+            edition={"methods": ["pretexeval", "origin"], "negatives": "uniform"},
+            rephraser={
+                "kind": "model",
+                "writer": "writer",
+                "gate": "off",
+                "temperature": 0,
+                "instruction": "Please paraphrase the following statement. Statement: {statement}",
+            },
+            writers=[{"name": "writer", "model": "writer", **served}],
+            models=[{"name": "student", "model": "student", **served}],
+            scoring={"policies": ["coin-flip", "strict"]},
+        )
+        preview = preview_edition(load_config(config), 1)
+        assert "nothing will check its rewordings" in preview.unwritten["pretexeval"]
+        (warning,) = validate_config(load_config(config)).warnings
+        assert warning.startswith("The gate is off: nothing checks that the rewordings say")
+        run_command("run", config, folder=tmp_path, environment=prefect_server).require()
+        asked = [body for _, _, body in endpoint.requests if "paraphrase" in body["prompt"]]
+
+    attempts, samples, statements = (
+        pl.read_parquet(next(root.glob(f"editions/*/{stage}/may_treat.parquet")))
+        for stage in ("attempts", "samples", "statements")
+    )
+    assert {body["temperature"] for body in asked} == {0}
+    assert len(asked) == statements["statement"].n_unique() == len({body["prompt"] for body in asked})
+    assert attempts.height == statements.height
+    assert not attempts["is_accepted"].any()
+    reworded = samples.filter(method="pretexeval").join(
+        statements.select("variant_id", "statement"), on="variant_id"
+    )
+    is_empty = pl.col("statement").str.contains("cannot")
+    fallen, kept = reworded.filter(is_empty), reworded.filter(~is_empty)
+    assert fallen.height > 0
+    assert fallen["text"].equals(fallen["statement"], check_names=False)
+    assert fallen.select("status", "reasons").unique().rows() == [("fallback", ["no text"])]
+    assert kept.select("text", "status", "reasons").unique().rows() == [
+        ('"No idea:  nothing treats anything"', "as_is", ["gate off"])
+    ]
+    manifest = json.loads(next(root.glob("editions/*/manifest.json")).read_text())
+    assert manifest["configuration"]["rephraser"]["gate"] == "off"
+    (quality,) = query_rows(root, "from sample_quality where method = 'pretexeval'")
+    assert (quality["accepted_rate"], quality["acceptance_rate"]) == (0.0, None)
+    pages = [path.read_text() for path in root.glob("report/**/*.html")]
+    sentence = "The gate was off: nobody checked that these texts say what their statements say."
+    assert sum(sentence in page for page in pages) == 1
+    assert not any("the gate accepted" in page for page in pages)

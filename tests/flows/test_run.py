@@ -7,8 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import polars as pl
 import pytest
 
 from commands.in_process import find_published, is_evaluated_here
-from pretexeval.config.file import Config, load_config
+from pretexeval.config.file import load_config
 from pretexeval.storage.layout import diversity_file
 from tests.support.command import (
     Outcome,
@@ -36,38 +35,26 @@ from tests.support.tiny_llama import build_tiny_llama
 pytestmark = pytest.mark.slow
 
 RELATIONS = ("affected_sites", "symptoms", "therapeutic_drugs")
-N_PAIRS = 30
-# More than the first chunk of 1,024, so that a run can be killed between two chunks.
-N_SAMPLES = len(RELATIONS) * N_PAIRS * 16
+# More samples than the first chunk of 1,024, so that a run can be killed between two chunks.
+MANY_PAIRS, FEW_PAIRS = 30, 2
+N_SAMPLES = len(RELATIONS) * MANY_PAIRS * 16
 # Enough for five demonstrations in tokens of a tiny vocabulary.
 N_POSITIONS = 2048
-# Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win. Logits
-# between 16 and 32 are rounded to multiples of 0.125.
-NEAR_TIE = 0.3
 NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
-READ = ["item_id", "answer", "prompt_key"]
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished run, with the time stamps of its files."""
 
-    root: Path
     config: Path
     outcome: Outcome
     stamps: dict[str, tuple[int, int]]
     record: dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Killed:
-    """The files that a killed run left, and the same command run again."""
-
-    parts: dict[str, str]
-    n_rows: int
-    left: list[str]
-    servers_ended: bool
-    again: Run
+    @property
+    def root(self) -> Path:
+        return self.config.parent / "data"
 
 
 @pytest.fixture(scope="module")
@@ -75,16 +62,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_tiny_llama(tmp_path_factory.mktemp("models") / "tiny", 1, N_POSITIONS)
 
 
-def configure(folder: Path, model: Path) -> Path:
-    tiny = {
-        "name": "tiny",
-        "model": str(model),
-        "dtype": "bfloat16",
-        "pairs_per_relation": N_PAIRS,
-        "logprobs": True,
-    }
+def configure(folder: Path, model: Path, n_pairs: int) -> Path:
+    tiny = {"name": "tiny", "model": str(model), "dtype": "bfloat16", "logprobs": True}
+    models = [tiny | {"pairs_per_relation": n_pairs}]
     return write_config(
-        folder / "c.toml", folder / "data", knowledge={"relations": list(RELATIONS)}, models=[tiny]
+        folder / "c.toml", folder / "data", knowledge={"relations": list(RELATIONS)}, models=models
     )
 
 
@@ -96,48 +78,12 @@ def run(config: Path, blocked: Path | None = None) -> Run:
         for folder in ("editions", "responses", "predictions")
         for name, stamp in read_stamps(root / folder).items()
     }
-    return Run(root, config, outcome, stamps, read_record(root, "tiny"))
+    return Run(config, outcome, stamps, read_record(root, "tiny"))
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Run:
-    return run(configure(tmp_path_factory.mktemp("first"), model))
-
-
-@pytest.fixture(scope="module")
-def second(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the same command again while neither an engine nor Prefect can be loaded."""
-    return run(first.config, block_packages(tmp_path_factory.mktemp("blocked"), *NOT_NEEDED))
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
-    """Kill a run in another folder after its first answers were stored, and run it again."""
-    folder = tmp_path_factory.mktemp("killed")
-    config, root = configure(folder, model), folder / "data"
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            build_command("run", config), cwd=folder, env=build_environment(), stdout=log, stderr=log
-        )
-    while not list(root.glob("responses/*/part-*.parquet")):
-        assert process.poll() is None, (folder / "log").read_text()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait(20)
-    parts = read_bytes(root, "responses/*/part-*.parquet")
-    left = [path.name for path in root.rglob("*.duckdb")] + [p.name for p in root.rglob("run.json")]
-    n_rows = sum(pl.read_parquet(root / name).height for name in parts)
-    servers_ended = wait_for_servers_to_end(root)
-    return Killed(parts, n_rows, left, servers_ended, run(config))
-
-
-def read_answers(root: Path) -> pl.DataFrame:
-    """Return one row per sample, with the log-probabilities of its answer."""
-    files = root.glob("predictions/*/*/readings/*.parquet")
-    read = pl.concat(pl.read_parquet(path, columns=READ) for path in files)
-    responses = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
-    answers = responses.select("prompt_key", "response", "logprob_true", "logprob_false")
-    return read.join(answers, on="prompt_key").sort("item_id")
+    return run(configure(tmp_path_factory.mktemp("first"), model, FEW_PAIRS))
 
 
 def test_records_list_every_file_with_its_checksum(first: Run) -> None:
@@ -152,7 +98,10 @@ def test_records_list_every_file_with_its_checksum(first: Run) -> None:
             assert pl.read_parquet(record.parent / name).height == entry["rows"]
 
 
-def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run) -> None:
+def test_second_run_loads_neither_an_engine_nor_prefect_and_changes_no_file(
+    first: Run, tmp_path: Path
+) -> None:
+    second = run(first.config, block_packages(tmp_path, *NOT_NEEDED))
     assert second.outcome.out == first.outcome.out
     assert "asking" not in second.outcome.err
     assert second.stamps == first.stamps
@@ -161,96 +110,64 @@ def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run)
     assert wait_for_servers_to_end(second.root)
 
 
-def change_nothing(_: Run, config: Config) -> Config:
-    return config
-
-
-def remove_page(run: Run, config: Config) -> Config:
-    next((run.root / "report").glob("*/index.html")).unlink()
-    return config
-
-
-def remove_measurement(run: Run, config: Config) -> Config:
-    (run.root / diversity_file(run.record["edition_id"])).unlink()
-    return config
-
-
-def damage_prediction(run: Run, config: Config) -> Config:
-    path = next(run.root.glob("predictions/*/*/predictions/*.parquet"))
-    # The file is also that of the other runs of this module.
-    path.unlink()
-    path.write_bytes(b"damaged")
-    return config
-
-
-def require_new_texts(_: Run, config: Config) -> Config:
-    return config.model_copy(update={"report": config.report.model_copy(update={"min_new_texts": 0.5})})
-
-
-def score_otherwise(_: Run, config: Config) -> Config:
-    scoring = config.scoring.model_copy(update={"policies": ("strict", "excluded")})
-    return config.model_copy(update={"scoring": scoring})
-
-
 @pytest.mark.parametrize(
-    ("change", "is_evaluated", "is_published"),
+    ("lost", "tables", "is_evaluated", "is_published"),
     [
-        (change_nothing, True, True),
-        (remove_page, True, False),
-        (remove_measurement, True, False),
-        (require_new_texts, True, False),
-        (damage_prediction, False, False),
-        (score_otherwise, False, True),
+        pytest.param(None, {}, True, True, id="nothing"),
+        pytest.param("report/*/index.html", {}, True, False, id="page"),
+        pytest.param(diversity_file("*"), {}, True, False, id="measurement"),
+        pytest.param("predictions/*/*/predictions/*.parquet", {}, False, False, id="damaged predictions"),
+        pytest.param(None, {"report": {"min_new_texts": 0.5}}, True, False, id="configuration of the page"),
+        pytest.param(None, {"scoring": {"policies": ("strict", "excluded")}}, False, True, id="policies"),
     ],
 )
 def test_run_has_nothing_to_do_only_if_nothing_has_changed(
     first: Run,
     tmp_path: Path,
-    change: Callable[[Run, Config], Config],
+    lost: str | None,
+    tables: dict[str, dict[str, Any]],
     is_evaluated: bool,
     is_published: bool,
 ) -> None:
-    copy = replace(first, root=tmp_path / "data")
     # Hard links, because a page counts as current only with the very file of the warehouse it was made from.
-    shutil.copytree(first.root, copy.root, copy_function=os.link)
+    shutil.copytree(first.root, tmp_path / "data", copy_function=os.link)
     config = load_config(first.config)
-    config = config.model_copy(update={"storage": config.storage.model_copy(update={"root": copy.root})})
+    for name, changes in {"storage": {"root": tmp_path / "data"}, **tables}.items():
+        config = config.model_copy(update={name: getattr(config, name).model_copy(update=changes)})
+    if lost is not None:
+        path = next((tmp_path / "data").glob(lost))
+        path.unlink()
+        if not is_evaluated:
+            path.write_bytes(b"damaged")
     edition_id = first.record["edition_id"]
-    changed = change(copy, config)
-    assert is_evaluated_here(changed, edition_id) == is_evaluated
-    assert (find_published(changed, edition_id) is not None) == is_published
+    assert is_evaluated_here(config, edition_id) == is_evaluated
+    assert (find_published(config, edition_id) is not None) == is_published
 
 
 @pytest.mark.long
-def test_killed_run_leaves_stored_answers_and_neither_a_complete_evaluation_nor_a_server(
-    killed: Killed,
-) -> None:
-    assert 0 < killed.n_rows < N_SAMPLES
-    assert killed.left == []
-    assert killed.servers_ended
+def test_a_killed_run_keeps_its_answers_and_the_next_one_asks_the_rest(tmp_path: Path, model: Path) -> None:
+    """The tables after a kill are compared with undisturbed ones in test_weeks.py and test_faults.py."""
+    config, root = configure(tmp_path, model, MANY_PAIRS), tmp_path / "data"
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            build_command("run", config), cwd=tmp_path, env=build_environment(), stdout=log, stderr=log
+        )
+    while not list(root.glob("responses/*/part-*.parquet")):
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait(20)
+    parts = read_bytes(root, "responses/*/part-*.parquet")
+    n_kept = sum(pl.read_parquet(root / name).height for name in parts)
+    assert 0 < n_kept < N_SAMPLES
+    # Neither a complete evaluation nor a server is left.
+    assert [*root.rglob("*.duckdb"), *root.rglob("run.json")] == []
+    assert wait_for_servers_to_end(root)
 
-
-@pytest.mark.long
-def test_run_after_a_kill_asks_no_stored_prompt_again(killed: Killed) -> None:
-    again = killed.again
-    now = read_bytes(again.root, "responses/*/part-*.parquet")
-    assert killed.parts.items() < now.items()
-    assert again.record["n_asked"] == N_SAMPLES - killed.n_rows
-    assert again.record["n_reused"] == killed.n_rows
-    keys = pl.concat(pl.read_parquet(again.root / name, columns=["prompt_key"]) for name in now)
+    again = run(config)
+    now = read_bytes(root, "responses/*/part-*.parquet")
+    assert parts.items() < now.items()
+    assert (again.record["n_asked"], again.record["n_reused"]) == (N_SAMPLES - n_kept, n_kept)
+    keys = pl.concat(pl.read_parquet(root / name, columns=["prompt_key"]) for name in now)
     assert keys["prompt_key"].is_unique().all()
-    assert list_half_written(again.root) == []
-
-
-@pytest.mark.long
-def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run, killed: Killed) -> None:
-    assert killed.again.record["model_id"] == first.record["model_id"]
-    assert read_bytes(killed.again.root / "editions") == read_bytes(first.root / "editions")
-    one, two = read_answers(first.root), read_answers(killed.again.root)
-    assert one["item_id"].equals(two["item_id"])
-    assert one["prompt_key"].equals(two["prompt_key"])
-    differs = one["answer"].ne_missing(two["answer"])
-    for answers in (one.filter(differs), two.filter(differs)):
-        margin = (answers["logprob_true"] - answers["logprob_false"]).abs()
-        assert (margin < NEAR_TIE).all(), answers
-    assert differs.sum() < N_SAMPLES / 100
+    assert list_half_written(root) == []

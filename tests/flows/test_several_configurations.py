@@ -7,6 +7,7 @@ import pytest
 from commands.in_process import find_published
 from pretexeval.config.file import load_config
 from tests.support.command import make_rows, run_command, write_base, write_config
+from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
 
@@ -20,7 +21,7 @@ def test_configurations_run_one_after_the_other(tmp_path: Path, prefect_server: 
         for name, relation in (("first", "may_treat"), ("broken", "cannot_be"), ("last", "may_prevent")):
             base = write_base(tmp_path / f"{name}.tsv", make_rows(relation))
             knowledge = {"name": name, "format": "table", "path": str(base)}
-            table = model | {"pairs_per_relation": 2}
+            table = model | {"pairs_per_relation": 2, "unsure": True}
             files.append(
                 write_config(
                     tmp_path / f"{name}.toml", tmp_path / "data", knowledge=knowledge, models=[table]
@@ -35,6 +36,8 @@ def test_configurations_run_one_after_the_other(tmp_path: Path, prefect_server: 
             str(page) for page in pages
         ]
         assert max(count_requests(endpoint, "far").values()) == 1
+    settings = query_rows(tmp_path / "data", "select setting from runs order by setting nulls first")
+    assert [row["setting"] for row in settings] == [None] * 2 + ["true_false_unsure"] * 2
     # A second run of both would publish neither again.
     for file, page in zip((files[0], files[2]), pages, strict=True):
         assert find_published(load_config(file), page.parent.name) == [

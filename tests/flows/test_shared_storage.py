@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import threading
 from collections import Counter
 from pathlib import Path
 
@@ -12,74 +11,62 @@ import pytest
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
-from pretexeval.storage.bucket import Bucket
-from pretexeval.storage.layout import lease_object
-from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
-from tests.flows.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
-from tests.support.command import build_environment, read_bytes, run_process_command
-from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
+from tests.support.command import build_environment, read_bytes, run_command, write_config
+from tests.support.endpoint import serve_endpoint
 from tests.support.evaluations import ask_model, finish
-from tests.support.fault_models import answer_by_checksum, wait_until
+from tests.support.fault_models import answer_by_checksum, list_different_tables
 from tests.support.object_storage import KEYS, ObjectStorage
-from tests.support.secret_search import find_in_files, read_records
+from tests.support.secret_search import find_in_files
 
 pytestmark = pytest.mark.long
 
-SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
 PREDICTIONS = "predictions/**/predictions/*.parquet"
-SAVE_BLOCKS = """
+RUN_SHARD = """
 import json, sys
-from prefect.blocks.system import Secret
-for name, value in json.load(sys.stdin).items():
-    Secret(value=value).save(name.lower().replace("_", "-"), overwrite=True)
+from flows.evaluate_model import evaluate_model
+evaluate_model(**json.loads(sys.argv[1]))
 """
-
-
-def kill_worker(hosts: Hosts, endpoint: Endpoint, edition_id: str) -> tuple[set[str], set[str]]:
-    """Kill a worker of the second shard; return the prompts it had answered, and those in flight."""
-    worker = hosts.start_shard("killed", edition_id, "2 of 2")
-    wait_until(lambda: len(endpoint.requests) > TRIAL_CHUNK, "a second chunk is asked", 240)
-    bucket = Bucket(hosts.address)
-    kept = read_shared_prompts(bucket, hosts.folder)
-    worker.kill()
-    worker.wait()
-    # A lost lease is free after a minute; test_lease.py tests this with a shorter one.
-    (responses,) = (hosts.folder / "killed/data/responses").iterdir()
-    bucket.remove(lease_object(f"{responses.name}.shard-2-of-2"))
-    return kept, {str(body["prompt"]) for _, _, body in endpoint.requests} - kept
 
 
 def test_hosts_share_editions_shards_and_results(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A worker that is killed is tested in test_lease.py and test_store_evaluations.py."""
     moto.set_environment(monkeypatch)
-    is_killed = threading.Event()
-
-    def answer(body: Body, number: int) -> EndpointReply:
-        # The worker that is killed has one chunk in the bucket, and another in flight.
-        if number >= TRIAL_CHUNK:
-            is_killed.wait(240)
-        return answer_by_checksum(body, number)
-
-    with serve_endpoint(answer) as endpoint:
+    environment, storage = prefect_server | moto.environment, {"shared": moto.make_address()}
+    with serve_endpoint(answer_by_checksum) as endpoint:
         model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url, "workers": 2}
-        hosts = Hosts(tmp_path, moto.make_address(), model, prefect_server | moto.environment)
-        builder = hosts.run("builder", "build")
+
+        def configure(host: str) -> Path:
+            (tmp_path / host).mkdir()
+            knowledge, root = {"relations": ["may_treat"]}, tmp_path / host / "data"
+            file = tmp_path / host / "c.toml"
+            return write_config(file, root, models=[model], storage=storage, knowledge=knowledge)
+
+        def run(host: str, command: str) -> Path:
+            """Run a subcommand of `pretexeval` on a host, and return its data folder."""
+            config = configure(host)
+            run_command(command, config, folder=config.parent, environment=environment).require()
+            return config.parent / "data"
+
+        builder = run("builder", "build")
         (edition_id,) = (path.name for path in builder.glob("editions/*"))
-        kept, lost = kill_worker(hosts, endpoint, edition_id)
-        is_killed.set()
-        assert len(kept) == TRIAL_CHUNK
-        workers = [hosts.start_shard(f"worker-{n}", edition_id, f"{n} of 2") for n in (1, 2)]
+        workers = []
+        for number in (1, 2):
+            config = configure(f"worker-{number}")
+            given = {"edition_id": edition_id, "model_name": "m", "config_file": str(config)}
+            shard = json.dumps(given | {"shard": {"number": number, "of": 2}})
+            command = [sys.executable, "-c", RUN_SHARD, shard]
+            workers.append(subprocess.Popen(command, env=build_environment(environment), cwd=config.parent))
         assert [worker.wait(400) for worker in workers] == [0, 0]
         counts = Counter(str(body["prompt"]) for _, _, body in endpoint.requests)
-        assert {prompt for prompt, n in counts.items() if n > 1} <= lost
-        assert max(counts.values()) <= 2
+        assert set(counts.values()) == {1}
+
         endpoint.requests.clear()
-        scorer = hosts.run("scorer", "evaluate")
-        publisher = hosts.run("publisher", "publish")
+        scorer, publisher = run("scorer", "evaluate"), run("publisher", "publish")
         # Another host runs everything, finds everything complete, and has the same tables.
-        newcomer = hosts.run("newcomer", "run")
+        newcomer = run("newcomer", "run")
         assert endpoint.requests == []
         # One worker with a folder alone asks the same prompts, and its predictions are the same.
         alone = tmp_path / "alone"
@@ -91,23 +78,5 @@ def test_hosts_share_editions_shards_and_results(
     assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
     for host in (publisher, newcomer):
         assert read_bytes(scorer, "responses/**/*.parquet") == read_bytes(host, "responses/**/*.parquet")
-    assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
-    assert find_in_files(tmp_path, SECRETS) == []
-
-
-def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
-    environment = prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
-    config = configure_host(tmp_path, "s3://bucket/blocks")
-    loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
-    (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
-    with pytest.MonkeyPatch.context() as patch:
-        moto.set_environment(patch)
-        assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
-    assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
-    assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
+    assert list_different_tables(newcomer, publisher) == []
+    assert find_in_files(tmp_path, [KEYS["AWS_SECRET_ACCESS_KEY"]]) == []

@@ -21,12 +21,12 @@ FILES = sorted([*REPOSITORY.glob("configs/*.toml"), *REPOSITORY.glob("examples/*
 STUDENT = REPOSITORY / "models" / "reference-facets-small"
 # Keys of a model that only its own files or cards need.
 OF_OTHER_FILES = ("revision", "tensor_parallel_size", "trust_remote_code", "quantization", "workers")
-N_HEADS = 12
+N_HEADS = 8
 
 
 def write_excerpts(folder: Path) -> None:
     """Write made rows in the formats and under the names of the public files (docs/paper-results.md)."""
-    rows = [f"C{n},drug {n},may_treat,disease {n % 4},D{n % 4}" for n in range(20)]
+    rows = [f"C{n},drug {n},may_treat,disease {n % 4},D{n % 4}" for n in range(12)]
     texts = ",".join(f"[X] {n} treats [Y] ." for n in range(9))
     item = {"answer_idx": "B", "meta_info": "step1"}
     items = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import polars as pl
 import pytest
 
@@ -15,6 +14,7 @@ from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.disturbances import KINDS, DisturbedWeeks
 from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
+from tests.support.prefect_server import open_client
 from tests.support.weeks import (
     CONCURRENCY,
     REASON,
@@ -41,8 +41,8 @@ MODELS = ("changing", "newcomer")
 WEEKS = range(TEN_WEEKS.first, TEN_WEEKS.last + 1)
 # A withdrawn edition is not counted.
 KEPT = [name_week(number) for number in WEEKS[-TEN_WEEKS.n_kept - 1 :]]
-# The editions are as many as are kept.
-FULL_IN = 12
+# The editions are as many as are kept, and both models have answered each of them.
+FULL_IN = 15
 Row = dict[str, Any]
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
@@ -54,14 +54,6 @@ class Lived:
     weeks: LivedWeeks
     asked: list[tuple[float, str, str]]
     runs: list[Row]
-
-
-@dataclass
-class Disturbed:
-    """The last weeks, which were disturbed, and what was asked in them."""
-
-    weeks: DisturbedWeeks
-    asked: list[tuple[float, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -81,37 +73,15 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
         yield Lived(weeks, list_asked(endpoint), list_runs(weeks))
 
 
-@pytest.fixture(scope="module")
-def disturbed(lived: Lived, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disturbed]:
-    """The weeks after COPIED_AFTER once more."""
-    folder = tmp_path_factory.mktemp("disturbed")
-    with serve_models() as endpoint:
-        weeks = LivedWeeks(TEN_WEEKS, folder, lived.weeks.server, endpoint, MODELS)
-        shutil.copytree(lived.weeks.folder / "copy", weeks.root)
-        change_answers(endpoint)
-        weeks.configure()
-        disturbed = DisturbedWeeks(weeks, COPIED_AFTER, N_PER_WEEK)
-        disturbed.live()
-        yield Disturbed(disturbed, list_asked(endpoint))
-
-
 def list_runs(weeks: LivedWeeks) -> list[Row]:
     """Return the runs of `regenerate` for the configuration, in the order of their start."""
-    runs: list[Row] = []
     wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
-    while True:
-        body = wanted | {"offset": len(runs)}
-        page = httpx.post(f"{weeks.server['PREFECT_API_URL']}/flow_runs/filter", json=body, timeout=60).json()
-        runs += page
-        if not page:
-            return [run for run in runs if run["parameters"]["config_file"] == str(weeks.config)]
-
-
-def test_every_week_of_a_year_has_one_moment() -> None:
-    assert list(YEAR.list_moments()) == list(range(1, 54))
+    runs = open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
+    return [run for run in runs if run["parameters"]["config_file"] == str(weeks.config)]
 
 
 def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
+    assert list(YEAR.list_moments()) == list(range(1, 54))
     assert sorted(week.number for week in lived.weeks.weeks) == list(WEEKS)
     on_time = [name_week(number) for number in WEEKS if number not in TEN_WEEKS.missed]
     assert [run["name"] for run in lived.runs] == [
@@ -153,14 +123,18 @@ def test_every_prompt_was_asked_once_and_every_anchor_once_a_week(lived: Lived) 
 
 
 def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: Lived) -> None:
-    last, full = lived.weeks.weeks[-1], next(week for week in lived.weeks.weeks if week.number == FULL_IN)
-    root = lived.weeks.root
+    root, last = lived.weeks.root, lived.weeks.weeks[-1]
     kept = sorted(path.name for path in (root / "editions").iterdir() if "anchors" not in path.name)
     assert [read_label(name) for name in kept] == KEPT
     for folder in ("predictions", "report"):
         assert sorted(path.name for path in (root / folder).iterdir() if path.is_dir()) == kept
-    for name in NOT_GROWING:
-        assert last.n_bytes[name] < 1.5 * full.n_bytes[name], name
+    # The warehouse is sometimes written anew, and then has half the size: what counts is the largest so far.
+    largest = {
+        name: max(week.n_bytes.get(name, 0) for week in lived.weeks.weeks if week.number <= FULL_IN)
+        for name in NOT_GROWING
+    }
+    growth = {name: last.n_bytes[name] / largest[name] for name in NOT_GROWING}
+    assert {name: ratio for name, ratio in growth.items() if ratio >= 1.5} == {}
 
 
 def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(lived: Lived) -> None:
@@ -194,16 +168,21 @@ def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
     }
 
 
-def test_disturbed_weeks_give_the_tables_of_the_undisturbed_ones(lived: Lived, disturbed: Disturbed) -> None:
-    assert len(disturbed.weeks.done) == N_PER_WEEK * 2
-    assert {kind for kind, _ in disturbed.weeks.done} == set(KINDS)
-    assert list_different_tables(lived.weeks.root, disturbed.weeks.lived.root) == []
-
-
-def test_only_answers_of_the_last_seconds_before_a_kill_and_those_in_flight_are_paid_for_twice(
-    lived: Lived, disturbed: Disturbed
+def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(
+    lived: Lived, tmp_path: Path
 ) -> None:
-    weeks, asked = disturbed.weeks, disturbed.asked
+    """The weeks after COPIED_AFTER once more. A killed process also loses the answers of its last seconds."""
+    with serve_models() as endpoint:
+        again = LivedWeeks(TEN_WEEKS, tmp_path / "disturbed", lived.weeks.server, endpoint, MODELS)
+        shutil.copytree(lived.weeks.folder / "copy", again.root)
+        change_answers(endpoint)
+        again.configure()
+        weeks = DisturbedWeeks(again, COPIED_AFTER, N_PER_WEEK)
+        weeks.live()
+        asked = list_asked(endpoint)
+    assert len(weeks.done) == N_PER_WEEK * 2
+    assert {kind for kind, _ in weeks.done} == set(KINDS)
+    assert list_different_tables(lived.weeks.root, again.root) == []
     anchors = read_anchors(lived.weeks.root)
     editions = {week.number: set(week.texts) for week in lived.weeks.weeks}
     times: dict[tuple[int | None, str, str], list[float]] = {}

@@ -1,13 +1,8 @@
 """Tests with other tools, each in an environment of its own, which `make test-interop` creates."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from tests.interop.tool_site import Site
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -25,12 +20,3 @@ def require_environment(name: str) -> Path:
     if not interpreter.is_file():
         pytest.skip(f"there is no environment {name}: `make test-interop` creates it")
     return interpreter
-
-
-@pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
-    """Return a served model with its evaluations, which both tools are compared with."""
-    from tests.interop.tool_site import serve_site
-
-    with serve_site(tmp_path_factory.mktemp("interop")) as served:
-        yield served

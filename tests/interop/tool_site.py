@@ -92,17 +92,8 @@ class Site:
         tokens = () if name == "multifaceteval" else ("--max-tokens", str(MAX_TOKENS))
         run_tool(
             *("inspect", "inspect", "eval", str(task), "--model", f"{provider}/local/tiny"),
-            *(
-                "-T",
-                f"prompt_style={style}",
-                "-T",
-                f"part={part}",
-                *tokens,
-                "--log-dir",
-                str(logs),
-                "--display",
-                "none",
-            ),
+            *("-T", f"prompt_style={style}", "-T", f"part={part}", *tokens),
+            *("--log-dir", str(logs), "--display", "none"),
             cwd=self.folder,
             LOCAL_BASE_URL=self.base_url,
             LOCAL_API_KEY="none",
@@ -115,15 +106,8 @@ class Site:
         out = self.folder / f"{asked}-answers.jsonl"
         module = [sys.executable, "-m", "vllm.entrypoints.openai.run_batch"]
         files = ["-i", str(self.folder / "batch" / f"{asked}.jsonl"), "-o", str(out)]
-        options = [
-            "--model",
-            str(MODEL),
-            "--served-model-name",
-            "model",
-            "--dtype",
-            "float32",
-            "--enforce-eager",
-        ]
+        served = ["--model", str(MODEL), "--served-model-name", "model"]
+        options = [*served, "--dtype", "float32", "--enforce-eager"]
         run_process(
             [*module, *files, *options],
             folder=self.folder,

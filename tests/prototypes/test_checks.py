@@ -1,3 +1,5 @@
+"""Checks of the templates of a pool: alone, beside their denials, and beside the other wordings."""
+
 from pathlib import Path
 
 import pytest
@@ -9,23 +11,21 @@ from prototypes.pool import Pool, load_pool
 from schemas.transformations import NAMES, POSITIVE_OF
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The drug [X] may treat [Y].", []),
-        ("Infection with E. coli has [X] as a sign of St. [Y] disease.", []),
-        ("The drug [X] may treat it.", ["holds [Y] 0 times instead of once"]),
-        ("[X] and [X] may treat [Y].", ["holds [X] 2 times instead of once"]),
-        ("The drug [X] may treat [Y]", ["does not end in one full stop"]),
-        ("The drug [X] may treat [Y]..", ["does not end in one full stop"]),
-        ("The drug [X] may treat [Y] .", ["has stray white space"]),
-        ("The drug  [X] may treat [Y].", ["has stray white space"]),
-        ("There is [X]. It may treat [Y].", ["is more than one sentence"]),
-        ("This is a drug. [X] may treat [Y].", ["is more than one sentence"]),
-    ],
-)
-def test_a_template_is_checked_on_its_own(text: str, expected: list[str]) -> None:
-    assert [problem.partition(":")[0] for problem in templates.check_text(text)] == expected
+def test_a_template_is_checked_on_its_own() -> None:
+    expected: dict[str, list[str]] = {
+        "The drug [X] may treat [Y].": [],
+        "Infection with E. coli has [X] as a sign of St. [Y] disease.": [],
+        "The drug [X] may treat it.": ["holds [Y] 0 times instead of once"],
+        "[X] and [X] may treat [Y].": ["holds [X] 2 times instead of once"],
+        "The drug [X] may treat [Y]": ["does not end in one full stop"],
+        "The drug [X] may treat [Y]..": ["does not end in one full stop"],
+        "The drug [X] may treat [Y] .": ["has stray white space"],
+        "The drug  [X] may treat [Y].": ["has stray white space"],
+        "There is [X]. It may treat [Y].": ["is more than one sentence"],
+        "This is a drug. [X] may treat [Y].": ["is more than one sentence"],
+    }
+    problems = {text: [each.partition(":")[0] for each in templates.check_text(text)] for text in expected}
+    assert problems == expected
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,11 @@ def test_a_negation_denies_its_partner_and_nothing_else(
     assert all(expected is not None and problem.startswith(expected) for problem in problems)
 
 
-def test_shared_words_are_counted_with_repeats_and_without_slots() -> None:
-    assert (
-        templates.measure_shared_words("the drug [X] treats [Y].", "[Y], the disease the drug treats") == 1.0
-    )
-    assert templates.measure_shared_words("a a b [X]", "a c d [Y]") == pytest.approx(1 / 3)
-
-
 def test_wordings_must_be_enough_and_differ() -> None:
+    """Shared words are counted with their repeats and without slots."""
+    measure = templates.measure_shared_words
+    assert measure("the drug [X] treats [Y].", "[Y], the disease the drug treats") == 1.0
+    assert measure("a a b [X]", "a c d [Y]") == pytest.approx(1 / 3)
     cell = ["[X] may treat [Y].", "[Y] may be what [X] does treat.", "Use of [X] helps in [Y]."]
     few, alike = templates.check_wordings(cell)
     assert few == "has 2 further wordings, 4 are needed"
@@ -71,9 +68,8 @@ def test_dn_entries_are_compared_with_their_partners() -> None:
     assert polarity.startswith("dn entry 1 does not deny its positive form")
 
 
-@pytest.fixture(scope="module")
-def revised() -> Pool:
-    return load_pool("revised")
+def list_cells(pool: Pool, relation: str) -> dict[str, list[str]]:
+    return {name: list(cell.texts) for name, cell in pool.relations[relation].cells.items()}
 
 
 def exchange(cells: dict[str, list[str]], *names: str, entry: int | None = None) -> dict[str, list[str]]:
@@ -88,11 +84,11 @@ def exchange(cells: dict[str, list[str]], *names: str, entry: int | None = None)
     return cells | exchanged
 
 
-def test_head_and_tail_are_not_exchanged_in_any_cell(revised: Pool) -> None:
-    """An exchange is noticed in a cell, in a single wording, and in a cell together with its denial."""
-    n_exchanged = 0
-    for prototypes in revised.relations.values():
-        cells = {name: list(cell.texts) for name, cell in prototypes.cells.items()}
+def test_an_exchange_of_head_and_tail_is_noticed(tmp_path: Path) -> None:
+    """In any cell, in a single wording, and in a cell together with its denial."""
+    revised, n_exchanged = load_pool("revised"), 0
+    for relation in revised.relations:
+        cells = list_cells(revised, relation)
         assert not list(templates.check_slot_order(cells))
         wrong = [exchange(cells, name) for name in NAMES]
         wrong += [exchange(cells, name, entry=i) for name in NAMES for i in range(len(cells[name]))]
@@ -100,13 +96,10 @@ def test_head_and_tail_are_not_exchanged_in_any_cell(revised: Pool) -> None:
         assert all(list(templates.check_slot_order(each)) for each in wrong)
         n_exchanged += len(wrong)
     assert n_exchanged == 272 + 5 * 272 + 136
-
-
-def test_exchanged_inverse_cells_are_named(tmp_path: Path, revised: Pool) -> None:
     path, relations = tmp_path / "pool.toml", sorted(revised.relations)[:5]
-    cells = {r: {n: list(c.texts) for n, c in revised.relations[r].cells.items()} for r in relations}
-    write_toml(path, {r: {"instance": ["P", "Q"], **exchange(cells[r], "inv")} for r in relations})
+    tables = {r: {"instance": ["P", "Q"], **exchange(list_cells(revised, r), "inv")} for r in relations}
+    write_toml(path, tables)
     with pytest.raises(InputError) as caught:
         load_pool(str(path))
-    for relation in relations:
-        assert f"[{relation}] inv entry 0 names [X] first; to fit none it must" in str(caught.value)
+    named = "[{}] inv entry 0 names [X] first; to fit none it must"
+    assert [r for r in relations if named.format(r) not in str(caught.value)] == []

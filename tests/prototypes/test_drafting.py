@@ -68,20 +68,17 @@ def test_a_sentence_without_the_form_of_its_cell_is_refused(cell: str, text: str
         draft_relation(GIVEN | {cell: text})
 
 
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
+def test_a_sentence_that_says_something_else_is_marked() -> None:
+    for cell, text in (
         ("inv", "[Y] is unlikely to be caused by [X]."),
         ("inv", "[Y] may be treated by the agent [X]."),
         ("inv", "Resistance to [Y] may be caused by the agent [X]."),
         ("ins", "If a patient takes [X], then this patient will get [Y]."),
         ("inv_ins", "If a patient has [Y], then [X] is the cause."),
-    ],
-)
-def test_a_sentence_that_says_something_else_is_marked(cell: str, text: str) -> None:
-    cells = draft_relation(GIVEN | {cell: text})
-    assert cells[cell].marks
-    assert cells[cell].text == text
+    ):
+        drafted = draft_relation(GIVEN | {cell: text})[cell]
+        assert drafted.marks, text
+        assert drafted.text == text
 
 
 def test_a_denial_that_no_rule_gives_is_a_comment(tmp_path: Path) -> None:
@@ -90,12 +87,9 @@ def test_a_denial_that_no_rule_gives_is_a_comment(tmp_path: Path) -> None:
     assert cells["inv_ins_dn"].text is None
     path = tmp_path / "pool.toml"
     add_draft(path, "causes", cells)
-    assert "# inv_ins_dn is missing (no rule is sure" in path.read_text(encoding="utf-8")
-    assert tomllib.loads(path.read_text(encoding="utf-8"))["causes"].keys() == {
-        *NAMES,
-        "status",
-        "instance",
-    } - {"inv_ins_dn"}
+    text = path.read_text(encoding="utf-8")
+    assert "# inv_ins_dn is missing (no rule is sure" in text
+    assert tomllib.loads(text)["causes"].keys() == {*NAMES, "status", "instance"} - {"inv_ins_dn"}
 
 
 @pytest.mark.parametrize(("name", "file"), [("a b", "p.toml"), ("extends", "p.toml"), ("causes", "p.csv")])
@@ -105,39 +99,27 @@ def test_a_place_that_cannot_hold_a_draft_is_refused(tmp_path: Path, name: str, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("sentence", "denial"),
-    [
-        ("The agent [X] may cause [Y].", "The agent [X] cannot cause [Y]."),
-        ("The condition [Y] is due to [X].", "The condition [Y] is not due to [X]."),
-        (
-            "If a patient takes [X], then this drug is among those that may cause [Y].",
-            "If a patient takes [X], then this drug is not among those that may cause [Y].",
+def test_a_denial_is_the_contradictory_or_nothing() -> None:
+    whole = "It is not true that "
+    denials: dict[str, str | None] = {
+        "The agent [X] may cause [Y].": "The agent [X] cannot cause [Y].",
+        "The condition [Y] is due to [X].": "The condition [Y] is not due to [X].",
+        "If a patient takes [X], then this drug is among those that may cause [Y].": (
+            "If a patient takes [X], then this drug is not among those that may cause [Y]."
         ),
-        ("The drug [X] treats [Y].", "It is not true that the drug [X] treats [Y]."),
-        ("[X] treats [Y].", "It is not true that [X] treats [Y]."),
+        "The drug [X] treats [Y].": f"{whole}the drug [X] treats [Y].",
+        "[X] treats [Y].": f"{whole}[X] treats [Y].",
         # A denied auxiliary would leave "is safe", or the patients that are not meant, undenied.
-        (
-            "The drug [X] may cause [Y] and is safe.",
-            "It is not true that the drug [X] may cause [Y] and is safe.",
-        ),
-        (
-            "The drug [X] may cause [Y] in some patients.",
-            "It is not true that the drug [X] may cause [Y] in some patients.",
-        ),
-        (
-            "It is known that [X] may cause [Y].",
-            "It is not true that it is known that [X] may cause [Y].",
-        ),
+        "The drug [X] may cause [Y] and is safe.": f"{whole}the drug [X] may cause [Y] and is safe.",
+        "The drug [X] may cause [Y] in some people.": f"{whole}the drug [X] may cause [Y] in some people.",
+        "It is known that [X] may cause [Y].": f"{whole}it is known that [X] may cause [Y].",
         # No rule is sure: the verb of a claim after a condition, an unknown first word, a denial.
-        ("If a patient takes [X], then this drug causes [Y].", None),
-        ("If a patient, or anybody else, takes [X], then this drug may cause [Y].", None),
-        ("Parkinson lists [X] for [Y].", None),
-        ("The drug [X] lacks the effect [Y].", None),
-    ],
-)
-def test_a_denial_is_the_contradictory_or_nothing(sentence: str, denial: str | None) -> None:
-    assert deny_sentence(sentence) == denial
+        "If a patient takes [X], then this drug causes [Y].": None,
+        "If a patient, or anybody else, takes [X], then this drug may cause [Y].": None,
+        "Parkinson lists [X] for [Y].": None,
+        "The drug [X] lacks the effect [Y].": None,
+    }
+    assert {sentence: deny_sentence(sentence) for sentence in denials} == denials
 
 
 def test_the_rules_deny_every_prototype_of_the_bundled_pool() -> None:

@@ -1,4 +1,3 @@
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -34,47 +33,32 @@ def load_own(folder: Path, text: str) -> QuestionWording:
     return load_question_wording(path)
 
 
-def test_every_relation_of_the_bundled_pools_has_questions() -> None:
-    wording = load_question_wording()
-    assert check_question_wording(wording, load_pool("revised").relations) == []
-    assert len(wording.relations) == 34
-    assert all(tuple(relation.texts) == tuple(KEYS) for relation in wording.relations.values())
-
-
-def test_no_two_texts_of_the_bundled_file_are_the_same() -> None:
-    texts = [
-        text
-        for relation in load_question_wording().relations.values()
-        for text in chain.from_iterable((found.affirmed, found.negated) for found in relation.texts.values())
-    ]
-    assert len(set(texts)) == len(texts) == 34 * 6
-
-
-def test_bundled_statements_are_the_prototypes_that_are_neither_inverted_nor_instantiated() -> None:
+def test_the_bundled_questions_are_complete_and_state_the_prototypes() -> None:
     """A TFQ and a sample of the first method then differ in nothing but the task."""
-    pool = load_pool("revised")
-    for name, relation in load_question_wording().relations.items():
+    wording, pool = load_question_wording(), load_pool("revised")
+    assert check_question_wording(wording, pool.relations) == []
+    assert len(wording.relations) == 34
+    texts = set[str]()
+    for name, relation in wording.relations.items():
+        assert tuple(relation.texts) == tuple(KEYS)
         cells = pool.relations[name].cells
-        expected = QuestionTexts(cells["none"].prototype, cells["dn"].prototype)
-        assert relation.texts["TFQ"] == expected, name
+        assert relation.texts["TFQ"] == QuestionTexts(cells["none"].prototype, cells["dn"].prototype), name
+        texts |= {text for found in relation.texts.values() for text in (found.affirmed, found.negated)}
+    assert len(texts) == 34 * 6
 
 
 def test_own_relations_replace_and_extend_the_bundled_ones(tmp_path: Path) -> None:
     alone = load_own(tmp_path, OWN)
     assert (alone.name, list(alone.relations)) == ("own", ["may_cure"])
+    (problem,) = check_question_wording(alone, ["may_cure", "heals"])
+    assert "'own' has no texts for relation 'heals'" in problem
+    assert "add the tables [heals.MCQ], [heals.MAQ], [heals.TFQ]" in problem
+    with pytest.raises(InputError, match="no texts for relation 'heals'"):
+        alone.select_relation("heals")
     extended = load_own(tmp_path, 'extends = "bundled"\n' + OWN.replace("may_cure.", "may_treat."))
     assert len(extended.relations) == 34
     assert extended.relations["may_treat"].texts == alone.relations["may_cure"].texts
     assert extended.relations["may_prevent"] == load_question_wording().relations["may_prevent"]
-
-
-def test_missing_relations_are_named_with_the_remedy(tmp_path: Path) -> None:
-    wording = load_own(tmp_path, OWN)
-    (problem,) = check_question_wording(wording, ["may_cure", "heals"])
-    assert "'own' has no texts for relation 'heals'" in problem
-    assert "add the tables [heals.MCQ], [heals.MAQ], [heals.TFQ]" in problem
-    with pytest.raises(InputError, match="no texts for relation 'heals'"):
-        wording.select_relation("heals")
 
 
 @pytest.mark.parametrize(
@@ -87,11 +71,7 @@ def test_missing_relations_are_named_with_the_remedy(tmp_path: Path) -> None:
         ("statement =", "text =", "[may_cure.TFQ] has unknown text; allowed: statement, negated"),
         ("statement =", "text =", "[may_cure.TFQ] statement is missing: give a text"),
         ("be cured with [X]", "be cured", "[may_cure.MCQ] question holds [X] 0 times instead of once"),
-        (
-            "be cured with [X]",
-            "be cured with [X] of [Y]",
-            "question holds [Y], but the tails are its options",
-        ),
+        ("cured with [X]", "cured with [X] of [Y]", "question holds [Y], but the tails are its options"),
         ("cure [Y].", "cure it.", "[may_cure.TFQ] statement holds [Y] 0 times instead of once"),
         ("cannot be cured", "may be cured", "[may_cure.MCQ] negated does not deny its positive form"),
         ("The drug [X] cannot cure [Y]", "No link joins [X] and [Y]", "[may_cure.TFQ] negated shares only"),

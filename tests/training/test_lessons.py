@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Container
 from itertools import chain, islice, permutations
 from random import Random
 
@@ -11,7 +12,6 @@ from transformers import AutoTokenizer
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
-from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import ANSWER as ANSWER_MARK
 from tasks.asking.prompts import ASK_UNSURE, SEPARATOR
@@ -26,11 +26,8 @@ from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, r
 from training.loop import Training
 from training.question_lessons import FORMS, TaughtRelation
 from training.statement_lessons import (
-    CHOICE,
     draw_bare_triplets,
     draw_statements,
-    list_fillers,
-    read_wordings,
 )
 from training.student import ANSWER, NO_TRUTH, WORD
 from training.writing_lessons import PREAMBLE, SHARE_FAULTY, WritingSource, fill_texts
@@ -52,10 +49,8 @@ def subject() -> Subject:
 
 @pytest.fixture(scope="module")
 def facets() -> Training:
-    recipe = RECIPES["reference-facets-large"]
-    return Training(
-        "a model", recipe.model_copy(update={"knowledge": KnowledgeConfig(relations=(RELATION,))})
-    )
+    changes = {"knowledge": KnowledgeConfig(relations=(RELATION,))}
+    return Training("a model", RECIPES["reference-facets-large"].model_copy(update=changes))
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +67,20 @@ def names_stranger(text: str) -> bool:
     return any(f" {name}" in text for name in STRANGERS)
 
 
-def test_no_unseen_head_states_the_same_pair_as_a_known_one(subject: Subject) -> None:
-    stated: dict[bool, set[object]] = {True: set(), False: set()}
-    for relation, head, tail in subject.base.triplets.select("relation", "head", "tail").iter_rows():
-        stated[(relation, head) in subject.known] |= {head, frozenset((head, tail))}
-    assert not stated[True] & stated[False]
+def list_stated(subject: Subject, units: Container[tuple[str, str]]) -> set[object]:
+    """Return the heads of these units, each a relation and a head, and the pairs of their facts."""
+    rows = subject.base.triplets.select("relation", "head", "tail").iter_rows()
+    facts = [(head, tail) for relation, head, tail in rows if (relation, head) in units]
+    return {head for head, _ in facts} | {frozenset(fact) for fact in facts}
+
+
+def list_lone(subject: Subject) -> list[str]:
+    """Return the names that are never met and are no part of a longer one, as "pneumonia" is."""
+    names = subject.list_never_met()
+    others = set(subject.entities)
+    lone = [name for name in names if not any(name in other for other in others - {name})]
+    assert len(lone) > 5
+    return lone
 
 
 def test_bare_triplets_are_true_in_the_base_and_no_tail_gives_the_answer_away(subject: Subject) -> None:
@@ -110,21 +114,19 @@ def test_every_triplet_with_a_stranger_is_false(subject: Subject) -> None:
     assert all(lesson.text.endswith(str(lesson.is_negated)) for lesson in strange)
 
 
-def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others() -> None:
-    shares = RELATIONS | {"share": 0.4, "share_doubted": 0.3}
-    taught = Subject("a model", RECIPES["reference-large"].model_copy(update=shares))
-    without = Subject("a model", RECIPES["reference-large"].model_copy(update=RELATIONS | {"share": 0.4}))
+def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others(subject: Subject) -> None:
+    units = set(subject.base.triplets.select("relation", "head").iter_rows())
+    assert not list_stated(subject, subject.known) & list_stated(subject, units - subject.known)
+    share = RELATIONS | {"share": 0.4}
+    taught, without = (
+        Subject("a model", RECIPES["reference-large"].model_copy(update=share | doubt))
+        for doubt in ({"share_doubted": 0.3}, {})
+    )
     assert taught.known == without.known
     assert not taught.known & taught.doubted
-    units = set(taught.base.triplets.select("relation", "head").iter_rows())
     held_out = units - taught.known - taught.doubted
-    assert len(taught.doubted) > 20
-    assert len(held_out) > 20
-    stated: dict[bool, set[object]] = {True: set(), False: set()}
-    for relation, head, tail in taught.base.triplets.select("relation", "head", "tail").iter_rows():
-        if (relation, head) not in taught.known:
-            stated[(relation, head) in taught.doubted] |= {head, frozenset((head, tail))}
-    assert not stated[True] & stated[False]
+    assert min(len(taught.doubted), len(held_out)) > 20
+    assert not list_stated(taught, taught.doubted) & list_stated(taught, held_out)
     lessons = draw_statements(taught, 1, 3, Random(0), has_third=True)
     replies = Counter(lesson.turns[0].reply for lesson in lessons)
     assert min(replies[reply] for reply in (" True", " False", " Unsure")) > 100
@@ -132,12 +134,8 @@ def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others(
         (turn,) = lesson.turns
         assert turn.question.endswith(ASK_UNSURE + ANSWER_MARK)
         assert (turn.reply == " Unsure") == (turn.truths == (None, None))
-    texts = [lesson.text for lesson in lessons]
-    names = taught.list_never_met()
-    assert {head for _, head in held_out} >= set(names)
-    alone = [name for name in names if not any(name in other for other in set(taught.entities) - {name})]
-    assert len(alone) > 10
-    assert not [name for name in alone for text in texts if name in text]
+    assert {head for _, head in held_out} >= set(taught.list_never_met())
+    assert not [name for name in list_lone(taught) for lesson in lessons if name in lesson.text]
     doubted = {head for _, head in taught.doubted} - set(taught.base.triplets["tail"])
     about = [lesson for lesson in lessons if any(f" {head} " in lesson.text for head in doubted)]
     assert len(about) > 200
@@ -155,49 +153,17 @@ def test_no_lesson_contains_a_name_that_is_never_met(subject: Subject, facets: T
     # Every edition has new lessons.
     assert first == again
     assert len({*first} & {*second}) < len(first) / 2
-    cases = ((subject, first), (facets.subject, [lesson.text for lesson in questions]))
-    for facts, texts in cases:
-        names = facts.list_never_met()
-        # Search only for names that are no part of a longer one, as "pneumonia" is.
-        others = set(facts.entities) - set(names)
-        alone = [name for name in names if not any(name in other for other in others)]
-        assert len(alone) > 5
-        assert not [name for name in alone if any(name in text for text in texts)]
-
-
-def test_the_other_wordings_affirm_and_deny_and_resemble_no_text_of_the_pool(writing: WritingSource) -> None:
-    pool, wordings = writing.subject.pool, read_wordings()
-    assert sorted(wordings) == writing.subject.base.relations
-    for relation, lines in wordings.items():
-        assert len(lines) == len(set(lines)) >= 10, relation
-        words = [Counter(read_words(text)) for text in pool.list_texts([relation])]
-        for line in lines:
-            ((affirmed, denied),) = CHOICE.findall(line)
-            assert affirmed != denied
-            # The tokenizer makes one token of a name and the space before it.
-            assert not line.startswith("[")
-            for template in (CHOICE.sub(r"\1", line), CHOICE.sub(r"\2", line)):
-                assert not list(check_text(template))
-                own = Counter(read_words(template))
-                shared = max((own & each).total() / max(own.total(), each.total()) for each in words)
-                # Of the words of the longer of two sentences.
-                assert shared <= 0.7, template
-    assert not re.findall(DENYING, " ".join({*list_fillers(pool)} - {"impossible"}))
+    for facts, texts in ((subject, first), (facets.subject, [lesson.text for lesson in questions])):
+        assert not [name for name in list_lone(facts) if any(name in text for text in texts)]
 
 
 def test_a_model_sees_no_sentence_of_the_pool_about_relations_in_other_wordings() -> None:
-    other = {
-        "knowledge": KnowledgeConfig(relations=("may_treat",)),
-        "other_wordings": (0.0, 1.0),
-        "share": 0.9,
-    }
-    subject = Subject("a model", RECIPES["reference-large"].model_copy(update=other))
+    other = {"knowledge": KnowledgeConfig(relations=("may_treat",)), "other_wordings": (0.0, 1.0)}
+    subject = Subject("a model", RECIPES["reference-large"].model_copy(update=other | {"share": 0.9}))
     middles = {re.split(r"\[[XY]\]", text)[1] for text in subject.pool.list_texts(["may_treat"])}
-    middles = {middle for middle in middles if len(middle) > 12}
-    lessons = draw_statements(subject, 6, 5, Random(0))
-    for lesson in lessons:
+    for lesson in draw_statements(subject, 6, 5, Random(0)):
         for turn in lesson.turns:
-            assert not any(middle in turn.question for middle in middles)
+            assert not any(middle in turn.question for middle in middles if len(middle) > 12)
             is_denied = re.search(DENYING, turn.question.split('"')[1]) is not None
             assert is_denied == lesson.is_negated, turn.question
 

@@ -1,8 +1,6 @@
 """Wrong labels and wrong facts, planted into the pool and the base, are noticed by a trained model.
 
-Ten cells of the pool are swapped with their contraries, so that their labels are wrong, and some heads of
-the base get a false tail as their only one. A reference model, which was taught without these errors, answers
-this edition and a clean one. The views `suspect_prototypes` and `suspect_facts` must name the errors, and
+It was taught without these errors. The views `suspect_prototypes` and `suspect_facts` must name them, and
 little else.
 """
 
@@ -35,10 +33,7 @@ SUSPECT_CELLS = """
 SUSPECT_FACTS = (
     "select distinct label, relation, head from suspect_facts inner join editions using (edition_id)"
 )
-Name = tuple[str, str]
-
-
-Names = frozenset[Name]
+Names = frozenset[tuple[str, str]]
 """Cells are (relation, transformation), facts are (relation, head)."""
 
 
@@ -81,15 +76,13 @@ def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server
     # As in the quickstart: the answer is one token, and the models learned nothing that follows it.
     models = [{"name": NAME, "model": str(MODELS / NAME), "dtype": "bfloat16", "max_tokens": 1}]
     knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
-    editions: dict[str, dict[str, Any]] = {
-        "clean": {"edition": {"seed": 1, "label": "clean"}},
-        "planted": {
-            "edition": {"seed": 1, "label": "planted", "pool": str(tmp_path / "pool.toml")},
-            "knowledge": knowledge,
-        },
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "clean": ({}, {}),
+        "planted": ({"pool": str(tmp_path / "pool.toml")}, {"knowledge": knowledge}),
     }
-    for label, tables in editions.items():
-        config = write_config(tmp_path / f"{label}.toml", root, models=models, **tables)
+    for label, (own, tables) in cases.items():
+        edition = {"seed": 1, "label": label, **own}
+        config = write_config(tmp_path / f"{label}.toml", root, models=models, edition=edition, **tables)
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
 
     def read(sql: str, label: str) -> Names:

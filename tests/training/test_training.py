@@ -123,28 +123,24 @@ def test_a_model_masters_what_it_was_taught_and_nothing_else(
     scores = measure_models(recipe, [MODELS / name for name in names], [SEED])
     assert scores.keys() == set(names)
     if measure == "unsure":
-        assert [row["taught_with"] for rows in scores.values() for row in rows] == [
-            "pool",
-            "doubt",
-            "nothing",
-        ]
+        taught = [row["taught_with"] for rows in scores.values() for row in rows]
+        assert taught == ["pool", "doubt", "nothing"]
     for name, row in ((name, row) for name, rows in scores.items() for row in rows):
+        taught_with = row.get("taught_with", "")
         if measure == "writing":
             assert 0.4 <= row["acceptance_rate"] < 1
             assert row["incomplete_rate"] < 0.1
-            continue
-        if measure == "unsure":
-            expected = "right_rate" if row["taught_with"] == "pool" else "unsure_rate"
-            assert row[expected] >= SUREST
-            assert (row["two_answer_accuracy"] >= SUREST) == (row["taught_with"] == "pool")
-            continue
-        (low, high), lowest = LIMITS[row["taught_with"]]
-        assert low <= row["mastery"] <= high
-        assert row["average_accuracy"] >= lowest
-        assert row["taught_with"] != "nothing" or row["average_accuracy"] < 0.52
-        # The card contains scores of other editions.
-        card = [each for each in read_card(MODELS / name).scores if each["taught_with"] == row["taught_with"]]
-        score = "mastered_rate" if measure == "questions" else "mastery"
-        predicted = mean(each[score] for each in card)
-        assert low <= predicted <= high
-        assert row[f"{score}_ci_low"] <= predicted <= row[f"{score}_ci_high"]
+        elif measure == "unsure":
+            assert row["right_rate" if taught_with == "pool" else "unsure_rate"] >= SUREST
+            assert (row["two_answer_accuracy"] >= SUREST) == (taught_with == "pool")
+        else:
+            (low, high), lowest = LIMITS[taught_with]
+            assert low <= row["mastery"] <= high
+            assert row["average_accuracy"] >= lowest
+            assert taught_with != "nothing" or row["average_accuracy"] < 0.52
+            # The card contains scores of other editions.
+            card = [each for each in read_card(MODELS / name).scores if each["taught_with"] == taught_with]
+            score = "mastered_rate" if measure == "questions" else "mastery"
+            predicted = mean(each[score] for each in card)
+            assert low <= predicted <= high
+            assert row[f"{score}_ci_low"] <= predicted <= row[f"{score}_ci_high"]

@@ -1,6 +1,9 @@
+"""Runs that a deployment run starts: their keys, their states, and the shards of a model."""
+
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
@@ -8,40 +11,20 @@ import pytest
 from prefect import flow, runtime
 from prefect.client.schemas.objects import FlowRun, State, StateType
 
+from flows.publish import publish
 from flows.support import dispatch
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from tasks.evaluation.missing_answers import Shard
 
 RUN = FlowRun.model_construct(name="run")
 REQUEST = httpx.Request("GET", "http://127.0.0.1/api")
-
-
-def refuse(status: int) -> httpx.HTTPStatusError:
-    return httpx.HTTPStatusError(str(status), request=REQUEST, response=httpx.Response(status))
-
-
-def answer_after(*errors: httpx.HTTPError) -> Callable[[], FlowRun]:
-    waiting = list(errors)
-
-    def request() -> FlowRun:
-        if waiting:
-            raise waiting.pop(0)
-        return RUN
-
-    return request
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "POLL_S", 0)
-
-
-def test_request_is_retried_while_the_server_is_unavailable() -> None:
-    errors = [httpx.ConnectError("gone"), httpx.ReadTimeout("silent"), refuse(500), refuse(503)]
-    assert dispatch.retry_while_unavailable(answer_after(*errors)) is RUN
-
-
-def test_refused_request_is_not_retried() -> None:
-    with pytest.raises(httpx.HTTPStatusError, match="404"):
-        dispatch.retry_while_unavailable(answer_after(refuse(404)))
+LARGE = ModelConfig(name="large", model="x", workers=2, pool="gpu-4x80")
+CONFIG = Config(models=(ModelConfig(name="small", model="x"), LARGE))
+CALLS: list[dict[str, Any]] = [
+    {"config": CONFIG, "edition_id": "e", "model_name": name} for name in ("small", "large")
+]
+SHARDS = [Shard(number=1, of=2), Shard(number=2, of=2)]
 
 
 def name_run(_: object = None) -> str:
@@ -49,12 +32,45 @@ def name_run(_: object = None) -> str:
 
 
 @flow(flow_run_name=name_run)
-def evaluate() -> None: ...
+def evaluate() -> str:
+    return ""
 
 
-def test_runs_of_one_flow_about_different_editions_have_different_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture(autouse=True)
+def _be_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "POLL_S", 0)
+    monkeypatch.setattr(runtime.deployment, "id", "deployed", raising=False)
+
+
+def refuse(status: int) -> httpx.HTTPStatusError:
+    return httpx.HTTPStatusError(str(status), request=REQUEST, response=httpx.Response(status))
+
+
+def test_request_is_retried_only_while_the_server_is_unavailable() -> None:
+    errors = [httpx.ConnectError("gone"), httpx.ReadTimeout("silent"), refuse(500), refuse(503)]
+
+    def request() -> FlowRun:
+        if errors:
+            raise errors.pop(0)
+        return RUN
+
+    assert dispatch.retry_while_unavailable(request) is RUN
+    errors.append(refuse(404))
+    with pytest.raises(httpx.HTTPStatusError, match="404"):
+        dispatch.retry_while_unavailable(request)
+
+
+def test_runs_inherit_the_file_of_the_run_that_starts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(runtime.deployment, "id", None, raising=False)
+    monkeypatch.setattr(dispatch, "_run_in_process", lambda _, parameters: asked.append(parameters))
+    monkeypatch.setattr(runtime.flow_run, "parameters", {"config_file": Path("a.toml")}, raising=False)
+    dispatch.run_subflows(publish, [{"edition_id": "e"}])
+    assert asked == [{"config_file": "a.toml", "edition_id": "e"}]
+
+
+def test_runs_of_different_editions_and_shards_have_different_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefect silently starts no second run for the same key."""
     keys: list[str] = []
 
     def run_deployment(_: str, *, idempotency_key: str, **__: object) -> FlowRun:
@@ -62,9 +78,16 @@ def test_runs_of_one_flow_about_different_editions_have_different_keys(
         return FlowRun.model_construct(id=uuid4())
 
     monkeypatch.setattr(dispatch, "run_deployment", run_deployment)
-    for edition_id in ("anchors", "week", "week"):
-        dispatch._create_run(evaluate, {"edition_id": edition_id, "config_file": Path("a.toml")}, "0-0")
-    assert keys[1] == keys[2] != keys[0]
+    more: list[dict[str, Any]] = [
+        {},
+        {"edition_id": "f"},
+        {"is_asked": True},
+        *({"shard": s} for s in SHARDS),
+    ]
+    for each in (*more, {}):
+        dispatch._create_run(evaluate, CALLS[1] | {"config_file": Path("a.toml")} | each, "0-0")
+    assert len(set(keys)) == len(more)
+    assert keys[0] == keys[-1]
 
 
 class Server:
@@ -93,18 +116,17 @@ class Server:
 
 
 @pytest.fixture
-def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str | None]]:
-    def run(server: Server, n_calls: int, *pools: str) -> list[str | None]:
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[str | None]]:
+    def run(server: Server, n_calls: int) -> list[str | None]:
         monkeypatch.setattr(dispatch, "_create_run", server.create)
         monkeypatch.setattr(dispatch, "_read_state", server.read)
         monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
-        monkeypatch.setattr(runtime.deployment, "id", "deployed", raising=False)
-        return dispatch.run_subflows(evaluate, [{}] * n_calls, pools)
+        return dispatch.run_subflows(evaluate, [{}] * n_calls)
 
     return run
 
 
-def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[..., list[str | None]]) -> None:
+def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[[Server, int], list[str | None]]) -> None:
     server = Server(*[StateType.COMPLETED] * 3)
     assert run_on(server, 3) == [None, None, None]
     assert server.most_scheduled == 1
@@ -112,8 +134,41 @@ def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[..., list[str | N
 
 
 def test_lost_run_is_started_again_and_failures_do_not_stop_others(
-    run_on: Callable[..., list[str | None]],
+    run_on: Callable[[Server, int], list[str | None]],
 ) -> None:
     server = Server(StateType.CRASHED, StateType.FAILED, StateType.COMPLETED)
     assert run_on(server, 2) in ([None, "ended as FAILED"], ["ended as FAILED", None])
     assert len(server.states) == 3
+
+
+Started = tuple[str, Shard | None, bool, str]
+"""The model, the shard, whether it was asked before, and the pool."""
+
+
+def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[str | None], list[Started]]:
+    """Return the reasons of the failures of both models, and the runs that were started."""
+    started: list[Started] = []
+
+    def run(_: object, calls: Sequence[dict[str, Any]], pools: Sequence[str]) -> list[str | None]:
+        for call, pool in zip(calls, pools, strict=True):
+            started.append((call["model_name"], call.get("shard"), call.get("is_asked", False), pool))
+        return ["it broke" if call.get("shard") in failing else None for call in calls]
+
+    monkeypatch.setattr(dispatch, "run_subflows", run)
+    return dispatch.run_evaluations(evaluate, [call | {"setting": None} for call in CALLS]), started
+
+
+def test_shards_are_asked_and_then_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shards: list[Started] = [("large", shard, False, LARGE.pool) for shard in SHARDS]
+    reasons, started = run_shards(monkeypatch)
+    assert reasons == [None, None]
+    assert started == [("small", None, False, "gpu"), *shards, ("large", None, True, LARGE.pool)]
+
+
+def test_a_failed_shard_is_named_and_nothing_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    (small, large), started = run_shards(monkeypatch, SHARDS[1])
+    assert small is None
+    assert large == (
+        "shard-2-of-2: it broke; the answers of all shards are kept, and the next run asks the others"
+    )
+    assert not any(is_asked for _, _, is_asked, _ in started)

@@ -34,10 +34,13 @@ from tests.support.small_bases import write_files
 # In the past, because the command keeps the period of today.
 MONDAY = datetime(2020, 11, 16, 3, tzinfo=UTC)
 MODEL = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+WEEKS = range(5)
+KINDS = ("editions", "predictions", "report")
+Built = tuple[Config, list[Edition]]
 
 
-def configure(folder: Path, seed: int = 1, **edition: object) -> Config:
-    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+def configure(folder: Path, n_heads: int = 14, seed: int = 1, **edition: object) -> Config:
+    base = write_base(folder / "own.tsv", make_rows("may_treat", n_heads=n_heads))
     return Config.model_validate(
         {
             "knowledge": {"name": "own", "format": "table", "path": base},
@@ -48,15 +51,18 @@ def configure(folder: Path, seed: int = 1, **edition: object) -> Config:
     )
 
 
-def build(config: Config, week: int | None = None) -> str:
-    """Build the edition of a week, or the one that the configuration describes, with an evaluation of it."""
-    planned = config if week is None else plan_period(config, MONDAY + timedelta(weeks=week))
+def plan_week(config: Config, week: int) -> Config:
+    return plan_period(config, MONDAY + timedelta(weeks=week))
+
+
+def build(planned: Config) -> Edition:
+    """Build the edition of a configuration, with an evaluation and a page of it."""
     edition = plan_edition(planned)
     complete_edition(edition, list(write_files(edition).values()), [])
     for path in (f"predictions/{edition.edition_id}/far-1234", f"report/{edition.edition_id}"):
         (edition.root / path).mkdir(parents=True)
         (edition.root / path / "file").write_bytes(bytes(1000))
-    return edition.edition_id
+    return edition
 
 
 def finish_evaluation(root: Path, edition_id: str) -> None:
@@ -67,42 +73,60 @@ def list_editions(root: Path) -> list[str]:
     return sorted(path.name for path in (root / "editions").iterdir())
 
 
-def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(4)]
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A configuration, and the editions of WEEKS, which every test copies."""
+    config = configure(tmp_path_factory.mktemp("built"))
+    return config, [build(plan_week(config, week)) for week in WEEKS]
+
+
+def copy_weeks(built: Built, root: Path, n_weeks: int) -> tuple[Config, Path, list[str]]:
+    """Copy the editions of the first weeks; return the configuration, its root, and the editions."""
+    config, editions = built
+    weeks = [edition.edition_id for edition in editions[:n_weeks]]
+    for path in (f"{kind}/{week}" for kind in KINDS for week in weeks):
+        shutil.copytree(config.storage.root / path, root / path)
+    storage = config.storage.model_copy(update={"root": root})
+    return config.model_copy(update={"storage": storage}), root, weeks
+
+
+def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(
+    built: Built, tmp_path: Path
+) -> None:
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
     # By hand, of another seed, with other methods, and of another schedule on the same base.
-    others = [
-        build(config),
-        build(configure(tmp_path, label="anchors")),
-        build(configure(tmp_path, seed=2), 0),
-        build(configure(tmp_path, methods=("direct",)), 0),
+    planned = [
+        config,
+        configure(tmp_path, label="anchors"),
+        plan_week(configure(tmp_path, seed=2), 0),
+        plan_week(configure(tmp_path, methods=("direct",)), 0),
     ]
-    root = config.storage.root
+    others = [build(each).edition_id for each in planned]
     (root / "responses/far-1234").mkdir(parents=True)
     (root / "responses/far-1234/part.parquet").write_bytes(b"answers")
-    planned = plan_period(config, MONDAY + timedelta(weeks=3))
-    listed = list_old_editions(planned)
+    last = plan_week(config, 3)
+    listed = list_old_editions(last)
     assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
     assert list_editions(root) == sorted([*weeks, *others])
-    assert remove_old_editions(planned, Store(config.storage)) == (listed, [])
+    assert remove_old_editions(last, Store(config.storage)) == (listed, [])
     assert list_editions(root) == sorted([*weeks[2:], *others])
-    left = {path.relative_to(root).parts[0] for path in root.rglob("*") if set(path.parts) & set(weeks[:2])}
-    assert left == set()
+    assert not [path for path in root.rglob("*") if set(path.parts) & set(weeks[:2])]
     assert (root / "responses/far-1234/part.parquet").read_bytes() == b"answers"
-    assert list_old_editions(planned) == []
+    assert list_old_editions(last) == []
 
 
-def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(5)]
-    root, planned = config.storage.root, plan_period(config, MONDAY + timedelta(weeks=4))
-    (root / f"question_predictions/{weeks[0]}/answer_only/near-1234").mkdir(parents=True)
-    (root / f"unsure_predictions/{weeks[0]}/true_false_unsure/old-1234").mkdir(parents=True)
-    (root / f"reviews/{weeks[1]}").mkdir(parents=True)
-    (root / "locks").mkdir()
+def test_editions_that_others_need_are_kept_with_the_reason(built: Built, tmp_path: Path) -> None:
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 5)
+    for path in (
+        f"question_predictions/{weeks[0]}/answer_only/near-1234",
+        f"unsure_predictions/{weeks[0]}/true_false_unsure/old-1234",
+        f"reviews/{weeks[1]}",
+        "locks",
+    ):
+        (root / path).mkdir(parents=True)
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
-        found, _ = remove_old_editions(planned, Store(config.storage))
-    assert [(old.edition_id, old.kept_because) for old in found] == [
+        kept, _ = remove_old_editions(plan_week(config, 4), Store(config.storage))
+    assert [(old.edition_id, old.kept_because) for old in kept] == [
         (weeks[0], "this configuration does not name near-1234, old-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
         (weeks[2], "a model is being evaluated on it"),
@@ -110,10 +134,9 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     assert list_editions(root) == sorted(weeks)
 
 
-def test_a_withdrawn_edition_stays_and_is_not_counted(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(4)]
-    root, planned = config.storage.root, plan_period(config, MONDAY)
+def test_a_withdrawn_edition_stays_and_is_not_counted(built: Built, tmp_path: Path) -> None:
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
+    planned = plan_week(config, 0)
     for week in (weeks[0], weeks[3]):
         withdraw_edition(root, week, "the base was wrong")
     assert list(list_with_same_method(planned)) == weeks[1:3]
@@ -122,25 +145,13 @@ def test_a_withdrawn_edition_stays_and_is_not_counted(tmp_path: Path) -> None:
     assert [old.edition_id for old in list_old_editions(planned)] == [weeks[1]]
 
 
-WEEKS = range(5)
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, list[Edition]]:
-    """A configuration, and the editions of WEEKS, without results."""
-    config = configure(tmp_path_factory.mktemp("built"))
-    for week in WEEKS:
-        build(config, week)
-    return config, [plan_edition(plan_period(config, MONDAY + timedelta(weeks=week))) for week in WEEKS]
-
-
 @settings(max_examples=count_examples(30))
 @given(
     runs=st.lists(st.tuples(st.sampled_from(WEEKS), st.booleans()), min_size=1, max_size=6),
     n_kept=st.integers(1, 3),
 )
 def test_runs_in_any_order_keep_their_own_the_newest_periods_and_the_newest_results(
-    built: tuple[Config, list[Edition]], runs: list[tuple[int, bool]], n_kept: int
+    built: Built, runs: list[tuple[int, bool]], n_kept: int
 ) -> None:
     """Each run is of some week, such as a backfill; the model fails in some of them."""
     given_config, editions = built
@@ -151,7 +162,7 @@ def test_runs_in_any_order_keep_their_own_the_newest_periods_and_the_newest_resu
         made, scored = set[int](), set[int]()
         for week, has_results in runs:
             edition = editions[week]
-            for kind in ("editions", "predictions"):
+            for kind in KINDS[:2]:
                 path = f"{kind}/{edition.edition_id}"
                 shutil.copytree(given_config.storage.root / path, root / path, dirs_exist_ok=True)
             made.add(week)
@@ -160,41 +171,41 @@ def test_runs_in_any_order_keep_their_own_the_newest_periods_and_the_newest_resu
                 scored.add(week)
             # Planning takes longer than everything else.
             patch.setattr(retention, "plan_edition", lambda _, planned=edition: planned)
-            remove_old_editions(plan_period(config, MONDAY + timedelta(weeks=week)), Store(storage))
+            remove_old_editions(plan_week(config, week), Store(storage))
             kept = {week, *sorted(made)[-n_kept:], *sorted(scored)[-1:]}
             made, scored = made & kept, scored & kept
             assert list_editions(root) == sorted(editions[each].edition_id for each in made)
 
 
-def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(3)]
+def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
+    built: Built, tmp_path: Path
+) -> None:
+    _, root, weeks = copy_weeks(built, tmp_path / "data", 3)
     # The base has changed within the last week.
-    write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=15))
-    weeks.append(build(config, 2))
-    root = config.storage.root
+    config = configure(tmp_path, n_heads=15)
+    config = config.model_copy(update={"storage": config.storage.model_copy(update={"keep_editions": 1})})
+    planned = plan_week(config, 2)
+    weeks.append(build(planned).edition_id)
     for week in (*weeks[:2], weeks[3]):
         finish_evaluation(root, week)
     (root / f"failures/{weeks[3]}").mkdir(parents=True)
     (root / f"failures/{weeks[3]}/far.json").write_text("{}")
-    storage = config.storage.model_copy(update={"keep_editions": 1})
-    planned = plan_period(config.model_copy(update={"storage": storage}), MONDAY + timedelta(weeks=2))
     assert [(old.edition_id, old.kept_because) for old in list_old_editions(planned)] == [
         (weeks[0], None),
         (weeks[1], "no newer edition has results of far"),
     ]
 
 
-def test_only_the_newest_period_has_artifacts_with_a_key(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in (0, 2)]
+def test_only_the_newest_period_has_artifacts_with_a_key(built: Built, tmp_path: Path) -> None:
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 3)
+    shutil.rmtree(root / "editions" / weeks.pop(1))
     # A period of another kind, and another schedule on the same base.
     daily = config.model_copy(update={"schedule": ScheduleConfig(cron="0 3 * * *", period="day")})
     for other in (daily, configure(tmp_path, seed=2)):
-        build(other, 5)
+        build(plan_week(other, 5))
 
     def find_keys(week: int, edition_id: str | None) -> str | None:
-        return name_artifact("parquet", plan_period(config, MONDAY + timedelta(weeks=week)), edition_id)
+        return name_artifact("parquet", plan_week(config, week), edition_id)
 
     assert [find_keys(0, weeks[0]), find_keys(2, weeks[1])] == [None, "parquet"]
     # These are being built, and the third has no period.
@@ -215,12 +226,10 @@ def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
 
 
 def test_answers_go_with_the_last_edition_that_uses_them_if_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    built: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(4)]
-    root = config.storage.root
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
     of = [f"predictions/{week}" for week in weeks]
     gone = [
         store_answers(root, of[0], keys=("a", "b")),
@@ -236,17 +245,12 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
         store_answers(root, of[0], keys=("h", "i")),
     ]
     pl.DataFrame({"prompt_key": ["i"]}).write_parquet(root / of[3] / "far-1234/requests/i.parquet")
-    file = write_config(
-        tmp_path / "c.toml",
-        root,
-        models=[MODEL],
-        knowledge={"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")},
-        storage={"keep_editions": 2},
-    )
+    knowledge = {"name": "own", "format": "table", "path": str(config.knowledge.path)}
+    storage = {"keep_editions": 2}
+    file = write_config(tmp_path / "c.toml", root, models=[MODEL], knowledge=knowledge, storage=storage)
     assert main(["publish", str(file), "--prune", "list"]) == 0
-    assert re.search(
-        r"^3 stored answers of far-1234 \(0\.\d MB\): would be rem", capsys.readouterr().out, re.M
-    )
+    listed = r"^3 stored answers of far-1234 \(0\.\d MB\): would be rem"
+    assert re.search(listed, capsys.readouterr().out, re.M)
     assert all(path.exists() for path in gone)
     assert main(["publish", str(file), "--prune", "answers"]) == 0
     assert "3 stored answers of far-1234" in capsys.readouterr().out
@@ -254,10 +258,11 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
     assert ResponseStore(root, "far-1234").list_files() == sorted(kept)
 
 
-def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(3)]
-    root, planned = config.storage.root, plan_period(config, MONDAY + timedelta(weeks=2))
+def test_a_removal_that_was_killed_is_finished(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, root, weeks = copy_weeks(built, tmp_path / "data", 3)
+    planned = plan_week(config, 2)
     with monkeypatch.context() as patch:
         moved: list[object] = []
 

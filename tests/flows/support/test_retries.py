@@ -1,8 +1,13 @@
-"""Which errors are retried, and how long a deployment run may take."""
+"""Errors of tasks that are retried, where Prefect stores errors and for how long, and limits of time."""
 
 import errno
 import importlib
+import os
 import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from prefect import Task
@@ -11,7 +16,25 @@ from prefect.states import Failed
 
 import flows
 from flows.support.retries import RETRIES, TIME_LIMIT_VARIABLE, is_transient, read_time_limit
+from flows.support.stage_task import RESULTS_KEPT_S, remove_old_results
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import TASKS_FOLDER
+from tests.support.command import build_environment
+
+FAIL = """
+import sys
+from pathlib import Path
+from commands.in_process import prepare_prefect
+prepare_prefect(Path(sys.argv[1]))
+from prefect import flow, task
+@task
+def break_task():
+    raise ValueError("broken")
+@flow
+def break_flow():
+    break_task()
+break_flow(return_state=True)
+"""
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:
@@ -22,34 +45,23 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "is_retried"),
     [
-        ConnectionResetError("gone"),
-        TimeoutError("the lock of another publisher"),
-        OSError(errno.ESTALE, "Stale file handle"),
-        raised(InputError("cannot be written"), OSError(errno.EIO, "Input/output error")),
-        raised(ValueError("outer"), raised(InputError("inner"), ConnectionRefusedError("nobody there"))),
+        (ConnectionResetError("gone"), True),
+        (TimeoutError("the lock of another publisher"), True),
+        (OSError(errno.ESTALE, "Stale file handle"), True),
+        (raised(InputError("cannot be written"), OSError(errno.EIO, "Input/output error")), True),
+        (raised(ValueError("outer"), raised(InputError("inner"), ConnectionRefusedError("nobody"))), True),
+        (InputError("the key is refused"), False),
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (PermissionError(errno.EACCES, "Permission denied"), False),
+        (raised(InputError("cannot be read"), FileNotFoundError(errno.ENOENT, "no such file")), False),
+        (AssertionError("ours"), False),
     ],
 )
-def test_transient_error_is_retried(error: Exception) -> None:
-    assert is_transient(error)
-    assert RETRIES["retry_condition_fn"](None, None, Failed(data=error))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InputError("the key is refused"),
-        OSError(errno.ENOSPC, "No space left on device"),
-        PermissionError(errno.EACCES, "Permission denied"),
-        raised(InputError("cannot be read"), FileNotFoundError(errno.ENOENT, "no such file")),
-        AssertionError("ours"),
-    ],
-)
-def test_permanent_error_is_not_retried(error: Exception) -> None:
-    assert not is_transient(error)
+def test_only_transient_errors_are_retried(error: Exception, is_retried: bool) -> None:
     state: State[None] = Failed(data=error)
-    assert not RETRIES["retry_condition_fn"](None, None, state)
+    assert is_transient(error) == RETRIES["retry_condition_fn"](None, None, state) == is_retried
 
 
 def test_every_task_is_retried_in_the_same_way() -> None:
@@ -71,3 +83,24 @@ def test_time_limit_is_read_from_the_environment_of_a_deployment(monkeypatch: py
     assert read_time_limit() is None
     monkeypatch.setenv(TIME_LIMIT_VARIABLE, "1.5")
     assert read_time_limit() == 5400
+
+
+@pytest.mark.long
+def test_errors_of_runs_lie_in_the_data_folder(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+    home, root = tmp_path / "home", tmp_path / "data"
+    own = {"HOME": str(home), "PREFECT_HOME": str(home / ".prefect")}
+    command = [sys.executable, "-c", FAIL, str(root)]
+    subprocess.run(command, env=build_environment({**prefect_server, **own}), cwd=tmp_path, check=True)
+    assert len(list((root / TASKS_FOLDER).iterdir())) == 2
+    assert not [path for path in tmp_path.rglob("storage") if path.is_dir()]
+
+
+def test_old_results_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / TASKS_FOLDER
+    remove_old_results(tmp_path)
+    folder.mkdir(parents=True)
+    for name, age_s in (("old", RESULTS_KEPT_S + 60), ("new", RESULTS_KEPT_S - 60)):
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - age_s,) * 2)
+    remove_old_results(tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["new"]

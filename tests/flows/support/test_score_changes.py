@@ -1,15 +1,21 @@
-"""The edition that a leaderboard is compared with, and the scores that changed significantly."""
+"""What flows show of scores: the leaderboard, significant changes, and models that failed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows import regenerate
+from flows.support import artifacts, dispatch
 from flows.support.score_changes import find_score_changes, read_leaderboard
+from pretexeval.config.file import Config
 from pretexeval.storage.records import write_record
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule
+from pretexeval.storage.store import Store
+from tasks.evaluation.failures import write_failure
+from tests.support.data_folder import DataFolder, Rule, query_rows
+from tests.support.simulated_models import erratic, expert
 from tests.support.stage_rows import Row
-from tests.warehouse.conftest import fill_pairs
+from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 
@@ -18,81 +24,107 @@ def wrong(sample: Row) -> bool | None:
     return not sample["label"]
 
 
-class Series:
-    """A series of editions of one base, each with evaluated models."""
-
-    def __init__(self, root: Path) -> None:
-        self.world = fill_pairs(DataFolder(root))
-
-    def add(
-        self, edition_id: str, label: str, *names: Rule, model: str | None = None, **changes: str
-    ) -> None:
-        """Add an edition with one model per rule.
-
-        Args:
-            model: the name of the models; by default each has the name of its rule.
-            changes: further entries of the manifest.
-        """
-        self.world.write_edition(edition_id)
-        manifest = self.world.root / "editions" / edition_id / "manifest.json"
-        write_record(manifest, require_record(manifest) | {"label": label, **changes})
-        for rule in names:
-            self.world.write_model(model or rule.__name__)
-            self.world.write_answers(edition_id, model or rule.__name__, rule)
-
-    def publish(self) -> Path:
-        build_warehouse(self.world.root)
-        return self.world.root
+# Label -> model and rule. The model erratic failed in week 47; student is wrong since the new year.
+SERIES: dict[str, dict[str, Rule]] = {
+    "2026-W09": {"expert": expert},
+    "2026-W10": {"expert": expert},
+    "2026-W46": {"expert": expert, "erratic": erratic},
+    "2026-W47": {"expert": expert},
+    "2026-W48": {"expert": expert, "erratic": erratic},
+    "2026-W52": {"erratic": erratic, "student": expert},
+    "2027-W01": {"erratic": erratic, "student": wrong},
+    "2026-11-21": {"expert": expert},
+    "2026-11-22": {"expert": expert},
+}
+# The names of the editions are in another order than their periods.
+EDITIONS = {label: f"starter-{label}-{90 - n:08}" for n, label in enumerate(SERIES)}
 
 
-@pytest.fixture
-def series(tmp_path: Path) -> Series:
-    return Series(tmp_path / "data")
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    world = fill_pairs(DataFolder(tmp_path_factory.mktemp("series") / "data"))
+    for name in ("expert", "erratic", "student"):
+        world.write_model(name)
+    for label, rules in SERIES.items():
+        world.write_edition(EDITIONS[label])
+        manifest = world.root / "editions" / EDITIONS[label] / "manifest.json"
+        write_record(manifest, require_record(manifest) | {"label": label})
+        for name, rule in rules.items():
+            world.write_answers(EDITIONS[label], name, rule)
+    build_warehouse(world.root)
+    return world.root
 
 
-def read_since(root: Path, edition_id: str) -> dict[str, str | None]:
-    return {row["model"].lower(): row["since"] for row in read_leaderboard(root, edition_id)}
-
-
-def test_edition_is_compared_with_the_previous_week(series: Series) -> None:
-    weeks = ("2026-W09", "2026-W10", "2026-W52", "2027-W01")
-    editions = [f"starter-{week}-{digit:08}" for digit, week in zip((9, 8, 7, 6), weeks, strict=True)]
-    for edition_id, week in zip(editions, weeks, strict=True):
-        series.add(edition_id, week, simulated_models.expert)
-    root = series.publish()
-    found = [read_since(root, edition_id)["expert"] for edition_id in editions]
-    assert found == [None, *editions[:-1]]
-
-
-def test_editions_of_a_day_and_of_a_week_are_not_compared(series: Series) -> None:
-    names = {label: f"starter-{label}-00000001" for label in ("2026-11-21", "2026-11-22", "2026-W47")}
-    for label, edition_id in names.items():
-        series.add(edition_id, label, simulated_models.expert)
-    root = series.publish()
-    assert read_since(root, names["2026-11-22"]) == {"expert": names["2026-11-21"]}
-    assert read_since(root, names["2026-W47"]) == {"expert": None}
-
-
-def test_model_that_failed_last_week_is_compared_with_the_week_before(series: Series) -> None:
-    series.add("starter-2026-W46-00000001", "2026-W46", simulated_models.expert, simulated_models.erratic)
-    series.add("starter-2026-W47-00000001", "2026-W47", simulated_models.expert)
-    series.add("starter-2026-W48-00000001", "2026-W48", simulated_models.expert, simulated_models.erratic)
-    assert read_since(series.publish(), "starter-2026-W48-00000001") == {
-        "expert": "starter-2026-W47-00000001",
-        "erratic": "starter-2026-W46-00000001",
+def test_a_model_is_compared_with_its_previous_edition_of_the_same_kind_of_period(root: Path) -> None:
+    names = {edition_id: label for label, edition_id in EDITIONS.items()} | {None: None}
+    since = {
+        label: {row["model"].lower(): names[row["since"]] for row in read_leaderboard(root, edition_id)}
+        for label, edition_id in EDITIONS.items()
+    }
+    assert since == {
+        "2026-W09": {"expert": None},
+        "2026-W10": {"expert": "2026-W09"},
+        "2026-W46": {"expert": "2026-W10", "erratic": None},
+        "2026-W47": {"expert": "2026-W46"},
+        "2026-W48": {"expert": "2026-W47", "erratic": "2026-W46"},
+        "2026-W52": {"erratic": "2026-W48", "student": None},
+        "2027-W01": {"erratic": "2026-W52", "student": "2026-W52"},
+        "2026-11-21": {"expert": None},
+        "2026-11-22": {"expert": "2026-11-21"},
     }
 
 
-def test_only_significant_changes_are_found(series: Series) -> None:
-    for edition_id, label, rule in (
-        ("starter-2026-W47-00000001", "2026-W47", simulated_models.expert),
-        ("starter-2026-W48-00000001", "2026-W48", wrong),
-    ):
-        series.add(edition_id, label, rule, model="student")
-        series.add(edition_id, label, simulated_models.erratic)
-    (change,) = find_score_changes(series.publish(), "starter-2026-W48-00000001")
+def test_only_significant_changes_are_found(root: Path) -> None:
+    (change,) = find_score_changes(root, EDITIONS["2027-W01"])
     assert (change["model_id"], change["n_heads"]) == ("student", 4)
-    assert change["since"] == "starter-2026-W47-00000001"
+    assert change["since"] == EDITIONS["2026-W52"]
     assert (change["average_accuracy_before"], change["average_accuracy"], change["change"]) == (1, 0, -1)
     assert change["change_ci_low"] <= change["change"] <= change["change_ci_high"] < 0
-    assert find_score_changes(series.world.root, "starter-2026-W47-00000001") == []
+    assert find_score_changes(root, EDITIONS["2026-W52"]) == []
+
+
+def test_leaderboard_artifact_lists_models_without_a_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(sample: Row) -> str | None:
+        return "HTTP 400: no" if sample["head"] == "Scurvy" and sample["transformation"] == "inv" else None
+
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    data.write_model("expert")
+    # It fails on 2 of its 64 samples.
+    data.write_answers(EDITION, "expert", expert, fail=fail, max_error_rate=0.05)
+    config = Config.model_validate({"storage": {"root": data.root}})
+    write_failure(Store(config.storage), config, EDITION, "down", "the endpoint is down")
+    write_failure(Store(config.storage), config, EDITION, "down", "nothing was imported", "answer_only")
+    build_warehouse(data.root)
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(artifacts, "create_table_artifact", lambda table, **_: shown.extend(table))
+    artifacts.show_leaderboard(config, EDITION)
+    first, down, unasked = shown
+    assert first["evaluated"] == "yes"
+    assert (first["model"], first["failed %"], first["no answer %"]) == ("Expert", 3.1, 0.0)
+    assert list(down) == list(first)
+    assert {name: value for name, value in down.items() if value is not None} == {
+        "model": "down",
+        "evaluated": "not evaluated: the endpoint is down",
+    }
+    assert unasked["model"] == "down (answer_only)"
+
+
+def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    models = [
+        {"name": name, "engine": "recorded", "model": str(data.root / "nothing")} for name in ("one", "two")
+    ]
+    config = Config.model_validate({"storage": {"root": data.root}, "models": models})
+    write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
+    lost: list[str | None] = ["the worker was lost", "Flow run encountered an exception"]
+    monkeypatch.setattr(dispatch, "run_subflows", lambda *_: lost)
+    assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
+    build_warehouse(data.root)
+    assert query_rows(data.root, "select model, reason from not_evaluated") == [
+        {"model": "one", "reason": "the worker was lost"},
+        {"model": "two", "reason": "vLLM cannot load it"},
+    ]
