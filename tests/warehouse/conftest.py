@@ -35,6 +35,26 @@ def fill_pairs(data: DataFolder) -> DataFolder:
     return data
 
 
+def list_grades(
+    data: DataFolder, grader: str, grades: list[int | None], method: str = "pretexeval"
+) -> list[Row]:
+    """Return the grades of the first triplets; None is not graded."""
+    return [
+        {
+            "edition_id": EDITION,
+            "triplet_id": triplet["triplet_id"],
+            "method": method,
+            "grader": grader,
+            "reliability": grade,
+            "lexical_diversity": 3,
+            "structural_diversity": 5 - grade,
+            "comment": None,
+        }
+        for triplet, grade in zip(data.triplets(), grades, strict=False)
+        if grade is not None
+    ]
+
+
 def fail_three(sample: Row) -> str | None:
     """Fail three of the eight samples of a method about influenza and fever."""
     is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
@@ -75,15 +95,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=POLICIES)
     for name, max_error_rate in (("failing", 0.05), ("bad", 0.01)):
         small.write_model(name)
-        small.write_answers(
-            EDITION,
-            name,
-            simulated_models.erratic,
-            methods=METHODS,
-            policies=POLICIES,
-            fail=fail_three,
-            max_error_rate=max_error_rate,
-        )
+        answers = {"fail": fail_three, "max_error_rate": max_error_rate}
+        small.write_answers(EDITION, name, simulated_models.erratic, methods=METHODS, policies=POLICIES, **answers)
     build_warehouse(small.root)
     return small
 

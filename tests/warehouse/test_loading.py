@@ -8,7 +8,7 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from schemas.stages import SAMPLES
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, fail_response
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import erratic
 from tests.support.simulated_models import expert
@@ -55,8 +55,7 @@ def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
 def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
     key = digest("expert", sample["text"], n=32)
-    failure = {"response": None, "status": "error", "error": "time-out"}
-    failed = response_row("expert", key, sample["text"], None) | failure
+    failed = response_row("expert", key, sample["text"], None) | fail_response("time-out")
     data.write_responses("failures", "expert", [failed])
     build_warehouse(data.root)
     assert count(data, "responses") == [64]
@@ -76,19 +75,17 @@ def test_a_file_that_differs_from_its_checksum_is_named_and_the_rest_published(d
         assert count(data, "responses") == [64]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_a_damaged_file_beside_the_edition_is_named_with_its_remedy(data: DataFolder) -> None:
+    for name, message in (
         (f"diversity/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
         (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
-    ],
-)
-def test_a_damaged_file_beside_the_edition_is_named(data: DataFolder, name: str, message: str) -> None:
-    path = data.root / name
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"PAR1 but no more")
-    with pytest.raises(InputError, match=f"{path.name}: {message}"):
-        build_warehouse(data.root)
+    ):
+        path = data.root / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"PAR1 but no more")
+        with pytest.raises(InputError, match=f"{path.name}: {message}"):
+            build_warehouse(data.root)
+        path.unlink()
 
 
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
@@ -129,13 +126,7 @@ def test_questions_without_samples(data: DataFolder) -> None:
     build_warehouse(data.root)
     assert count(data, "questions", "question_answers", "question_predictions") == [20, 100, 20]
     (run,) = data.query("from runs where setting is not null")
-    assert (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"]) == (
-        "chain_of_thought",
-        20,
-        5,
-        100,
-    )
-    (edition,) = data.query(
-        "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
-    )
-    assert list(edition.values()) == [None] * 4
+    counts = (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"])
+    assert counts == ("chain_of_thought", 20, 5, 100)
+    sql = "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
+    assert run_query(data.root, sql)[1] == [(None,) * 4]

@@ -111,9 +111,11 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 
 def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolder) -> None:
     rows = worked.query("from pair_details where model_id = 'uneven'")
-    assert {row["head"]: (row["n_correct_of_true"], row["n_correct_of_false"]) for row in rows} == RIGHT
-    assert {(row["true_tail"], row["false_tail"]) for row in rows} == {
-        (f"{head} true", f"{head} false") for head in RIGHT
+    names = ("n_correct_of_true", "n_correct_of_false", "wrong_of_true", "wrong_of_false", "n_correct")
+    names = (*names, "true_tail", "false_tail", "n_asked", "n_no_answer", "is_complete", "is_mastered")
+    assert {row["head"]: tuple(row[name] for name in names) for row in rows} == {
+        head: (t, f, list(NAMES[t:]), list(NAMES[f:]), t + f, f"{head} true", f"{head} false", 16, 0, True, t + f == 16)
+        for head, (t, f) in RIGHT.items()
     }
 
 
@@ -140,31 +142,30 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
         "evaluated": (160, 40, pytest.approx(120 * 40e-6)),
         "rephraser": (4, 1, pytest.approx(3 * 40e-6)),
     }
+    (row,) = worked.query("from token_usage where model_id = 'uneven'")
+    names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+    assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
+
+
+def find_limits(row: Row, name: str) -> tuple[float, float]:
+    return row[f"{name}_fixed_base_ci_low"], row[f"{name}_fixed_base_ci_high"]
 
 
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
     """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
-    choice = "where model_id = 'uneven' and weighting = 'relations'"
-    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    rows = {row["model_id"]: row for row in worked.query("from weighted_accuracy where weighting = 'relations'")}
     variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
     limits = find_wilson_limits(0.25, 0.25 * 0.75 / (variance * 10 / 9))
-    assert row["mastery"] == 0.25
-    found = row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]
-    assert found == pytest.approx(limits, abs=1e-6)
-
-
-def test_a_stratum_in_which_all_is_wrong_has_a_variance(worked: DataFolder) -> None:
-    """Its share is drawn towards the mean by one observation, and independent samples bound the interval."""
-    choice = "where model_id = 'balanced' and weighting = 'relations'"
-    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    assert rows["uneven"]["mastery"] == 0.25
+    assert find_limits(rows["uneven"], "mastery") == pytest.approx(limits, abs=1e-6)
+    # The share of a stratum in which all is wrong is drawn towards the mean by one observation, and independent
+    # samples bound the interval.
     mean = 0.5 * 49 / 96
     drawn = [(49 + mean) / 97, (0 + mean) / 65]
     variance = sum(0.5**2 / n * share * (1 - share) for n, share in zip((96, 64), drawn, strict=True))
     limits = find_wilson_limits(mean, mean * (1 - mean) / variance)
-    assert row["average_accuracy"] == pytest.approx(mean)
-    assert [row[f"average_accuracy_fixed_base_ci_{end}"] for end in ("low", "high")] == pytest.approx(
-        limits, abs=1e-6
-    )
+    assert rows["balanced"]["average_accuracy"] == pytest.approx(mean)
+    assert find_limits(rows["balanced"], "average_accuracy") == pytest.approx(limits, abs=1e-6)
 
 
 def test_scores_of_a_model_that_is_uneven(worked: DataFolder) -> None:
@@ -174,8 +175,7 @@ def test_scores_of_a_model_that_is_uneven(worked: DataFolder) -> None:
     assert row["average_accuracy"] == n_right / 160
     assert (row["joint_accuracy"], row["mastery"]) == (5 / 20, 2 / 10)
     # Each pair has a head and tails of its own, so the interval of the mastery is Wilson's.
-    limits = find_wilson_limits(0.2, 10)
-    assert (row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]) == pytest.approx(limits)
+    assert find_limits(row, "mastery") == pytest.approx(find_wilson_limits(0.2, 10))
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
@@ -197,12 +197,6 @@ def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understoo
     assert row["average_accuracy"] == 0.5
     assert row["p_value"] < 1e-6
     assert not row["is_suspect"]
-
-
-def test_token_usage_counts_a_prompt_once(worked: DataFolder) -> None:
-    (row,) = worked.query("from token_usage where model_id = 'uneven'")
-    names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
-    assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
 
 
 def test_prediction_details(worked: DataFolder) -> None:

@@ -1,4 +1,4 @@
-"""Failed prompts in the views: never scored, counted apart from no answer; too many give no score."""
+"""Evaluations that give no score, because they failed or too many of their prompts did."""
 
 from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder
@@ -7,45 +7,7 @@ from tests.support.question_models import always_right, fill_points
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
-from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
-
-# These views list a model whether or not it counts as evaluated.
-UNSCORED = ("prediction_details", "token_usage", "cost", "not_evaluated")
-WHERE = "where model_id = 'failing' and scoring_policy = 'strict'"
-
-
-def test_a_failed_prompt_has_its_error_and_no_verdict(published: DataFolder) -> None:
-    rows = published.query(f"from prediction_details {WHERE} and method = 'pretexeval' and is_failed")
-    found = [(row["prediction"], row["is_correct"], row["has_answer"], row["error"]) for row in rows]
-    assert found == [(None, None, False, REASON)] * 3
-    (row,) = published.query(f"from leaderboard {WHERE} and method = 'pretexeval'")
-    # One pair has a failed prompt and another lacks a sample, so neither is complete.
-    assert (row["n_samples"], row["n_errors"], row["n_complete_pairs"]) == (5 * 16 - 2 - 3, 3, 3)
-
-
-def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(published: DataFolder) -> None:
-    # One failed under `none`, one under `inv`, and one under `dn`.
-    parts = {"form_effects": 1}
-    for view in set(VIEWS) - set(UNSCORED):
-        columns = {row["column_name"] for row in published.query(f"describe {view}")}
-        if {"model_id", "method"} <= columns:
-            assert published.query(f"from {view} where model_id = 'bad'") == []
-            rows = published.query(f"from {view} where model_id = 'failing' and method = 'pretexeval'")
-            if "n_errors" in columns and rows:
-                assert max(row["n_errors"] for row in rows) == parts.get(view, 3), view
-
-
-def test_a_model_with_too_many_failed_prompts_is_listed_with_the_reason(published: DataFolder) -> None:
-    (row,) = published.query("from not_evaluated")
-    (counts,) = published.query(
-        "select count(*) as n, count(error) as n_errors from predictions "
-        "where model_id = 'bad' and scoring_policy = 'strict'"
-    )
-    assert (row["edition_id"], row["model"], row["model_id"]) == (EDITION, "Bad", "bad")
-    assert (row["n_items"], row["n_errors"]) == (counts["n"], counts["n_errors"])
-    assert row["error_rate"] == counts["n_errors"] / counts["n"] > 0.01
-    assert row["reason"].endswith(f"more than max_error_rate = 0.01 allows; most often: {REASON}")
 
 
 def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
