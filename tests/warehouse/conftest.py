@@ -7,7 +7,6 @@ import pytest
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row
-from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -95,14 +94,14 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=POLICIES)
     for name, max_error_rate in (("failing", 0.05), ("bad", 0.01)):
         small.write_model(name)
-        answers = {"fail": fail_three, "max_error_rate": max_error_rate}
-        small.write_answers(EDITION, name, simulated_models.erratic, methods=METHODS, policies=POLICIES, **answers)
+        small.write_answers(
+            EDITION,
+            name,
+            simulated_models.erratic,
+            methods=METHODS,
+            policies=POLICIES,
+            fail=fail_three,
+            max_error_rate=max_error_rate,
+        )
     build_warehouse(small.root)
     return small
-
-
-@pytest.fixture
-def without_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish the tables and their sums alone: estimates and views take 1.3 s of every build."""
-    for name in ("ESTIMATES", "VIEWS"):
-        monkeypatch.setattr(catalogue, name, ())

@@ -58,11 +58,11 @@ def settings(predictions: list[Row]) -> Settings:
     return {name: rows for name, rows in group(evaluated, name_setting).items() if isinstance(name, tuple)}
 
 
-def assert_scores(row: Row, samples: list[Row], k: int, rel: float = 1e-6) -> None:
+def assert_scores(row: Row, samples: list[Row], k: int) -> None:
     """Compare all scores of the row with those of its samples, of which a complete triplet has k."""
     expected = {name: v for name, v in expected_scores(samples, k).items() if name in row}
     assert {"average_accuracy", "average_accuracy_ci_low"} <= expected.keys()
-    assert pick(row, expected) == pytest.approx(expected, rel=rel), row
+    assert pick(row, expected) == pytest.approx(expected), row
 
 
 def by(column: str) -> Belongs:
@@ -166,7 +166,8 @@ def test_groups_of_facts(published: DataFolder, settings: Settings) -> None:
         (name, member, place) for name, members in groups.items() for place, member in enumerate(members, 1)
     }
     assert {row["model_id"] for row in select(rows, grouping_by="taught")} == {"erratic"}
-    n_with = Counter(head for _, head in {(s["pair_id"], s["head"].lower()) for s in settings[name_setting(rows[0])]})
+    heads = {(s["pair_id"], s["head"].lower()) for s in settings[name_setting(rows[0])]}
+    n_with = Counter(head for _, head in heads)
     belongs: dict[str, Belongs] = {
         "fact": lambda row, s: s["is_positive"] == (row["group_name"] == "true fact"),
         "head commonness": lambda row, s: (n_with[s["head"].lower()] > 1) == (row["group_position"] == 2),
@@ -236,7 +237,8 @@ def test_every_two_models_are_compared_on_what_both_grade(
     }
     models = [row["model_id"] for row in published.query("select distinct model_id from leaderboard")]
     assert len(models) == N_MODELS
-    own = group(select(predictions, method="pretexeval"), lambda row: (row["model_id"], row["scoring_policy"]))
+    samples = select(predictions, method="pretexeval")
+    own = group(samples, lambda row: (row["model_id"], row["scoring_policy"]))
     for mine, theirs, policy in product(models, models, SCORING_POLICIES):
         both = pair_up(own.get((mine, policy), []), own.get((theirs, policy), []))
         if mine >= theirs or not both:

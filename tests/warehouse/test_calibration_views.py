@@ -1,6 +1,7 @@
 """What the log-probabilities of True and False are worth."""
 
 from math import exp
+from pathlib import Path
 
 import pytest
 from scipy.stats import mannwhitneyu
@@ -8,7 +9,7 @@ from scipy.stats import mannwhitneyu
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_clusters import share
-from tests.support.expected_views import expected_share, group, observe, pick, read_predictions
+from tests.support.expected_views import expected_share, group, observe, pick, read_predictions, select
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
@@ -25,37 +26,24 @@ def weigh(sample: Row) -> tuple[float | None, float | None]:
     return (-1.0, -1.0 - lean) if sample["label"] else (-1.0 - lean, -1.0)
 
 
-@pytest.fixture(scope="module")
-def weighed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    data = DataFolder(tmp_path_factory.mktemp("weighed") / "data")
+def test_probability_calibration_and_its_bins(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
     for k in range(N_PAIRS):
         data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
     data.write_edition(EDITION)
     data.write_model("hunch")
-    data.write_answers(
-        EDITION, "hunch", simulated_models.erratic, weigh=weigh, policies=("excluded", "strict")
-    )
+    policies = ("excluded", "strict")
+    data.write_answers(EDITION, "hunch", simulated_models.erratic, weigh=weigh, policies=policies)
     build_warehouse(data.root)
-    return data
-
-
-@pytest.fixture(scope="module")
-def scored(weighed: DataFolder) -> list[tuple[Row, float]]:
-    """Return the samples with both log-probabilities, each with its p_true."""
-    samples = [s for s in read_predictions(weighed.root, EDITION) if s["scoring_policy"] == "strict"]
-    both = [(sample, *weigh(sample)) for sample in samples]
-    return [(s, 1 / (1 + exp(no - yes))) for s, yes, no in both if yes is not None and no is not None]
-
-
-def test_probability_calibration(weighed: DataFolder, scored: list[tuple[Row, float]]) -> None:
-    (row,) = weighed.query("from probability_calibration")
+    samples = select(read_predictions(data.root, EDITION), scoring_policy="strict")
+    weighed = [(sample, *weigh(sample)) for sample in samples]
+    scored = [(s, 1 / (1 + exp(no - yes))) for s, yes, no in weighed if yes is not None and no is not None]
+    (row,) = data.query("from probability_calibration")
     n = len(scored)
     assert 0 < n < 16 * N_PAIRS
     assert (row["n_samples"], row["missing_rate"]) == (n, pytest.approx(1 - n / (16 * N_PAIRS)))
-    true = [p for sample, p in scored if sample["label"]]
-    false = [p for sample, p in scored if not sample["label"]]
-    u = mannwhitneyu(true, false).statistic
-    assert row["auroc"] == pytest.approx(u / len(true) / len(false))
+    true, false = ([p for sample, p in scored if sample["label"] is label] for label in (True, False))
+    assert row["auroc"] == pytest.approx(mannwhitneyu(true, false).statistic / len(true) / len(false))
     assert row["brier_score"] == pytest.approx(sum((p - s["label"]) ** 2 for s, p in scored) / n)
     bins = group(scored, lambda item: min(int(item[1] * 10), 9))
     gaps = [abs(sum(p - s["label"] for s, p in items)) for items in bins.values()]
@@ -67,11 +55,7 @@ def test_probability_calibration(weighed: DataFolder, scored: list[tuple[Row, fl
     observations = [observe([s for s, _ in items], sum(r for _, r in items), 0) for items in right.values()]
     expected = {"average_accuracy": share(observations)} | expected_share(observations)
     assert pick(row, expected) == pytest.approx(expected)
-
-
-def test_calibration_bins(weighed: DataFolder, scored: list[tuple[Row, float]]) -> None:
-    rows = weighed.query("from calibration_bins")
-    bins = group(scored, lambda item: min(int(item[1] * 10), 9))
+    rows = data.query("from calibration_bins")
     assert [round(row["p_low"] * 10) for row in rows] == sorted(bins, key=str)
     for row in rows:
         items = bins[round(row["p_low"] * 10)]

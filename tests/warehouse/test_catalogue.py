@@ -4,6 +4,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -22,8 +23,9 @@ from warehouse.catalogue import (
     VIEW_GROUPS,
     VIEWS,
     create_tables,
-    create_views,
 )
+from warehouse.publishing import build_warehouse
+from warehouse.query import run_query
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +35,13 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_every_limit_of_an_interval_is_named_after_its_score() -> None:
-    with duckdb.connect() as connection:
-        create_tables(connection)
-        create_views(connection)
-        columns = connection.execute(
-            "select table_name, list(column_name) from duckdb_columns() where not internal group by all"
-        ).fetchall()
-    limits = [(names, name) for _, names in columns for name in names if "ci_" in name]
+def test_every_limit_of_an_interval_is_named_after_its_score_and_nothing_gives_empty_views(
+    tmp_path: Path,
+) -> None:
+    build_warehouse(tmp_path)
+    assert {view for view in VIEWS if run_query(tmp_path, f"from {view}")[1]} == set()
+    sql = "select table_name, list(column_name) from duckdb_columns() where not internal group by all"
+    limits = [(names, name) for _, names in run_query(tmp_path, sql)[1] for name in names if "ci_" in name]
     assert len(limits) > 100
     for names, name in limits:
         score = re.sub("(_fixed_base)?_ci_(low|high)$", "", name)

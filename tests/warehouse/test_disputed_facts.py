@@ -12,7 +12,6 @@ from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
-from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 
@@ -64,10 +63,7 @@ def disputed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
             methods=("pretexeval", "direct") if name in ("ann", "bob") else ("pretexeval",),
             n_repeats=2 if name == "dee" else 1,
         )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "ESTIMATES", ())
-        patch.setattr(catalogue, "VIEWS", ("leaderboard", "pair_details", "disputed_facts"))
-        build_warehouse(data.root)
+    build_warehouse(data.root)
     return data
 
 

@@ -11,18 +11,9 @@ from tests.support.data_folder import DataFolder
 from tests.support.expected_views import pick
 from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from tests.warehouse.conftest import EDITION, list_grades
-from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 
 Verdict = bool | None
-
-
-@pytest.fixture(autouse=True)
-def _only_needed_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "ESTIMATES", ())
-    monkeypatch.setattr(
-        catalogue, "VIEWS", ("checks", "sample_quality", "rejection_reasons", "human_review")
-    )
 
 
 def attempt(

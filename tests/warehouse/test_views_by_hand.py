@@ -112,10 +112,21 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolder) -> None:
     rows = worked.query("from pair_details where model_id = 'uneven'")
     names = ("n_correct_of_true", "n_correct_of_false", "wrong_of_true", "wrong_of_false", "n_correct")
-    names = (*names, "true_tail", "false_tail", "n_asked", "n_no_answer", "is_complete", "is_mastered")
+    names = (*names, "true_tail", "false_tail", "is_complete", "is_mastered")
     assert {row["head"]: tuple(row[name] for name in names) for row in rows} == {
-        head: (t, f, list(NAMES[t:]), list(NAMES[f:]), t + f, f"{head} true", f"{head} false", 16, 0, True, t + f == 16)
-        for head, (t, f) in RIGHT.items()
+        head: (
+            n,
+            m,
+            [*NAMES[n:]],
+            [*NAMES[m:]],
+            n + m,
+            f"{head} true",
+            f"{head} false",
+            16,
+            True,
+            n + m == 16,
+        )
+        for head, (n, m) in RIGHT.items()
     }
 
 
@@ -153,13 +164,14 @@ def find_limits(row: Row, name: str) -> tuple[float, float]:
 
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
     """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
-    rows = {row["model_id"]: row for row in worked.query("from weighted_accuracy where weighting = 'relations'")}
+    means = worked.query("from weighted_accuracy where weighting = 'relations'")
+    rows = {row["model_id"]: row for row in means}
     variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
     limits = find_wilson_limits(0.25, 0.25 * 0.75 / (variance * 10 / 9))
     assert rows["uneven"]["mastery"] == 0.25
     assert find_limits(rows["uneven"], "mastery") == pytest.approx(limits, abs=1e-6)
-    # The share of a stratum in which all is wrong is drawn towards the mean by one observation, and independent
-    # samples bound the interval.
+    # The share of a stratum in which all is wrong is drawn towards the mean by one observation, and
+    # independent samples bound the interval.
     mean = 0.5 * 49 / 96
     drawn = [(49 + mean) / 97, (0 + mean) / 65]
     variance = sum(0.5**2 / n * share * (1 - share) for n, share in zip((96, 64), drawn, strict=True))
