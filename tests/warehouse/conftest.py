@@ -1,12 +1,13 @@
 """A data folder with four test pairs, and a published one whose models answered by every method."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import Row
+from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -34,8 +35,25 @@ def fill_pairs(data: DataFolder) -> DataFolder:
     return data
 
 
+def describe_attempt(
+    sample: Row, number: int, *reasons: str, implied: bool | None = None, implying: bool | None = None
+) -> Row:
+    return {
+        "variant_id": sample["variant_id"],
+        "relation": sample["relation"],
+        "attempt": number,
+        "rephraser": "reviewed",
+        "prompt_key": digest(sample["variant_id"], number, n=32),
+        "text": None if "no text" in reasons else sample["text"],
+        "is_accepted": not reasons,
+        "reasons": list(reasons),
+        "is_judged_implied": implied,
+        "is_judged_implying": implying,
+    }
+
+
 def list_grades(
-    data: DataFolder, grader: str, grades: list[int | None], method: str = "pretexeval"
+    data: DataFolder, grader: str, grades: Sequence[int | None], method: str = "pretexeval"
 ) -> list[Row]:
     """Return the grades of the first triplets; None is not graded."""
     return [

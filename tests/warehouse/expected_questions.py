@@ -24,10 +24,11 @@ PARTS = 2520
 def read_question_predictions(root: Path, edition_id: str) -> list[Row]:
     """Return the predictions of the test questions, with their questions, setting, and names of clusters."""
     edition = root / "editions" / edition_id
-    tails: dict[str, list[str]] = {}
-    for path in (edition / "triplets").glob("*.parquet"):
-        for row in pl.read_parquet(path).sort("is_positive", descending=True).iter_rows(named=True):
-            tails.setdefault(row["pair_id"], []).append(row["tail"].lower())
+    triplets = pl.read_parquet(edition / "triplets" / "*.parquet").sort("is_positive", descending=True)
+    tails = {
+        str(pair): [row["tail"].lower() for row in rows]
+        for pair, rows in group(triplets.to_dicts(), lambda row: row["pair_id"]).items()
+    }
     questions = pl.read_parquet(edition / "questions" / "*.parquet").drop("relation")
     rows = []
     for path in sorted((root / "question_predictions" / edition_id).glob("*/*/predictions/*.parquet")):
@@ -103,15 +104,11 @@ def expected_accuracy(rows: list[Row]) -> Row:
 
 def expected_gap(observations: list[Observation], n_most: float | None = None) -> Row:
     """Return a paired difference with its interval; None if nothing is graded for both."""
-    expected: Row = {"n_points": len(observations), "difference": None}
     if not observations:
-        return expected
+        return {"n_points": 0, "difference": None}
     low, high = difference_interval(observations, measure_clustering(observations), n_most)
-    return expected | {
-        "difference": share(observations),
-        "difference_ci_low": low,
-        "difference_ci_high": high,
-    }
+    limits = {"difference_ci_low": low, "difference_ci_high": high}
+    return {"n_points": len(observations), "difference": share(observations)} | limits
 
 
 def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:

@@ -1,7 +1,5 @@
 """Two models on the same pairs, two methods of one model, and one model in two editions."""
 
-import importlib
-
 import pytest
 from scipy.stats import binom, binomtest, norm
 
@@ -88,29 +86,6 @@ def test_mastery_is_compared_pair_by_pair(contest: DataFolder, sides: tuple[list
     for row in contest.query("from leaderboard where method = 'pretexeval'"):
         expected = power * 2**0.5 * (row["mastery_ci_high"] - row["mastery_ci_low"])
         assert row["detectable_mastery_difference"] == pytest.approx(expected)
-
-
-@pytest.mark.long
-def test_the_standard_error_is_that_of_a_regression_with_two_kinds_of_clusters(
-    contest: DataFolder, sides: tuple[list[Row], list[Row]]
-) -> None:
-    """Regress the differences by sample on an intercept, with errors clustered by head and by tail.
-
-    statsmodels does not leave clusters out, so its standard error is smaller, by 1/80 for 40 equal clusters.
-    """
-    (row,) = contest.query("from model_comparison where method = 'pretexeval'")
-    mine, theirs = sides
-    differences = [a["is_correct"] - b["is_correct"] for a, b in zip(mine, theirs, strict=True)]
-    groups = [[sorted({r[name] for r in mine}).index(r[name]) for r in mine] for name in ("head", "tail")]
-    api = importlib.import_module("statsmodels.api")
-    model = api.OLS(differences, [1.0] * len(differences))
-    variances = [
-        model.fit(cov_type="cluster", cov_kwds={"groups": each, "use_correction": False}).bse[0] ** 2
-        for each in (*groups, [2000 * h + t for h, t in zip(*groups, strict=True)])
-    ]
-    two_way = max(variances[0] + variances[1] - variances[2], *variances[:2])
-    assert row["difference"] == pytest.approx(sum(differences) / len(differences))
-    assert row["difference_se"] == pytest.approx((two_way * 40 / 39) ** 0.5, rel=0.003)
 
 
 def test_every_measure_of_two_models(contest: DataFolder, sides: tuple[list[Row], list[Row]]) -> None:

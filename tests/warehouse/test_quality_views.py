@@ -9,28 +9,10 @@ from pretexeval.storage.records import key_content, write_record
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import pick
-from tests.support.stage_rows import Row, digest, write_measured, write_rows
+from tests.support.stage_rows import write_measured, write_rows
 from tests.warehouse.conftest import EDITION, list_grades
+from tests.warehouse.conftest import describe_attempt as attempt
 from warehouse.publishing import build_warehouse
-
-Verdict = bool | None
-
-
-def attempt(
-    sample: Row, number: int, *reasons: str, implied: Verdict = None, implying: Verdict = None
-) -> Row:
-    return {
-        "variant_id": sample["variant_id"],
-        "relation": sample["relation"],
-        "attempt": number,
-        "rephraser": "reviewed",
-        "prompt_key": digest(sample["variant_id"], number, n=32),
-        "text": None if "no text" in reasons else sample["text"],
-        "is_accepted": not reasons,
-        "reasons": list(reasons),
-        "is_judged_implied": implied,
-        "is_judged_implying": implying,
-    }
 
 
 def test_attempts_their_rejections_and_diversity(data: DataFolder) -> None:

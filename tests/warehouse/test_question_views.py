@@ -1,6 +1,6 @@
 """The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
@@ -39,7 +39,7 @@ EDITION = "facets-seed1-00000001"
 POLICIES = ("strict", "excluded")
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 KNOWN = ("Disease 1", "Disease 2", "Disease 3")
-EVERY_FACET = (tuple(FACET_OF.values()), True)
+FACETS = tuple(FACET_OF.values())
 
 
 def able(question: Row, repeat: int) -> str | None:
@@ -98,22 +98,22 @@ def choose(predictions: list[Row], row: Row, other: str = "") -> list[Row]:
 
 
 @EVERY_POLICY
-def test_accuracy_of_facets(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
-    where = f"where scoring_policy = '{policy}' and facet is not null"
-    found = published.data.query(f"from facet_accuracy {where}")
-    assert len(found) == 12 * (len(MODELS) + (policy == "strict"))
+def test_accuracy_of_facets_and_mastered_points(
+    published: QuestionFolder, predictions: list[Row], policy: str
+) -> None:
+    n_settings = len(MODELS) + (policy == "strict")
+    found = published.data.query(
+        f"from facet_accuracy where scoring_policy = '{policy}' and facet is not null"
+    )
+    assert len(found) == 12 * n_settings
     for row in found:
         own = select(choose(predictions, row), facet=row["facet"])
         if row["is_negated"] is not None:
             own = select(own, is_negated=row["is_negated"])
         expected = expected_accuracy(own)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
-
-
-@EVERY_POLICY
-def test_mastered_points(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
     found = published.data.query(f"from mastered_points where scoring_policy = '{policy}'")
-    assert len(found) == 4 * 2 * (len(MODELS) + (policy == "strict"))
+    assert len(found) == 4 * 2 * n_settings
     for row in found:
         assert row["facets"] == list(FACET_ORDER[: row["step"]])
         expected = expected_mastered(choose(predictions, row), row["facets"], row["is_negated_included"])
@@ -136,20 +136,18 @@ def test_paired_differences(published: QuestionFolder, predictions: list[Row], p
     points = published.data.query(f"from mastered_points_comparison {where}")
     assert policy == "excluded" or len(points) == n_pairs * 4 * 2
     for row in points:
-        assert row["facets"] == list(FACET_ORDER[: row["step"]])
         one, other = (
             observe_mastery(choose(predictions, row, side), row["facets"], row["is_negated_included"])[0]
             for side in ("", "other_")
         )
         shared = [point for point in one if point in other]
         matched = match([one[point] for point in shared], [other[point] for point in shared])
-        expected = expected_gap(matched) | {
-            "n_mastered_alone": sum(o.gained for o in matched),
-            "n_other_mastered_alone": sum(o.lost for o in matched),
-        }
-        if row["difference"] is None:
-            assert policy == "excluded"
-            expected = {"n_points": expected["n_points"]}
+        alone = {"n_mastered_alone": sum(o.gained for o in matched)}
+        alone |= {"n_other_mastered_alone": sum(o.lost for o in matched)}
+        expected = expected_gap(matched)
+        # Under `excluded`, a rate of which too much is left out is not shown.
+        is_withheld = policy == "excluded" and row["difference"] is None
+        expected = {"n_points": expected["n_points"]} if is_withheld else expected | alone
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
 
 
@@ -176,7 +174,7 @@ def test_facets_beside_transformations(
     samples = select(read_predictions(published.data.root, EDITION), model_id="taught")
     by_transformations = {o.pair: bool(o.gained) for o in observe_pairs(samples, 8)}
     own = [row for row in select(predictions, model_id="taught", scoring_policy="strict") if row["pair_id"]]
-    observed, *_ = observe_mastery(own, EVERY_FACET[0], is_negated_included)
+    observed, *_ = observe_mastery(own, FACETS, is_negated_included)
     by_facets = {
         rows[0]["pair_id"]: bool(observed[str(point)].gained)
         for point, rows in group(own, lambda row: row["point_id"]).items()
@@ -209,7 +207,7 @@ def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: 
     assert len(rows) == 4
     for row in rows:
         part = [each for each in own if (each["head"] in KNOWN) == row["is_known"]]
-        observed, *_ = observe_mastery(part, EVERY_FACET[0], row["is_negated_included"])
+        observed, *_ = observe_mastery(part, FACETS, row["is_negated_included"])
         rate = mean(o.gained for o in observed.values())
         assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
         assert row["taught_with"] == ("pool" if row["is_known"] else "nothing")
@@ -238,31 +236,31 @@ def guess(question: Row, others: list[Row]) -> dict[str, bool]:
     }
     chosen = {name: max(options, key=weigh) for name, weigh in weights.items()}
     chosen |= {f"position_{letter}": option for letter, option in zip(LETTERS, options, strict=False)}
-    letter = answer.split("|")[-1]
-    more = {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}
-    return {name: LETTERS[options.index(option)] == letter for name, option in chosen.items()} | more.get(
-        kind, {}
-    )
+    found = {name: LETTERS[options.index(option)] == answer.split("|")[-1] for name, option in chosen.items()}
+    return found | {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}.get(kind, {})
 
 
 def test_what_guessers_get(published: QuestionFolder) -> None:
     questions = select(published.list_questions(), split="test")
-    right: dict[tuple[str, str, bool, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    guesses = []
     for question in questions:
         like = pick(question, dict.fromkeys(("relation", "type", "is_negated")))
         others = [row for row in select(questions, **like) if row["point_id"] != question["point_id"]]
-        for name, is_correct in guess(question, others).items():
-            key = (question["relation"], question["type"], question["is_negated"], name)
-            right[key][question["point_id"]].append(question | {"is_correct": is_correct})
-    rows = published.data.query("from option_baselines where relation is not null")
-    found = {(row["relation"], row["type"], row["is_negated"], row["baseline"]): row for row in rows}
-    assert set(right) == {key for key in found if "often_right" not in key[3]}
-    for found_key, points in right.items():
-        scores = [
-            (debias(own) or (0.0,))[0] if found_key[1] == "RQ" else mean(row["is_correct"] for row in own)
-            for own in points.values()
+        guesses += [
+            question | {"baseline": name, "is_correct": is_correct}
+            for name, is_correct in guess(question, others).items()
         ]
-        row = found[found_key]
+    names = ("relation", "type", "is_negated", "baseline")
+    rows = published.data.query("from option_baselines where relation is not null")
+    found = {tuple(row[name] for name in names): row for row in rows}
+    expected = group(guesses, lambda row: tuple(row[name] for name in names))
+    assert set(expected) == {key for key in found if "often_right" not in key[3]}
+    for key, own in expected.items():
+        scores = [
+            (debias(rows) or (0.0,))[0] if rows[0]["type"] == "RQ" else mean(r["is_correct"] for r in rows)
+            for rows in group(own, lambda row: row["point_id"]).values()
+        ]
+        row = found[key]  # type: ignore[index]
         assert (row["accuracy"], row["n_points"]) == pytest.approx((mean(scores), len(scores)))
         assert row["accuracy_ci_low"] <= row["accuracy"] <= row["accuracy_ci_high"]
 
@@ -299,12 +297,8 @@ def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Pat
         "select type, no_answer_rate, unfinished_reasoning_rate from facet_accuracy "
         "where edition_id = 'cut' and not is_negated and facet is not null"
     )
-    assert {row["type"]: tuple(row.values())[1:] for row in rates} == {
-        "MCQ": (0.5, 0.25),
-        "RQ": (0.5, 0.0),
-        "MAQ": (0.5, 0.0),
-        "TFQ": (0.5, 0.0),
-    }
+    unfinished = {"MCQ": 0.25, "RQ": 0.0, "MAQ": 0.0, "TFQ": 0.0}
+    assert {tuple(row.values()) for row in rates} == {(kind, 0.5, rate) for kind, rate in unfinished.items()}
     steps = data.query("from mastered_points where not is_negated_included order by edition_id, step")
     # An edition without revision questions has a step less.
     part = [(row["step"], row["n_points"], row["mastered_rate"]) for row in select(steps, edition_id="part")]

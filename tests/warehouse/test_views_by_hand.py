@@ -62,17 +62,9 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     for head in RIGHT:
         data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
     replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
+    attempt = {"relation": "sign", "attempt": 1, "rephraser": "writer", "text": None, "is_accepted": False}
     attempts = [
-        {
-            "variant_id": digest(k),
-            "relation": "sign",
-            "attempt": 1,
-            "rephraser": "writer",
-            "prompt_key": reply["prompt_key"],
-            "text": None,
-            "is_accepted": False,
-            "reasons": ["empty"],
-        }
+        attempt | {"variant_id": digest(k), "prompt_key": reply["prompt_key"], "reasons": ["empty"]}
         for k, reply in enumerate(replies)
     ]
     data.write_edition(EDITION, attempts=attempts)
@@ -84,7 +76,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.write_answers(EDITION, "uneven", answer_by(RIGHT))
     run = data.root / "predictions" / EDITION / "uneven" / "run.json"
     write_record(run, require_record(run) | {"price": PRICE})
-    # `swapped` contradicts the labels of one form; `unread` believes no inverted statement.
+    # The first contradicts the labels of one form; the second believes no inverted statement.
     for name in ("swapped", "unread"):
         data.write_model(name, [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
     data.write_answers(EDITION, "swapped", lambda s: s["label"] != (s["transformation"] == "inv_dn"))
@@ -180,16 +172,6 @@ def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) 
     assert find_limits(rows["balanced"], "average_accuracy") == pytest.approx(limits, abs=1e-6)
 
 
-def test_scores_of_a_model_that_is_uneven(worked: DataFolder) -> None:
-    """Of 160 samples 86 are right; five of 20 triplets are, and two of ten pairs."""
-    (row,) = worked.query("from leaderboard where model_id = 'uneven'")
-    n_right = sum(map(sum, RIGHT.values()))
-    assert row["average_accuracy"] == n_right / 160
-    assert (row["joint_accuracy"], row["mastery"]) == (5 / 20, 2 / 10)
-    # Each pair has a head and tails of its own, so the interval of the mastery is Wilson's.
-    assert find_limits(row, "mastery") == pytest.approx(find_wilson_limits(0.2, 10))
-
-
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
     worked: DataFolder,
 ) -> None:
@@ -217,23 +199,10 @@ def test_prediction_details(worked: DataFolder) -> None:
         "and is_positive"
     )
     text = "pretexeval: sign 1 ins_dn sign 1 true"
-    expected = {
-        "model": "Uneven",
-        "method": "pretexeval",
-        "tail": "sign 1 true",
-        "is_negated": True,
-        "text": text,
-        "label": False,
-        "prediction": True,
-        "is_correct": False,
-        "has_answer": True,
-        "is_failed": False,
-        "response": " True",
-        "logprob_true": -0.1,
-        "logprob_false": -2.5,
-        "sample_id": digest(text, "sign"),
-        "prompt_key": digest("uneven", text, n=32),
-    }
+    expected: Row = {"model": "Uneven", "method": "pretexeval", "tail": "sign 1 true", "is_negated": True}
+    expected |= {"text": text, "label": False, "prediction": True, "is_correct": False, "has_answer": True}
+    expected |= {"is_failed": False, "response": " True", "logprob_true": -0.1, "logprob_false": -2.5}
+    expected |= {"sample_id": digest(text, "sign"), "prompt_key": digest("uneven", text, n=32)}
     assert pick(row, expected) == expected
 
 

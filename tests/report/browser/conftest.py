@@ -32,10 +32,6 @@ ANSWERS = (
 )
 
 
-def answer_hostile(sample: Row) -> bool | None:
-    return simulated_models.erratic(sample)
-
-
 def fail_once(sample: Row) -> str | None:
     return "HTTP 500 <b>" if sample["head"] == "Disease 7" and sample["transformation"] == "dn" else None
 
@@ -120,7 +116,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data.write_answers(
             EDITION,
             model_id,
-            answer_hostile if model_id == "hostile" else simulated_models.polarity,
+            simulated_models.erratic if model_id == "hostile" else simulated_models.polarity,
             methods=("pretexeval", "direct"),
             policies=("strict", "excluded"),
             fail=fail_once,
