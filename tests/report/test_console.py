@@ -78,5 +78,6 @@ def test_key_score_interval_and_count_are_shown_in_any_width(monkeypatch: pytest
     assert {columns: table.splitlines()[0].split() for columns, table in found.items()} == {
         columns: shown.split() for columns, _, shown in NARROWED
     }
+    monkeypatch.delenv("COLUMNS")
     columns = ["a"] * 20
     assert render_rows(columns, [tuple(range(20))], "table").splitlines()[0].split() == columns

@@ -106,9 +106,7 @@ def pairs_of(answers: list[tuple[int, int]]) -> list[Observation]:
     ]
 
 
-def test_pairs_that_do_not_vary_count_as_one_observation_each(
-    connection: duckdb.DuckDBPyConnection,
-) -> None:
+def test_pairs_that_do_not_vary_count_as_one_observation_each(connection: duckdb.DuckDBPyConnection) -> None:
     """All right, all wrong, half by rule, and one pair."""
     draws = [pairs_of(each) for each in ([(8, 8)] * 12, [(0, 0)] * 12, [(8, 0)] * 12, [(8, 8)])]
     for row, n in zip(estimate(connection, draws, is_difference=False), (12, 12, 12, 1), strict=True):
