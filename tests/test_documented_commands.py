@@ -58,14 +58,13 @@ def split_commands(block: str) -> Iterator[str]:
     """Yield the commands of a block, of which one may have several lines."""
     command = ""
     for line in block.splitlines():
-        command = f"{command}\n{line}" if command else line
+        command += line + "\n"
         try:
             words = shlex.split(command, comments=True)
         except ValueError:
             continue
-        if words and not command.endswith("\\"):
-            yield command
-        if not command.endswith("\\"):
+        if not line.endswith("\\"):
+            yield from [command.strip()] if words else []
             command = ""
 
 
@@ -127,8 +126,8 @@ def test_every_documented_command_is_one_and_every_query_names_columns_of_views(
         assert run_query(tmp_path, sql)[0], sql
 
 
-# A documented call with one of these words is run by other tests, is the reader's own, or needs MedLAMA or the
-# designed models of `python -m benchmarks`.
+# A documented call with one of these words is run by other tests, is the reader's own, or needs MedLAMA or
+# the designed models of `python -m benchmarks`.
 RUN_ELSEWHERE = {"run", "deploy", "undeploy", "backfill", "withdraw", "gate", "import", "import-responses"}
 RUN_ELSEWHERE |= {"publish", "configs/mine.toml", "configs/paper.toml", "designed", "baseline"}
 # These pages are run from top to bottom by tests of their own.
@@ -149,30 +148,27 @@ def test_documented_commands_run_after_make_run(checkout: Path, quickstart: str)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("width", [40, 200])
 def test_rows_of_every_view_are_told_apart_in_any_width(
-    checkout: Path, quickstart: str, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, quickstart: str, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     filled = set()
     for view in VIEWS:
         columns, rows = run_query(checkout / "data", f"from {view} limit {N_ROWS_SHOWN}")
-        # The parts of the grain that have a column of their name, as far as they differ.
+        # The parts of the grain that have a column of their name.
         grain = read_grain(read_sql(f"views/{view}.sql")).replace(" ", "_")
-        named = {
-            name: place
-            for place, name in enumerate(columns)
-            if name == "edition_id" or (re.search(rf"\b{name}\b", grain) and not name.endswith("_id"))
-        }
-        varying = {name for name, place in named.items() if len({str(row[place]) for row in rows}) > 1}
-        for width in (40, 200):
-            monkeypatch.setenv("COLUMNS", str(width))
-            table = render_rows(columns, rows, "table")
-            shown = table.splitlines()[0].split()
-            assert varying <= set(shown), view
-            apart = {tuple(str(row[columns.index(name)]) for name in shown) for row in rows}
-            assert len(apart) == len(rows), view
-            if rows and find_limits(columns):
-                assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
-                assert any(name.startswith("n_") for name in shown), view
+        named = {name for name in columns if re.search(rf"\b{name}\b", grain) and not name.endswith("_id")}
+        named |= {"edition_id"} & set(columns)
+        values = {name: {str(row[columns.index(name)]) for row in rows} for name in named}
+        table = render_rows(columns, rows, "table")
+        shown = table.splitlines()[0].split()
+        assert {name for name, found in values.items() if len(found) > 1} <= set(shown), view
+        apart = {tuple(str(row[columns.index(name)]) for name in shown) for row in rows}
+        assert len(apart) == len(rows), view
+        if rows and find_limits(columns):
+            assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
+            assert any(name.startswith("n_") for name in shown), view
         filled |= {view} if rows else set()
     assert {"known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
 
