@@ -1,4 +1,4 @@
-"""The rows that a page shows: setting, models, trends, verdicts per relation, and the editions beside it."""
+"""The rows that a page shows, and when pages are written again."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -10,9 +10,12 @@ from report.contents import Row, Setting, choose_setting, list_models
 from report.curves import draw_trends
 from report.edition_reader import EditionReader
 from report.model_difference import estimate_p_value, judge, judge_relations
+from report.page import write_pages
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
+from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
+from tests.support.parsed_page import parse
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 from warehouse.records import require_record
@@ -136,3 +139,31 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     assert len(rows) == N_EDITIONS_SHOWN
     assert [row["other_edition_id"][-2:] for row in first] == ["11", "13", "15", "16"]
     assert n_others == n_first == 5
+
+
+EDITION = "tiny-seed1-00000001"
+
+
+def test_pages_are_written_again_only_if_the_warehouse_or_a_file_changed(tmp_path: Path) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    data.write_model("changing")
+    data.write_answers(EDITION, "changing", simulated_models.expert)
+    build_warehouse(data.root)
+    (page,) = write_pages(data.root, [EDITION])
+    files = [path for path in (data.root / "report").rglob("*") if path.is_file()]
+    assert {"index.html", "validity.html", "data.html", "sort.js"} <= {path.name for path in files}
+    before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
+    assert write_pages(data.root, [EDITION]) == [page]
+    assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
+    assert "masters 100.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+    # A page or a piece of the samples that somebody removed, and a damaged record of its inputs.
+    piece = next((page.parent / "samples" / "data").glob("*.js"))
+    for path in (page.with_name("validity.html"), piece):
+        path.unlink()
+        write_pages(data.root, [EDITION])
+        assert path.is_file()
+    data.write_answers(EDITION, "changing", simulated_models.polarity)
+    build_warehouse(data.root)
+    write_pages(data.root, [EDITION])
+    assert "masters 0.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text

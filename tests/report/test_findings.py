@@ -15,6 +15,7 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import Row
+from tests.warehouse.conftest import publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 
@@ -54,26 +55,19 @@ def test_what_is_said_of_the_first_model() -> None:
 
 def guess_some(sample: Row) -> bool | None:
     """Answer all samples of a third of the heads right, and True to the others."""
-    return bool(sample["label"]) if int(sample["head"][4:]) % 3 == 0 else True
+    return bool(sample["label"]) if int(sample["head"].split()[1]) % 3 == 0 else True
 
 
 def guess_more(sample: Row) -> bool | None:
     """Answer all samples of a third of the heads right, and of one further head; True to the others."""
-    return bool(sample["label"]) if sample["head"] == "head1" else guess_some(sample)
+    return bool(sample["label"]) if sample["head"] == "Disease 1" else guess_some(sample)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the root of a warehouse with two models that are alike, and one that is far behind."""
-    data = DataFolder(tmp_path_factory.mktemp("leaders") / "data")
-    for k in range(60):
-        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 60}")
-    data.write_edition(EDITION)
-    for rule in (simulated_models.always_true, guess_some, guess_more):
-        data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule)
-    build_warehouse(data.root)
-    return data.root
+    rules = (simulated_models.always_true, guess_some, guess_more)
+    return publish_signs(tmp_path_factory.mktemp("leaders"), 60, rules).root
 
 
 def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, Rule, Weigh, weigh_alike
 from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
@@ -76,6 +76,26 @@ def fail_three(sample: Row) -> str | None:
     """Fail three of the eight samples of a method about influenza and fever."""
     is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
     return REASON if is_chosen and sample["is_positive"] else None
+
+
+def publish_signs(
+    root: Path,
+    n_pairs: int,
+    rules: Sequence[Rule],
+    methods: tuple[str, ...] = ("pretexeval",),
+    policies: tuple[str, ...] = ("strict",),
+    weigh: Weigh = weigh_alike,
+) -> DataFolder:
+    """Publish an edition about so many diseases with a sign each, and what these models answer to it."""
+    data = DataFolder(root)
+    for k in range(n_pairs):
+        data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+    data.write_edition(EDITION, methods)
+    for rule in rules:
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=policies, weigh=weigh)
+    build_warehouse(root)
+    return data
 
 
 @pytest.fixture

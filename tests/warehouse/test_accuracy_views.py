@@ -134,20 +134,6 @@ def test_components_of_the_method(published: DataFolder, settings: Settings) -> 
         assert_scores(row, [sample for sample in samples if sample["transformation"] in forms], len(forms))
 
 
-def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
-    """The edition has three test pairs of symptoms and two of drugs."""
-    choice = f"where {PRETEXEVAL} and model_id = 'erratic'"
-    (drugs, symptoms) = published.query(f"from accuracy_by_relation {choice} order by relation")
-    (pairs, relations) = published.query(f"from weighted_accuracy {choice} order by weighting")
-    assert symptoms["average_accuracy"] != drugs["average_accuracy"]
-    for measure in ("average_accuracy", "mastery"):
-        assert relations[measure] == pytest.approx((symptoms[measure] + drugs[measure]) / 2)
-        assert pairs[measure] == pytest.approx((3 * symptoms[measure] + 2 * drugs[measure]) / 5)
-    for row in (pairs, relations):
-        assert row["average_accuracy_ci_low"] <= row["average_accuracy"] <= row["average_accuracy_ci_high"]
-        assert row["n_pairs"] == 5
-
-
 def name_taught(sample: Row) -> str:
     return KNOWN.get(sample["head"], "nothing") if sample["relation"] == "symptoms" else "nothing"
 

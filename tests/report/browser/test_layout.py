@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from commands.preflight.fact_preview import preview_edition, render_page
-from pretexeval.config.file import Config
 from report.page import PAGES, write_pages
 from tests.report.browser.conftest import EDITION as HOSTILE
 from tests.report.conftest import EDITION, FRESH
 from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
-from tests.support.command import make_rows, write_base
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
@@ -30,7 +27,7 @@ EVERY_SIZE = pytest.mark.parametrize(
     ("width", "height", "scheme"),
     [(1280, 800, "light"), (1280, 800, "dark"), (390, 844, "light"), (390, 844, "dark")],
 )
-FILES = ("index.html", *(f"{EDITION}/{name}" for name in PAGES.values()), "preview.html")
+FILES = ("index.html", *(f"{EDITION}/{name}" for name in PAGES.values()))
 VIEWS = ("", "outcome=wrong&model=hostile", "method=questions", "q=disease%203")
 
 
@@ -62,16 +59,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with all pages: those of two editions, and of a preview."""
-    folder, own = compared / "report", tmp_path_factory.mktemp("preview")
+def written(compared: Path) -> Path:
     write_pages(compared, [EDITION, FRESH])
-    base = write_base(own / "own.tsv", make_rows("may_treat", "may_prevent"))
-    model = {"name": "m", "engine": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
-    tables = {"knowledge": {"name": "own", "format": "table", "path": base}, "models": [model]}
-    config = Config.model_validate(tables | {"storage": {"root": own / "data"}})
-    (folder / "preview.html").write_text(render_page(preview_edition(config, 1)), encoding="utf-8")
-    return folder
+    return compared / "report"
 
 
 @contextmanager
@@ -88,15 +78,6 @@ def find_bottom(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
     return box["y"] + box["height"]
-
-
-def assert_whole(page: Page) -> None:
-    """Check that neither the page nor its leaderboard is wider than the window, and that it is not long."""
-    widths = "(part) => part.scrollWidth > part.clientWidth"
-    for part in ("html", "#leaderboard .scroll"):
-        assert not page.locator(part).first.evaluate(widths)
-    assert page.locator("section:not(#leaderboard)").count() <= 7
-    assert page.evaluate("document.documentElement.scrollHeight") <= 12 * 844
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
@@ -131,25 +112,32 @@ def test_no_page_has_a_serious_barrier(
 
 
 @EVERY_SIZE
-def test_the_leaderboard_is_whole_above_the_fold(
-    chromium: Browser, pages: Path, written: Path, width: int, height: int, scheme: str
+def test_pages_are_whole_with_the_leaderboard_above_the_fold(
+    chromium: Browser, pages: Path, written: Path, crowd: Path, width: int, height: int, scheme: str
 ) -> None:
-    for folder in (pages / HOSTILE, written / EDITION):
+    of_twelve = "#leaderboard tbody tr:nth-child(5)"
+    folders = {
+        pages / HOSTILE: "#leaderboard table",
+        written / EDITION: "#leaderboard table",
+        crowd: of_twelve,
+    }
+    for folder, shown in folders.items():
         with watch(chromium, folder.as_uri(), width, height, scheme) as page:
             page.goto((folder / "index.html").as_uri())
-            assert find_bottom(page, "#leaderboard table") <= height
-            assert_whole(page)
+            keep_screenshot(page, f"{folder.name}-{width}-{scheme}")
+            assert find_bottom(page, shown) <= height
+            # Neither the page nor its leaderboard is wider than the window.
+            for part in ("html", "#leaderboard .scroll"):
+                widths = "(part) => part.scrollWidth > part.clientWidth"
+                assert not page.locator(part).first.evaluate(widths)
+            assert page.locator("section:not(#leaderboard)").count() <= 7
+            assert page.evaluate("document.documentElement.scrollHeight") <= 12 * 844
 
 
-@EVERY_SIZE
-def test_twelve_models_are_told_apart_on_few_screens(
-    chromium: Browser, crowd: Path, width: int, height: int, scheme: str
-) -> None:
-    with watch(chromium, crowd.as_uri(), width, height, scheme) as page:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_twelve_models_are_told_apart(chromium: Browser, crowd: Path, scheme: str) -> None:
+    with watch(chromium, crowd.as_uri(), 1280, 800, scheme) as page:
         page.goto((crowd / "index.html").as_uri())
-        keep_screenshot(page, f"crowd-{width}-{scheme}")
-        assert find_bottom(page, "#leaderboard tbody tr:nth-child(5)") <= height
-        assert_whole(page)
         swatches = page.locator("#leaderboard table").first.locator(".swatch")
         colours = swatches.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
         assert len(set(colours)) == len(colours) == 12
