@@ -10,9 +10,7 @@ import duckdb
 import pytest
 from scipy.stats import binom, binomtest, t
 
-from pretexeval.storage.layout import WAREHOUSE
 from schemas.meanings import list_tables
-from tests.support.data_folder import DataFolder
 from warehouse.catalogue import (
     COLUMNS,
     ESTIMATES,
@@ -35,18 +33,30 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_every_limit_of_an_interval_is_named_after_its_score_and_nothing_gives_empty_views(
+def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_their_scores(
     tmp_path: Path,
 ) -> None:
-    build_warehouse(tmp_path)
+    path = build_warehouse(tmp_path)
     assert {view for view in VIEWS if run_query(tmp_path, f"from {view}")[1]} == set()
-    sql = "select table_name, list(column_name) from duckdb_columns() where not internal group by all"
-    limits = [(names, name) for _, names in run_query(tmp_path, sql)[1] for name in names if "ci_" in name]
+    with duckdb.connect(str(path), read_only=True) as connection:
+        relations = {name: comment for _, name, comment in connection.execute(RELATIONS).fetchall()}
+        found = connection.execute(COLUMNS).fetchall()
+        everything = set(
+            connection.execute("select table_name, column_name from duckdb_columns()").fetchall()
+        )
+    assert {*VIEWS, *SUMS, *ESTIMATES, *list_tables()} == relations.keys()
+    assert {
+        name for name, comment in relations.items() if not (comment or "").startswith("one row per ")
+    } == set()
+    comments = {(name, column): comment for name, column, comment in found}
+    assert {place for place, comment in comments.items() if not comment} == set()
+    assert comments["leaderboard", "mastery"] == "share of the complete pairs with all samples right"
+    limits = [(name, column) for name, column in everything if "ci_" in column]
     assert len(limits) > 100
-    for names, name in limits:
-        score = re.sub("(_fixed_base)?_ci_(low|high)$", "", name)
-        assert score != name
-        assert score in names, name
+    for name, column in limits:
+        score = re.sub("(_fixed_base)?_ci_(low|high)$", "", column)
+        assert score != column
+        assert (name, score) in everything, column
 
 
 def test_every_view_is_in_one_group_and_short() -> None:
@@ -56,19 +66,6 @@ def test_every_view_is_in_one_group_and_short() -> None:
     # The list of views shows the first line alone.
     short = {name for name, text in files.items() if len(text.splitlines()) <= 80}
     assert {name for name in short if re.match(r"-- Grain: one row per .*\.\n", files[name])} == set(files)
-
-
-def test_everything_in_the_published_file_has_a_comment(published: DataFolder) -> None:
-    with duckdb.connect(str(published.root / WAREHOUSE), read_only=True) as connection:
-        relations = {name: comment for _, name, comment in connection.execute(RELATIONS).fetchall()}
-        found = connection.execute(COLUMNS).fetchall()
-    assert {*VIEWS, *SUMS, *ESTIMATES, *list_tables()} == relations.keys()
-    assert [
-        name for name, comment in relations.items() if not (comment or "").startswith("one row per ")
-    ] == []
-    assert [(name, column) for name, column, comment in found if not comment] == []
-    comments = {(name, column): comment for name, column, comment in found}
-    assert comments["leaderboard", "mastery"] == "share of the complete pairs with all samples right"
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])

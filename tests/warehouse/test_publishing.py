@@ -199,6 +199,7 @@ def test_a_file_is_not_replaced_while_a_session_may_write_to_it(data: DataFolder
     assert list_files(data.root) == ["warehouse.duckdb"]
 
 
+@pytest.mark.long
 def test_a_warehouse_that_is_a_link_stays_one(data: DataFolder, tmp_path: Path) -> None:
     path, elsewhere = data.root / "warehouse.duckdb", tmp_path / "other disk" / "published"
     elsewhere.parent.mkdir()

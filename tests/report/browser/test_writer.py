@@ -25,6 +25,7 @@ def list_pieces(data: DataFolder) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in paths}
 
 
+@pytest.mark.long
 def test_only_changed_pieces_are_written_and_those_of_the_page_before_stay(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
