@@ -59,7 +59,7 @@ def test_twelve_models_have_different_colours_and_those_of_one_colour_different_
 
 def evaluate(label: str, first_day: date | None, evaluated_on: int) -> Row:
     shares = {"average_accuracy": 0.75, "mastery": 0.5, "mastery_ci_low": 0.4, "mastery_ci_high": 0.6}
-    row = score("m", "m", 1, n_complete_pairs=8, edition_id=f"kb-{label}", **shares)
+    row = score("m", "m", 1, n_complete_pairs=8, edition_id=f"kb-{label}") | shares
     return {
         "edition_id": f"kb-{label}",
         "kb": "kb",

@@ -45,47 +45,37 @@ def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
         assert watched.problems == []
 
 
-def test_a_model_without_answers_is_named_and_no_other_one_is_shown(
-    chromium: Browser, addresses: dict[str, str]
-) -> None:
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        page.goto(f"{addresses['file']}/{SAMPLES}#model=unknown-1")
-        alert = page.get_by_role("alert")
-        alert.wait_for()
-        assert "There are no answers of unknown-1 here." in alert.inner_text()
-        assert page.locator(".samples li").count() == 0
-        alert.get_by_role("link", name=MODEL_NAME).click()
-        page.locator(".samples").wait_for()
+def test_a_model_without_answers_is_named_and_no_other_one_is_shown(samples: Page, pages: Path) -> None:
+    samples.goto(f"{(pages / SAMPLES).as_uri()}#model=unknown-1")
+    alert = samples.get_by_role("alert")
+    alert.wait_for()
+    assert "There are no answers of unknown-1 here." in alert.inner_text()
+    assert samples.locator(".samples li").count() == 0
+    alert.get_by_role("link", name=MODEL_NAME).click()
+    samples.locator(".samples").wait_for()
 
 
-def test_hostile_texts_are_shown_and_do_not_run(chromium: Browser, addresses: dict[str, str]) -> None:
-    with chromium.new_context() as context:
-        watched = WatchedPage(context, addresses["file"])
-        page = watched.page
-        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
-        assert page.evaluate("document.querySelectorAll('img, svg, main script').length") == 0
-        seen = set()
-        for place in range(8):
-            page.locator(".samples a.text").nth(place).click()
-            page.locator(".detail").wait_for()
-            assert MODEL_NAME in page.locator(".finding").inner_text()
-            shown = page.locator("pre.response").first.text_content() or ""
-            seen |= {k for k, answer in enumerate(ANSWERS) if answer[:40] in shown}
-            assert len(shown) < 40_000
-            page.go_back()
-            page.locator(".samples").wait_for()
-        assert seen == {0, 1, 2, 3}
-        of_head = urlencode({"model": "hostile", "head": HEAD}, quote_via=quote)
-        show(page, f"{addresses['file']}/{SAMPLES}#{of_head}")
-        assert page.locator(".samples li").count() == 16
-        assert HEAD in (page.locator(".samples .fact bdi").first.text_content() or "")
-        assert watched.problems == []
+def test_hostile_texts_are_shown_and_do_not_run(samples: Page, pages: Path) -> None:
+    show(samples, f"{(pages / SAMPLES).as_uri()}#model=hostile")
+    assert samples.evaluate("document.querySelectorAll('img, svg, main script').length") == 0
+    seen = set()
+    for place in range(8):
+        samples.locator(".samples a.text").nth(place).click()
+        samples.locator(".detail").wait_for()
+        assert MODEL_NAME in samples.locator(".finding").inner_text()
+        shown = samples.locator("pre.response").first.text_content() or ""
+        seen |= {k for k, answer in enumerate(ANSWERS) if answer[:40] in shown}
+        assert len(shown) < 40_000
+        samples.go_back()
+        samples.locator(".samples").wait_for()
+    assert seen == {0, 1, 2, 3}
+    of_head = urlencode({"model": "hostile", "head": HEAD}, quote_via=quote)
+    show(samples, f"{(pages / SAMPLES).as_uri()}#{of_head}")
+    assert samples.locator(".samples li").count() == 16
+    assert HEAD in (samples.locator(".samples .fact bdi").first.text_content() or "")
 
 
-def test_the_prompt_is_the_one_that_was_sent(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
+def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> None:
     rows = query_rows(
         hostile,
         "select model_id, method, sample_id, prompt from prediction_details "
@@ -93,51 +83,43 @@ def test_the_prompt_is_the_one_that_was_sent(
     )
     expected = {(row["model_id"], row["method"], row["sample_id"]): row["prompt"] for row in rows}
     assert len(expected) > 300
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        show(page, f"{addresses['file']}/{SAMPLES}")
-        found = page.evaluate(
-            """async () => {
-                const prompts = [];
-                for (const collection of collections.values()) {
-                    if (collection.isQuestions) continue;
-                    await collection.place();
-                    for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
-                        for (let item = 0; item < collection.nItems; item++) {
-                            const sample = await readSample(collection, run, item);
-                            const prompt = await readPrompt(sample, sample.reply);
-                            prompts.push([run.model_id, collection.name, sample.id, prompt]);
-                        }
-                }
-                return prompts;
-            }"""
-        )
+    found = samples.evaluate(
+        """async () => {
+            const prompts = [];
+            for (const collection of collections.values()) {
+                if (collection.isQuestions) continue;
+                await collection.place();
+                for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
+                    for (let item = 0; item < collection.nItems; item++) {
+                        const sample = await readSample(collection, run, item);
+                        const prompt = await readPrompt(sample, sample.reply);
+                        prompts.push([run.model_id, collection.name, sample.id, prompt]);
+                    }
+            }
+            return prompts;
+        }"""
+    )
     assert {(model, method, sample): prompt for model, method, sample, prompt in found} == expected
 
 
-def test_search_and_order_are_those_of_sql(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
+def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None:
     words = ["chest PAIN", "alert(3)", "first rewording", "fever"]
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
-        found, hardest = page.evaluate(
-            """async (words) => {
-                const collection = collections.values().next().value;
-                const run = chooseRun(collection, { model: "hostile" });
-                const { items } = await select(collection, run, {});
-                const name = async (item) => (await readSample(collection, run, item)).id;
-                const mixed = await order(collection, run, items, "mixed");
-                const found = [];
-                const ignore = () => null;
-                for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
-                const list = (all) => Promise.all(all.map(name));
-                const hardest = await order(collection, run, items, "hardest");
-                return [await Promise.all(found.map(list)), await list(hardest)];
-            }""",
-            words,
-        )
+    found, hardest = samples.evaluate(
+        """async (words) => {
+            const collection = collections.values().next().value;
+            const run = chooseRun(collection, { model: "hostile" });
+            const { items } = await select(collection, run, {});
+            const name = async (item) => (await readSample(collection, run, item)).id;
+            const mixed = await order(collection, run, items, "mixed");
+            const found = [];
+            const ignore = () => null;
+            for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
+            const list = (all) => Promise.all(all.map(name));
+            const hardest = await order(collection, run, items, "hardest");
+            return [await Promise.all(found.map(list)), await list(hardest)];
+        }""",
+        words,
+    )
     rows = query_rows(
         hostile,
         "with pairs as (select pair_id, string_agg(head || '|' || tail, '|') as names from triplets "
