@@ -88,7 +88,9 @@ def test_at_most_seven_sections_each_with_its_answer(page: Parsed, compared: Pat
     assert "Method pretexeval, scoring policy strict, repeat 0." in page.text
 
 
-def test_it_says_of_the_negatives_what_the_manifest_says(compared: Path, data: Parsed) -> None:
+def test_it_says_of_the_negatives_what_the_manifest_says(
+    compared: Path, data: Parsed, validity: Parsed
+) -> None:
     exact = "each tail is false as often as it is true;"
     alike = "in 2 of 3 relations, false tails resemble their heads as much as true ones;"
     names = "in symptoms, names and tails alone tell up to 89.4\xa0% of the labels"
@@ -96,22 +98,18 @@ def test_it_says_of_the_negatives_what_the_manifest_says(compared: Path, data: P
     silent = parse(read_pages(write_report(compared, FRESH))["Data"]).text
     assert "as often as it is true" not in silent
     assert "resemble their heads as much" not in silent
-
-
-def test_both_risks_of_each_relation_are_in_one_table(compared: Path, validity: Parsed) -> None:
     rows = name_cells(validity.table_with("Relation", "Tail frequency"))
     (row,) = (row for row in rows if row["Relation"] == "symptoms")
-    found = query_rows(
-        compared,
-        f"from shortcut_baselines where edition_id = '{EDITION}' and method = 'pretexeval' "
-        "and relation = 'symptoms'",
-    )
-    of = {each["baseline"]: each for each in found}
-    assert row["Word overlap"] == share(of["word_overlap"], "average_accuracy")
-    assert row["Best shortcut"] == share(of["best"], "average_accuracy")
-    assert row["Mastery of thebest shortcut"] == share(of["best"], "mastery")
-    assert row["Namesat most"] == format_percent(0.894)
-    assert row["Wrong twins"] == f"{format_percent(0.0102)}\n1 of 98"
+    where = f"edition_id = '{EDITION}' and method = 'pretexeval' and relation = 'symptoms'"
+    of = {each["baseline"]: each for each in query_rows(compared, f"from shortcut_baselines where {where}")}
+    expected = {
+        "Word overlap": share(of["word_overlap"], "average_accuracy"),
+        "Best shortcut": share(of["best"], "average_accuracy"),
+        "Mastery of thebest shortcut": share(of["best"], "mastery"),
+        "Namesat most": format_percent(0.894),
+        "Wrong twins": f"{format_percent(0.0102)}\n1 of 98",
+    }
+    assert row.items() >= expected.items()
 
 
 def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parsed) -> None:
