@@ -201,7 +201,9 @@ def test_any_damaged_file_is_named_and_adds_no_wrong_row(
         caplog.clear()
         said = publish(root) + caplog.text
         found = read_rows(root / WAREHOUSE, "BASE TABLE")
-        added = [table for table, rows in found.items() if table not in SUMS and rows - expected[table]]
+        # What was read from an answer stays without its text.
+        changed = {*SUMS, *(("predictions", "question_answers") if name.parts[0] == "responses" else ())}
+        added = [table for table, rows in found.items() if table not in changed and rows - expected[table]]
         if name.stem not in said or found == expected or added:
             wrong[f"{name}, damage {k % 3}"] = (said, added)
     assert wrong == {}
