@@ -13,7 +13,8 @@ from tests.support import simulated_models
 from tests.support.data_folder import RISKS, DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
-from tests.support.stage_rows import Row, digest, write_measured, write_rows
+from tests.support.stage_rows import Row, write_measured, write_rows
+from tests.warehouse.conftest import describe_attempt, list_grades
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -68,15 +69,9 @@ def doubt(sample: Row) -> tuple[float | None, float | None]:
 
 def attempt(sample: Row, number: int, *reasons: str) -> Row:
     """Return an attempt; if accepted, the judge found it implied, and implying except under `inv`."""
-    return sample | {
-        "attempt": number,
-        "rephraser": "writer",
-        "prompt_key": digest(sample["variant_id"], number, n=32),
-        "is_accepted": not reasons,
-        "reasons": list(reasons),
-        "is_judged_implied": None if reasons else True,
-        "is_judged_implying": None if reasons else sample["transformation"] != "inv",
-    }
+    implying = None if reasons else sample["transformation"] != "inv"
+    row = describe_attempt(sample, number, *reasons, implied=None if reasons else True, implying=implying)
+    return row | {"rephraser": "writer"}
 
 
 def appraise(data: DataFolder) -> None:
@@ -89,18 +84,9 @@ def appraise(data: DataFolder) -> None:
     write_measured(data.root, EDITION, GUESSES, [], report | {"checks": [check | {"success": False}]})
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
-            {
-                "edition_id": EDITION,
-                "triplet_id": triplet["triplet_id"],
-                "method": method,
-                "grader": grader,
-                "reliability": grade,
-                "lexical_diversity": 2,
-                "structural_diversity": 1,
-                "comment": None,
-            }
+            row | {"lexical_diversity": 2, "structural_diversity": 1}
             for method in ("pretexeval", "llmeval")
-            for triplet, grade in zip(data.triplets(), grades, strict=False)
+            for row in list_grades(data, grader, grades, method)
         ]
         write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, graded)
 
@@ -136,15 +122,6 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     appraise(old)
     build_warehouse(root)
     return root
-
-
-@pytest.fixture
-def unanswered(tmp_path: Path) -> Path:
-    """Return the root of a warehouse with an edition and no model."""
-    small = fill_pairs(DataFolder(tmp_path / "data"))
-    small.write_edition(EDITION)
-    build_warehouse(small.root)
-    return small.root
 
 
 @pytest.fixture(scope="session")

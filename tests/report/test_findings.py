@@ -7,14 +7,14 @@ import pytest
 from report.contents import Setting
 from report.edition_reader import EditionReader
 from report.edition_rows import read_leaderboard
-from report.leaders import describe_lead, find_lead, read_lead, select_differences
+from report.leaders import describe_lead, find_lead, read_lead
 from report.page import write_index, write_report
-from report.remarks import list_remarks
 from tests.report.conftest import EDITION, read_pages
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import Row
+from tests.warehouse.conftest import publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 
@@ -23,41 +23,33 @@ SHORTCUTS = "the best shortcuts without medical knowledge"
 
 
 def difference(other: str, value: float | None, low: float | None, high: float | None) -> Row:
-    return {
-        "other_model_id": other,
-        "difference": value,
-        "difference_ci_low": low,
-        "difference_ci_high": high,
-    }
+    limits = {"difference_ci_low": low, "difference_ci_high": high}
+    return {"other_model_id": other, "difference": value} | limits
 
 
-@pytest.mark.parametrize(
-    ("differences", "n_ranked", "expected"),
-    [
+def test_what_is_said_of_the_first_model() -> None:
+    """It is ahead where the interval excludes zero; an unknown interval distinguishes nothing."""
+    unknown, near = difference("b", 0.4, None, None), difference("b", 0.1, -0.1, 0.3)
+    ahead, of_third = difference("b", 0.4, 0.2, 0.6), difference("c", 0.4, 0.2, 0.6)
+    level = "is not distinguishable from B"
+    cases: list[tuple[list[Row], int, str]] = [
         ([], 1, ""),
         # Nothing is known about the others.
         ([difference("b", None, None, None)], 3, ""),
-        ([difference("b", 0.1, -0.1, 0.3)], 2, "is not distinguishable from B"),
-        # An unknown interval distinguishes nothing.
-        ([difference("b", 0.4, None, None)], 2, "is not distinguishable from B"),
-        (
-            [difference("b", 0.0, 0.0, 0.0), difference("c", 0.4, 0.2, 0.6)],
-            3,
-            "is not distinguishable from B",
-        ),
-        ([difference("b", 0.4, 0.2, 0.6)], 2, "is ahead of B"),
-        ([difference("b", 0.4, 0.2, 0.6)], 3, "is ahead of 1 of 2 others"),
-        (
-            [difference("b", 0.2, 0.1, 0.3), difference("c", 0.4, 0.2, 0.6)],
-            3,
-            "is ahead of all 2 others",
-        ),
-    ],
-)
-def test_what_is_said_of_the_first_model(differences: list[Row], n_ranked: int, expected: str) -> None:
-    lead = find_lead(RANKED[:n_ranked], differences)
-    assert lead is not None
-    assert describe_lead(lead, {"a": "A", "b": "B", "c": "C"}, n_ranked) == expected
+        ([near], 2, level),
+        ([unknown], 2, level),
+        ([difference("b", 0.0, 0.0, 0.0), of_third], 3, level),
+        ([ahead], 2, "is ahead of B"),
+        ([ahead], 3, "is ahead of 1 of 2 others"),
+        ([ahead, of_third], 3, "is ahead of all 2 others"),
+    ]
+    labels = {"a": "A", "b": "B", "c": "C"}
+    said = []
+    for differences, n_ranked, _ in cases:
+        lead = find_lead(RANKED[:n_ranked], differences)
+        assert lead is not None
+        said.append(describe_lead(lead, labels, n_ranked))
+    assert said == [expected for *_, expected in cases]
 
 
 def guess_some(sample: Row) -> bool | None:
@@ -73,15 +65,8 @@ def guess_more(sample: Row) -> bool | None:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the root of a warehouse with two models that are alike, and one that is far behind."""
-    data = DataFolder(tmp_path_factory.mktemp("leaders") / "data")
-    for k in range(60):
-        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 60}")
-    data.write_edition(EDITION)
-    for rule in (simulated_models.always_true, guess_some, guess_more):
-        data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule)
-    build_warehouse(data.root)
-    return data.root
+    rules = (simulated_models.always_true, guess_some, guess_more)
+    return publish_signs(tmp_path_factory.mktemp("leaders"), 60, rules).root
 
 
 def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
@@ -98,27 +83,12 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     cells = dict(zip(head, row, strict=True))
     assert cells["Leading models"] == "Guess_More and Guess_Some\nnot distinguishable"
     assert cells["Against the bestshortcut"] == "not distinguishable\n25.0\u00a0%"
-
-
-def test_the_index_compares_as_the_view_does(root: Path) -> None:
+    # The index reads fewer rows than the page.
     with open_warehouse(root) as connection:
         reader = EditionReader(connection, EDITION)
-        ranked = read_leaderboard(reader)
-        compared = reader.read("from model_comparison where model_id = 'guess_more'")
-        of_view = find_lead(ranked, select_differences(ranked, compared))
-        of_index = read_lead(reader, Setting("pretexeval"), ranked)
-    assert of_view is not None
-    assert of_index is not None
-    assert of_view.level == of_index.level == ("guess_some",)
-    assert of_index.behind == ("always_true",)
-
-
-def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
-    row = {"model_id": "m", "constant_answer": None}
-    limits = {"mastery_above_shortcut_ci_low": -0.01, "mastery_above_shortcut_ci_high": 0.18}
-    assert list_remarks([row | limits], {"m": "m"}) == [
-        f"m masters a share of the facts that is not distinguishable from that of {SHORTCUTS}."
-    ]
+        lead = read_lead(reader, Setting("pretexeval"), read_leaderboard(reader))
+    assert lead is not None
+    assert (lead.level, lead.behind) == (("guess_some",), ("always_true",))
 
 
 def contradict(sample: Row) -> bool:
@@ -147,17 +117,13 @@ def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path)
     page = parse(read_pages(write_report(data.root, EDITION))["Validity"])
     text = " ".join(page.text.split())
     assert "Contradicted prototypes: signs, inverted, denied (0 of 80 right, Contrary)." in text
-    for title, first in (
-        ("Contradicted facts: ", "disease 0 – sign B (signs, Contrary)"),
-        (
-            "contradict these labels in all forms: ",
-            "disease 0 – sign B (signs, labelled false, 2 of 2 models)",
-        ),
-    ):
-        *listed, rest = text.split(title)[1].split(".")[0].split("; ")
-        assert len(listed) == 10
-        assert listed[0] == first
-        assert rest == "and 2 more"
+    listed = {
+        "Contradicted facts: ": "disease 0 – sign B (signs, Contrary)",
+        "contradict these labels in all forms: ": "disease 0 – sign B (signs, labelled false, 2 of 2 models)",
+    }
+    for title, first in listed.items():
+        *shown, rest = text.split(title)[1].split(".")[0].split("; ")
+        assert (len(shown), shown[0], rest) == (10, first, "and 2 more")
     table = page.table_with("Model", "Mastery", "without thedisputed pairs")
     (row,) = (row for row in table if row[0] == "Ann")
     assert (row[1], row[2].split("\n")[0], *row[5:]) == ("70.0\u00a0%", "100.0\u00a0%", "40", "12")

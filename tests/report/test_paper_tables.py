@@ -1,15 +1,12 @@
-"""The papers' tables: pairs of methods of a real warehouse, and gains and losses of given rows."""
+"""The papers' tables of a real warehouse and of given rows."""
 
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from report.paper_tables import render_all_tables, render_paper_tables
 from report.score_tables import render_leaderboard
 from tests.report.conftest import EDITION, SETTING
 from tests.support.data_folder import query_rows
-from tests.support.expected_views import read_predictions, select
 from warehouse.query import run_query
 
 Rows = list[tuple[Any, ...]]
@@ -31,37 +28,6 @@ def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) 
     several = render_leaderboard([*one, *({**row, "scoring_policy": "excluded"} for row in one)]).splitlines()
     assert "scoring" in several[0]
     assert sum("excluded" in line for line in several) == len(one)
-
-
-@pytest.mark.parametrize("method", ["direct", "prototype", "llmeval"])
-def test_methods_are_compared_on_what_both_grade(compared: Path, method: str) -> None:
-    """One answer by `direct` is compared with each of eight; half of one triplet's samples are missing."""
-    answers = select(read_predictions(compared, EDITION), model_id="erratic", scoring_policy="strict")
-    others = {(r["triplet_id"], r["sample_index"]): r for r in select(answers, method=method)}
-    pairs = [
-        (
-            r["is_correct"],
-            others[r["triplet_id"], 0 if method == "direct" else r["sample_index"]]["is_correct"],
-        )
-        for r in select(answers, method="pretexeval")
-    ]
-    (row,) = query_rows(
-        compared, f"from method_comparison where {SETTING} and model_id = 'erratic' and method = '{method}'"
-    )
-    score, other = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    assert row["n_samples"] == len(pairs)
-    assert (row["average_accuracy"], row["other_average_accuracy"]) == pytest.approx((score, other))
-    assert row["difference_ci_low"] < row["difference"] < row["difference_ci_high"]
-    expected = 1 - (score - 0.5) / (other - 0.5) if other > 0.5 else None
-    assert row["relative_loss"] == (expected if expected is None else pytest.approx(expected))
-    if method == "prototype":
-        (ablated,) = query_rows(
-            compared,
-            f"from ablations where {SETTING} and model_id = 'erratic' and component = 'without_rephrasing'",
-        )
-        names = ("difference", "difference_ci_low", "difference_ci_high")
-        swapped = ("difference", "difference_ci_high", "difference_ci_low")
-        assert [row[name] for name in names] == pytest.approx([-ablated[name] for name in swapped])
 
 
 def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: Path) -> None:

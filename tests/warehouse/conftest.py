@@ -1,13 +1,13 @@
 """A data folder with four test pairs, and a published one whose models answered by every method."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import Row
-from warehouse import catalogue
+from tests.support.data_folder import DataFolder, Rule, Weigh, weigh_alike
+from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -35,10 +35,68 @@ def fill_pairs(data: DataFolder) -> DataFolder:
     return data
 
 
+def describe_attempt(
+    sample: Row, number: int, *reasons: str, implied: bool | None = None, implying: bool | None = None
+) -> Row:
+    return {
+        "variant_id": sample["variant_id"],
+        "relation": sample["relation"],
+        "attempt": number,
+        "rephraser": "reviewed",
+        "prompt_key": digest(sample["variant_id"], number, n=32),
+        "text": None if "no text" in reasons else sample["text"],
+        "is_accepted": not reasons,
+        "reasons": list(reasons),
+        "is_judged_implied": implied,
+        "is_judged_implying": implying,
+    }
+
+
+def list_grades(
+    data: DataFolder, grader: str, grades: Sequence[int | None], method: str = "pretexeval"
+) -> list[Row]:
+    """Return the grades of the first triplets; None is not graded."""
+    return [
+        {
+            "edition_id": EDITION,
+            "triplet_id": triplet["triplet_id"],
+            "method": method,
+            "grader": grader,
+            "reliability": grade,
+            "lexical_diversity": 3,
+            "structural_diversity": 5 - grade,
+            "comment": None,
+        }
+        for triplet, grade in zip(data.triplets(), grades, strict=False)
+        if grade is not None
+    ]
+
+
 def fail_three(sample: Row) -> str | None:
     """Fail three of the eight samples of a method about influenza and fever."""
     is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
     return REASON if is_chosen and sample["is_positive"] else None
+
+
+def publish_signs(
+    root: Path,
+    n_pairs: int,
+    rules: Sequence[Rule],
+    methods: tuple[str, ...] = ("pretexeval",),
+    policies: tuple[str, ...] = ("strict",),
+    weigh: Weigh = weigh_alike,
+) -> DataFolder:
+    """Publish an edition about so many diseases with a sign each, and what these models answer to it."""
+    data = DataFolder(root)
+    for k in range(n_pairs):
+        # No word of a head is in its tail, so that overlap says nothing.
+        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % n_pairs}")
+    data.write_edition(EDITION, methods)
+    for rule in rules:
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=policies, weigh=weigh)
+    build_warehouse(root)
+    return data
 
 
 @pytest.fixture
@@ -86,10 +144,3 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         )
     build_warehouse(small.root)
     return small
-
-
-@pytest.fixture
-def without_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish the tables and their sums alone: estimates and views take 1.3 s of every build."""
-    for name in ("ESTIMATES", "VIEWS"):
-        monkeypatch.setattr(catalogue, name, ())

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from math import tanh
 
 import pytest
 from scipy.stats import norm
 
+from schemas.columns import SCORING_POLICIES
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
@@ -20,7 +22,8 @@ from tests.support.expected_views import (
     select,
 )
 from tests.support.stage_rows import Row
-from tests.warehouse.conftest import EDITION, KNOWN, METHODS, POLICIES, RULES
+from tests.warehouse.conftest import EDITION, KNOWN, METHODS, POLICIES, REASON, RULES
+from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
 
 N_MODELS = len(RULES) + 1
@@ -34,38 +37,40 @@ COMPONENTS = {
     "without_transformations": ("pretexeval", ("none",)),
     "without_rephrasing": ("prototype", NAMES),
 }
-KEYS = ("model_id", "method", "scoring_policy", "repeat")
+PRETEXEVAL = "method = 'pretexeval' and scoring_policy = 'strict'"
+Settings = dict[tuple[object, ...], list[Row]]
+"""Model, method, policy and repeat -> the predictions."""
+Belongs = Callable[[Row, Row], bool]
+
+
+def name_setting(row: Row) -> tuple[object, ...]:
+    return tuple(row[key] for key in ("model_id", "method", "scoring_policy", "repeat"))
 
 
 @pytest.fixture(scope="module")
 def predictions(published: DataFolder) -> list[Row]:
-    return [
-        row
-        | {"taught_with": KNOWN.get(row["head"], "nothing") if row["relation"] == "symptoms" else "nothing"}
-        for row in read_predictions(published.root, EDITION)
-    ]
-
-
-def name_setting(row: Row) -> tuple[object, ...]:
-    return tuple(row[key] for key in KEYS)
+    return read_predictions(published.root, EDITION)
 
 
 @pytest.fixture(scope="module")
-def settings(predictions: list[Row]) -> dict[tuple[object, ...], list[Row]]:
-    """Return model, method, policy and repeat -> the predictions."""
-    found: dict[tuple[object, ...], list[Row]] = {}
-    for row in predictions:
-        if row["model_id"] != "bad":
-            found.setdefault(name_setting(row), []).append(row)
-    return found
+def settings(predictions: list[Row]) -> Settings:
+    evaluated = (row for row in predictions if row["model_id"] != "bad")
+    return {name: rows for name, rows in group(evaluated, name_setting).items() if isinstance(name, tuple)}
 
 
-def by(column: str) -> Callable[[Row, Row], bool]:
+def assert_scores(row: Row, samples: list[Row], k: int) -> None:
+    """Compare all scores of the row with those of its samples, of which a complete triplet has k."""
+    expected = {name: v for name, v in expected_scores(samples, k).items() if name in row}
+    assert {"average_accuracy", "average_accuracy_ci_low"} <= expected.keys()
+    assert pick(row, expected) == pytest.approx(expected), row
+
+
+def by(column: str) -> Belongs:
     return lambda row, sample: row[column] == sample[column]
 
 
 # View -> whether a sample is one of those that its row is about, and the number of its rows by method.
-PARTS: dict[str, tuple[Callable[[Row, Row], bool], tuple[int, ...]]] = {
+PARTS: dict[str, tuple[Belongs, tuple[int, ...]]] = {
     "leaderboard": (lambda *_: True, (1, 1, 1, 1)),
     "accuracy_by_relation": (by("relation"), (2, 2, 2, 2)),
     "form_effects": (by("transformation"), (8, 8, 1, 0)),
@@ -83,7 +88,7 @@ def count_samples(row: Row) -> int:
 
 @pytest.mark.parametrize("view", PARTS)
 def test_every_row_has_the_scores_of_its_samples(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], view: str
+    published: DataFolder, settings: Settings, view: str
 ) -> None:
     belongs, numbers = PARTS[view]
     rows = [row for row in published.query(f"from {view}") if not row.get("component")]
@@ -92,155 +97,100 @@ def test_every_row_has_the_scores_of_its_samples(
     }
     for row in rows:
         own = [sample for sample in settings[name_setting(row)] if belongs(row, sample)]
-        expected = {name: v for name, v in expected_scores(own, count_samples(row)).items() if name in row}
-        assert {"n_samples", "n_pairs", "average_accuracy", "average_accuracy_ci_low"} <= expected.keys()
-        assert pick(row, expected) == pytest.approx(expected), row
+        assert {"n_samples", "n_pairs"} <= row.keys()
+        assert_scores(row, own, count_samples(row))
 
 
-def test_the_columns_that_only_some_of_these_views_have(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
-) -> None:
-    for row in published.query("from leaderboard"):
-        assert {
-            "mastery_ci_high",
-            "joint_accuracy_ci_low",
-            "true_rate",
-            "consistency",
-            "error_rate",
-        } < row.keys()
+def test_the_columns_that_only_some_of_these_views_have(published: DataFolder, settings: Settings) -> None:
+    board = published.query("from leaderboard")
+    scores = {"mastery_ci_high", "joint_accuracy_ci_low", "true_rate", "consistency", "error_rate"}
+    assert scores < board[0].keys()
+    for row in board:
         if row["average_accuracy"] is not None:
             assert row["gain_over_random"] == row["average_accuracy"] - 0.5
-    strict = published.query("from leaderboard where method = 'pretexeval' and scoring_policy = 'strict'")
-    ranks = {row["model_id"]: row["rank"] for row in strict}
+    ranks = {row["model_id"]: row["rank"] for row in published.query(f"from leaderboard where {PRETEXEVAL}")}
     assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
     assert ranks["always_true"] == ranks["polarity"]
     ablations = published.query(
         "select distinct ablation, step, transformations from ablations where component is null order by all"
     )
     assert [tuple(row.values()) for row in ablations] == ABLATION
+    for model_id in ("always_true", "polarity", "erratic"):
+        curve = published.query(
+            f"from joint_accuracy_curve where {PRETEXEVAL} and model_id = '{model_id}' order by n"
+        )
+        assert [(row["n"], row["n_triplets"]) for row in curve] == [(n, 8) for n in range(1, 9)]
+        expected = expected_curve(settings[model_id, "pretexeval", "strict", 0], 8)
+        assert [row["joint_accuracy"] for row in curve] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("model_id", ["always_true", "polarity", "erratic"])
-def test_joint_accuracy_curve(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], model_id: str
-) -> None:
-    rows = published.query(
-        f"from joint_accuracy_curve where model_id = '{model_id}' and method = 'pretexeval' "
-        "and scoring_policy = 'strict'"
-    )
-    samples = settings[model_id, "pretexeval", "strict", 0]
-    assert [row["n"] for row in rows] == list(range(1, 9))
-    assert [row["joint_accuracy"] for row in rows] == pytest.approx(expected_curve(samples, 8))
-    assert {row["n_triplets"] for row in rows} == {8}
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_what_was_taught_in_which_wordings(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], policy: str
-) -> None:
-    where = f"where grouping_by = 'taught' and scoring_policy = '{policy}' and method = 'pretexeval'"
-    rows = published.query(f"from accuracy_by_group {where} order by group_position")
-    assert [(row["model_id"], row["group_name"]) for row in rows] == [
-        ("erratic", taught_with) for taught_with in ("pool", "other", "nothing")
-    ]
-    for row in rows:
-        own = select(settings[name_setting(row)], taught_with=row["group_name"])
-        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row}
-        assert {"average_accuracy", "mastery", "mastery_ci_low"} < expected.keys()
-        assert pick(row, expected) == pytest.approx(expected)
-
-
-def test_components_of_the_method(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
-) -> None:
+def test_components_of_the_method(published: DataFolder, settings: Settings) -> None:
     rows = published.query("from ablations where ablation = 'components'")
     assert len(rows) == N_MODELS * len(POLICIES) * len(COMPONENTS)
     for row in rows:
         method, forms = COMPONENTS[row["component"]]
         samples = settings[row["model_id"], method, row["scoring_policy"], 0]
-        own = [sample for sample in samples if sample["transformation"] in forms]
         assert row["k"] == len(forms)
-        expected = {name: v for name, v in expected_scores(own, len(forms)).items() if name in row}
-        assert pick(row, expected) == pytest.approx(expected), row
+        assert_scores(row, [sample for sample in samples if sample["transformation"] in forms], len(forms))
 
 
-def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
-    """The edition has three test pairs of symptoms and two of drugs."""
-    choice = "where method = 'pretexeval' and scoring_policy = 'strict' and model_id = 'erratic'"
-    (drugs, symptoms) = published.query(f"from accuracy_by_relation {choice} order by relation")
-    (pairs, relations) = published.query(f"from weighted_accuracy {choice} order by weighting")
-    assert symptoms["average_accuracy"] != drugs["average_accuracy"]
-    for measure in ("average_accuracy", "mastery"):
-        assert relations[measure] == pytest.approx((symptoms[measure] + drugs[measure]) / 2)
-        assert pairs[measure] == pytest.approx((3 * symptoms[measure] + 2 * drugs[measure]) / 5)
-    for row in (pairs, relations):
-        assert row["average_accuracy_ci_low"] <= row["average_accuracy"] <= row["average_accuracy_ci_high"]
-        assert row["n_pairs"] == 5
+def name_taught(sample: Row) -> str:
+    return KNOWN.get(sample["head"], "nothing") if sample["relation"] == "symptoms" else "nothing"
 
 
-def test_groups_of_facts(published: DataFolder, settings: dict[tuple[object, ...], list[Row]]) -> None:
-    rows = published.query(
-        "from accuracy_by_group where grouping_by not in ('fact', 'taught') and method = 'pretexeval'"
-    )
-    kinds = {(row["grouping_by"], row["group_name"], row["group_position"]) for row in rows}
-    assert kinds == {
-        ("negative", "not in the base", 1),
-        ("negative", "asserted", 2),
-        ("release", "2021", 1),
-        ("release", "2019B", 2),
-        ("release", "new", 3),
-        ("head commonness", "once", 1),
-        ("head commonness", "2 to 4 times", 2),
-        ("tail commonness", "once", 1),
+def test_groups_of_facts(published: DataFolder, settings: Settings) -> None:
+    rows = published.query("from accuracy_by_group where method = 'pretexeval'")
+    groups = {
+        "fact": ("true fact", "false twin"),
+        "head commonness": ("once", "2 to 4 times"),
+        "negative": ("not in the base", "asserted"),
+        "release": ("2021", "2019B", "new"),
+        "tail commonness": ("once",),
+        "taught": ("pool", "other", "nothing"),
     }
-    heads = {(s["pair_id"], s["head"].lower()) for s in next(iter(settings.values()))}
+    assert {(row["grouping_by"], row["group_name"], row["group_position"]) for row in rows} == {
+        (name, member, place) for name, members in groups.items() for place, member in enumerate(members, 1)
+    }
+    assert {row["model_id"] for row in select(rows, grouping_by="taught")} == {"erratic"}
+    heads = {(s["pair_id"], s["head"].lower()) for s in settings[name_setting(rows[0])]}
     n_with = Counter(head for _, head in heads)
-    belongs: dict[str, Callable[[Row, Row], bool]] = {
+    belongs: dict[str, Belongs] = {
+        "fact": lambda row, s: s["is_positive"] == (row["group_name"] == "true fact"),
+        "head commonness": lambda row, s: (n_with[s["head"].lower()] > 1) == (row["group_position"] == 2),
         "negative": lambda row, s: s["is_asserted"] == (row["group_name"] == "asserted"),
         "release": lambda row, s: s["first_release"] == row["group_name"],
-        "head commonness": lambda row, s: (n_with[s["head"].lower()] > 1) == (row["group_position"] == 2),
         "tail commonness": lambda *_: True,
+        "taught": lambda row, s: name_taught(s) == row["group_name"],
     }
     for row in rows:
         own = [s for s in settings[name_setting(row)] if belongs[row["grouping_by"]](row, s)]
-        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row}
-        assert pick(row, expected) == pytest.approx(expected), row
-        if row["scoring_policy"] == "strict":
+        if row["grouping_by"] != "fact":
+            assert_scores(row, own, 8)
             false = [s["is_correct"] for s in own if not s["is_positive"] and s["error"] is None]
-            assert row["negative_accuracy"] == pytest.approx(sum(false) / len(false))
-
-
-def test_true_facts_and_false_twins(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
-) -> None:
-    rows = published.query("from accuracy_by_group where grouping_by = 'fact' and method = 'pretexeval'")
-    assert {row["group_name"]: row["group_position"] for row in rows} == {"true fact": 1, "false twin": 2}
-    for row in rows:
-        is_positive = row["group_name"] == "true fact"
-        own = [s for s in settings[name_setting(row)] if s["is_positive"] == is_positive]
+            if row["scoring_policy"] == "strict" and row["grouping_by"] != "taught":
+                assert row["negative_accuracy"] == pytest.approx(sum(false) / len(false))
+            continue
+        # A half of a pair has no mastery.
+        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row and v is not None}
+        assert pick(row, expected) == pytest.approx(expected, rel=1e-5), row
         answers = [s for s in own if s["has_answer"] and s["error"] is None]
         affirming = [s["prediction"] is not s["is_negated"] for s in answers]
         assert row["affirmed_rate"] == (pytest.approx(sum(affirming) / len(affirming)) if answers else None)
         # Every answer has the same log-probabilities, -0.1 and -2.5, and denials turn them. One triplet
         # has one form only.
         assert row["probability_range"] == pytest.approx(tanh(1.2), rel=0.03)
-        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row and v is not None}
-        assert pick(row, expected) == pytest.approx(expected, rel=1e-5), row
-    shares = {
-        (row["model_id"], row["group_name"]): (row["affirmed_rate"], row["consistency"])
-        for row in rows
-        if row["scoring_policy"] == "strict"
-    }
-    assert shares["expert", "true fact"][0] == 1 > shares["expert", "false twin"][0]
+    of_facts = select(rows, grouping_by="fact", scoring_policy="strict")
+    shares = {(row["model_id"], row["group_name"]): row for row in of_facts}
+    affirmed = [shares["expert", name]["affirmed_rate"] for name in groups["fact"]]
+    assert affirmed[0] == 1 > affirmed[1]
     # One sample is missing.
-    for name in ("true fact", "false twin"):
-        assert shares["always_true", name] == pytest.approx((0.5, 0), abs=0.02)
+    for name in groups["fact"]:
+        row = shares["always_true", name]
+        assert (row["affirmed_rate"], row["consistency"]) == pytest.approx((0.5, 0), abs=0.02)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_effects_of_forms(
-    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], policy: str
-) -> None:
+def test_effects_of_forms(published: DataFolder, settings: Settings, policy: str) -> None:
     where = f"where method = 'pretexeval' and scoring_policy = '{policy}'"
     rows = published.query(f"from form_effects {where} and transformation <> 'none'")
     assert rows
@@ -264,27 +214,96 @@ def test_effects_of_forms(
         assert found == pytest.approx([min(1, a) for a in adjusted])
 
 
-def test_details_of_pairs(published: DataFolder, predictions: list[Row]) -> None:
-    where = "where method = 'pretexeval' and scoring_policy = 'strict' and is_complete and not is_mastered"
-    assert published.query(f"from pair_details {where} and model_id = 'expert'") == []
-    rows = published.query(f"from pair_details {where} and model_id = 'erratic'")
-    assert rows
-    for row in rows:
-        own = select(
-            predictions,
-            model_id="erratic",
-            method="pretexeval",
-            scoring_policy="strict",
-            relation=row["relation"],
-            head=row["head"],
-        )
-        assert {s["tail"] for s in select(own, is_positive=True)} == {row["true_tail"]}
-        assert {s["tail"] for s in select(own, is_positive=False)} == {row["false_tail"]}
-        counts = (len(own), len(select(own, is_correct=True)), len(select(own, has_answer=False)))
-        assert (row["n_asked"], row["n_correct"], row["n_no_answer"]) == counts
-        for is_positive, column in ((True, "wrong_of_true"), (False, "wrong_of_false")):
-            wrong = select(own, is_positive=is_positive, is_correct=False)
-            assert row[column] == [sample["transformation"] for sample in wrong]
+def test_every_two_models_are_compared_on_what_both_grade(
+    published: DataFolder, predictions: list[Row]
+) -> None:
+    rows = {
+        (row["model_id"], row["other_model_id"], row["scoring_policy"]): row
+        for row in published.query("from model_comparison where method = 'pretexeval'")
+    }
+    models = [row["model_id"] for row in published.query("select distinct model_id from leaderboard")]
+    assert len(models) == N_MODELS
+    samples = select(predictions, method="pretexeval")
+    own = group(samples, lambda row: (row["model_id"], row["scoring_policy"]))
+    for mine, theirs, policy in product(models, models, SCORING_POLICIES):
+        both = pair_up(own.get((mine, policy), []), own.get((theirs, policy), []))
+        if mine >= theirs or not both:
+            assert (mine, theirs, policy) not in rows
+            continue
+        row, expected = rows[mine, theirs, policy], expected_difference(both)
+        assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+        assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
+
+
+@pytest.mark.parametrize("method", ["direct", "prototype", "llmeval"])
+def test_methods_are_compared_on_what_both_grade(
+    published: DataFolder, settings: Settings, method: str
+) -> None:
+    """One answer by `direct` is compared with each of eight; a sample of one triplet is missing."""
+    mine = settings["erratic", "pretexeval", "strict", 0]
+    others = {(r["triplet_id"], r["sample_index"]): r for r in settings["erratic", method, "strict", 0]}
+    theirs = [others[r["triplet_id"], 0 if method == "direct" else r["sample_index"]] for r in mine]
+    score, other = (sum(r["is_correct"] for r in side) / len(mine) for side in (mine, theirs))
+    where = "where model_id = 'erratic' and scoring_policy = 'strict'"
+    (row,) = published.query(f"from method_comparison {where} and method = '{method}'")
+    assert row["n_samples"] == len(mine)
+    assert (row["average_accuracy"], row["other_average_accuracy"]) == pytest.approx((score, other))
+    assert row["difference_ci_low"] < row["difference"] < row["difference_ci_high"]
+    expected = 1 - (score - 0.5) / (other - 0.5) if other > 0.5 else None
+    assert row["relative_loss"] == (expected if expected is None else pytest.approx(expected))
+    if method == "prototype":
+        (ablated,) = published.query(f"from ablations {where} and component = 'without_rephrasing'")
+        names = ("difference", "difference_ci_low", "difference_ci_high")
+        swapped = ("difference", "difference_ci_high", "difference_ci_low")
+        assert [row[name] for name in names] == pytest.approx([-ablated[name] for name in swapped])
+
+
+def test_pairs_count_what_was_asked_and_not_answered(published: DataFolder, predictions: list[Row]) -> None:
+    rows = published.query(f"from pair_details where {PRETEXEVAL} and model_id = 'erratic'")
+    own = select(predictions, model_id="erratic", method="pretexeval", scoring_policy="strict")
+    assert any(row["n_no_answer"] for row in rows)
+    assert {row["pair_id"]: (row["n_asked"], row["n_no_answer"]) for row in rows} == {
+        pair: (len(samples), len(select(samples, has_answer=False)))
+        for pair, samples in group(own, lambda sample: sample["pair_id"]).items()
+    }
+
+
+def test_a_failed_prompt_has_its_error_and_no_verdict(published: DataFolder) -> None:
+    where = f"where model_id = 'failing' and {PRETEXEVAL}"
+    rows = published.query(f"from prediction_details {where} and is_failed")
+    found = [(row["prediction"], row["is_correct"], row["has_answer"], row["error"]) for row in rows]
+    assert found == [(None, None, False, REASON)] * 3
+    (row,) = published.query(f"from leaderboard {where}")
+    # One pair has a failed prompt and another lacks a sample, so neither is complete.
+    assert (row["n_samples"], row["n_errors"], row["n_complete_pairs"]) == (5 * 16 - 2 - 3, 3, 3)
+
+
+def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(published: DataFolder) -> None:
+    # These views list a model whether or not it counts as evaluated.
+    unscored = {"prediction_details", "token_usage", "cost", "not_evaluated"}
+    # One failed under `none`, one under `inv`, and one under `dn`.
+    parts, n_counted = {"form_effects": 1}, 0
+    for view in set(VIEWS) - unscored:
+        columns = {row["column_name"] for row in published.query(f"describe {view}")}
+        if {"model_id", "method"} <= columns:
+            n_errors = "max(n_errors)" if "n_errors" in columns else "null"
+            rows = published.query(
+                f"select model_id, method, {n_errors} as n from {view} "
+                "where model_id in ('bad', 'failing') group by all"
+            )
+            assert select(rows, model_id="bad") == []
+            (n,) = {row["n"] for row in select(rows, method="pretexeval")} or {None}
+            assert n in (None, parts.get(view, 3)), view
+            n_counted += n is not None
+    assert n_counted > 5
+    (row,) = published.query("from not_evaluated")
+    counts = "select count(*) as n_items, count(error) as n_errors from predictions where model_id = 'bad'"
+    (expected,) = published.query(f"{counts} and scoring_policy = 'strict'")
+    expected |= {"edition_id": EDITION, "model": "Bad", "model_id": "bad"}
+    assert pick(row, expected) == expected
+    assert row["error_rate"] == expected["n_errors"] / expected["n_items"] > 0.01
+    assert row["reason"].endswith(f"more than max_error_rate = 0.01 allows; most often: {REASON}")
 
 
 def test_editions_repeats_and_splits_are_kept_apart(data: DataFolder) -> None:

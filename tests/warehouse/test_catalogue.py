@@ -4,14 +4,13 @@ import importlib
 import re
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
 import duckdb
 import pytest
 from scipy.stats import binom, binomtest, t
 
-from pretexeval.storage.layout import WAREHOUSE
 from schemas.meanings import list_tables
-from tests.support.data_folder import DataFolder
 from warehouse.catalogue import (
     COLUMNS,
     ESTIMATES,
@@ -22,8 +21,9 @@ from warehouse.catalogue import (
     VIEW_GROUPS,
     VIEWS,
     create_tables,
-    create_views,
 )
+from warehouse.publishing import build_warehouse
+from warehouse.query import run_query
 
 
 @pytest.fixture(scope="module")
@@ -33,46 +33,39 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def test_every_limit_of_an_interval_is_named_after_its_score() -> None:
-    with duckdb.connect() as connection:
-        create_tables(connection)
-        create_views(connection)
-        columns = connection.execute(
-            "select table_name, list(column_name) from duckdb_columns() where not internal group by all"
-        ).fetchall()
-    limits = [(names, name) for _, names in columns for name in names if "ci_" in name]
-    assert len(limits) > 100
-    for names, name in limits:
-        score = re.sub("(_fixed_base)?_ci_(low|high)$", "", name)
-        assert score != name
-        assert score in names, name
-
-
-def test_every_view_is_in_one_group_and_starts_with_its_grain() -> None:
-    files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
-    assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
-    assert (len(VIEW_GROUPS), len(START)) == (6, 5)
-    assert len(VIEWS) <= 30
-    assert set(START) <= set(VIEWS)
-    for name, text in files.items():
-        assert text.startswith("-- Grain: one row per "), name
-        # The list of views shows this line alone.
-        assert text.splitlines()[0].endswith("."), name
-        assert f"create or replace view {name} as\n" in text
-        assert len(text.splitlines()) <= 80, f"{name}: nobody reads a longer view"
-
-
-def test_everything_in_the_published_file_has_a_comment(published: DataFolder) -> None:
-    with duckdb.connect(str(published.root / WAREHOUSE), read_only=True) as connection:
+def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_their_scores(
+    tmp_path: Path,
+) -> None:
+    path = build_warehouse(tmp_path)
+    assert {view for view in VIEWS if run_query(tmp_path, f"from {view}")[1]} == set()
+    with duckdb.connect(str(path), read_only=True) as connection:
         relations = {name: comment for _, name, comment in connection.execute(RELATIONS).fetchall()}
         found = connection.execute(COLUMNS).fetchall()
+        everything = set(
+            connection.execute("select table_name, column_name from duckdb_columns()").fetchall()
+        )
     assert {*VIEWS, *SUMS, *ESTIMATES, *list_tables()} == relations.keys()
-    assert [
+    assert {
         name for name, comment in relations.items() if not (comment or "").startswith("one row per ")
-    ] == []
-    assert [(name, column) for name, column, comment in found if not comment] == []
+    } == set()
     comments = {(name, column): comment for name, column, comment in found}
+    assert {place for place, comment in comments.items() if not comment} == set()
     assert comments["leaderboard", "mastery"] == "share of the complete pairs with all samples right"
+    limits = [(name, column) for name, column in everything if "ci_" in column]
+    assert len(limits) > 100
+    for name, column in limits:
+        score = re.sub("(_fixed_base)?_ci_(low|high)$", "", column)
+        assert score != column
+        assert (name, score) in everything, column
+
+
+def test_every_view_is_in_one_group_and_short() -> None:
+    files = {path.stem: path.read_text() for path in (FOLDER / "views").glob("*.sql")}
+    assert sorted(chain.from_iterable(VIEW_GROUPS.values())) == sorted(files)
+    assert set(START) <= set(VIEWS)
+    # The list of views shows the first line alone.
+    short = {name for name, text in files.items() if len(text.splitlines()) <= 80}
+    assert {name for name in short if re.match(r"-- Grain: one row per .*\.\n", files[name])} == set(files)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])

@@ -1,28 +1,12 @@
 """Coverage of intervals on simulated editions (benchmarks/coverage.py)."""
 
-from collections.abc import Iterator
-
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.coverage import (
-    MEASURES,
-    Answering,
-    measure_budget,
-    measure_coverage,
-    open_macros,
-    simulate,
-)
+from benchmarks.coverage import MEASURES, Answering, measure_budget, measure_coverage, open_macros, simulate
 
 pytestmark = pytest.mark.long
-
-
-@pytest.fixture
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_macros() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +20,10 @@ def pairs() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("accuracy", [0.7, 0.95])
-def test_new_facts_are_covered_and_pairs_alone_are_too_narrow(
-    connection: duckdb.DuckDBPyConnection, pairs: pl.DataFrame, accuracy: float
-) -> None:
+def test_new_facts_are_covered_and_pairs_alone_are_too_narrow(pairs: pl.DataFrame, accuracy: float) -> None:
     """Of 400 editions, 95 % have a standard error of 1.1 points."""
-    cell = measure_coverage(connection, pairs, Answering(accuracy, 0.5, 0.05), 400, seed=1)
+    with open_macros() as connection:
+        cell = measure_coverage(connection, pairs, Answering(accuracy, 0.5, 0.05), 400, seed=1)
     assert cell.keys() == set(MEASURES)
     for measure, (score, difference) in cell.items():
         assert score.n_effective > 100

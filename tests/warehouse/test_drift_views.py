@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from pretexeval.storage.records import write_record
@@ -62,14 +61,8 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     (row,) = data.query("from edition_drift")
     assert (row["model_id"], row["edition_id"], row["other_edition_id"]) == ("leaked", EDITION, FRESH)
     shared = {("symptoms", "Influenza"), ("symptoms", "Angina pectoris"), ("drugs", "Scurvy")}
-    before, after = (
-        [
-            row
-            for row in select(read_predictions(data.root, name), model_id="leaked")
-            if (row["relation"], row["head"]) in shared
-        ]
-        for name in (EDITION, FRESH)
-    )
+    own = {name: select(read_predictions(data.root, name), model_id="leaked") for name in (EDITION, FRESH)}
+    before, after = ([r for r in rows if (r["relation"], r["head"]) in shared] for rows in own.values())
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
     expected = expected_difference(pair_up(before, after))
     assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
@@ -81,19 +74,14 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     assert row["same_text_rate"] == 0.0
 
 
-def read_texts(data: DataFolder, edition_id: str) -> set[str]:
-    """Return the texts of the test samples, from the files of the edition."""
-    samples = pl.read_parquet(data.root / "editions" / edition_id / "samples" / "*.parquet")
-    return set(samples.filter(split="test")["text"])
-
-
 def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: DataFolder) -> None:
     fresh.pairs[1] = ("symptoms", "Angina pectoris", "Chest pain", "Itch", "test")
     record_freshness_limit(data.root, FRESH, 0.9)
     publish_both(data, fresh)
     first, second = data.query("from freshness")
     assert (first["edition_id"], first["n_earlier_editions"], first["new_text_rate"]) == (EDITION, 0, 1.0)
-    before, after = read_texts(data, EDITION), read_texts(data, FRESH)
+    texts = "select text from samples where split = 'test' and edition_id = "
+    before, after = ({row["text"] for row in data.query(f"{texts} '{e}'")} for e in (EDITION, FRESH))
     rate = len(after - before) / len(after)
     assert (second["n_earlier_editions"], second["n_texts"]) == (1, len(after))
     assert second["n_new_texts"] == len(after - before) < len(after)
@@ -128,9 +116,8 @@ def change_manifest(data: DataFolder, edition_id: str, **values: object) -> None
     write_record(path, require_record(path) | values)
 
 
-@pytest.fixture
-def anchored(tmp_path: Path) -> DataFolder:
-    """Publish two weekly editions, and anchors that the model answers otherwise in the second week."""
+def test_what_changed_between_two_periods(tmp_path: Path) -> None:
+    """The model answers the anchors of two weekly editions otherwise in the second week."""
     data = fill_pairs(DataFolder(tmp_path))
     data.write_model("m")
     data.write_edition(ANCHORS)
@@ -146,14 +133,10 @@ def anchored(tmp_path: Path) -> DataFolder:
         (data.root / "predictions" / ANCHORS / "m").rename(folder)
         write_record(folder / "run.json", require_record(folder / "run.json") | {"price": PRICE})
     build_warehouse(data.root)
-    return data
-
-
-def test_what_changed_between_two_periods(anchored: DataFolder) -> None:
     for name in ("leaderboard", "freshness", "accuracy_by_relation"):
-        rows = anchored.query(f"select distinct edition_id from {name} order by edition_id")
+        rows = data.query(f"select distinct edition_id from {name} order by edition_id")
         assert [row["edition_id"] for row in rows] == [f"tiny-{week}-00000001" for week in WEEKS], name
-    (row,) = anchored.query("from anchor_drift")
+    (row,) = data.query("from anchor_drift")
     assert (row["period"], row["other_period"], row["is_successive"]) == (*WEEKS, True)
     # Ten of the sixteen samples of the pair of Scurvy.
     assert (row["n_pairs"], row["n_answers"], row["n_changed"]) == (4, 64, 10)
@@ -161,16 +144,13 @@ def test_what_changed_between_two_periods(anchored: DataFolder) -> None:
     assert row["change_rate_ci_low"] < row["change_rate"] == 10 / 64 < row["change_rate_ci_high"]
     assert (row["difference"], row["mastery_difference"]) == pytest.approx((10 / 64, 1 / 4))
     assert row["has_changed"] == (row["change_p"] < 0.05)
-    (explained,) = anchored.query("from drift_explanations")
+    (explained,) = data.query("from drift_explanations")
     assert explained["anchor_fall"] == explained["fresh_fall"] == pytest.approx(row["difference"])
     assert explained["excess_fall"] == pytest.approx(0)
     assert explained["excess_fall_ci_low"] < 0 < explained["excess_fall_ci_high"]
     assert explained["has_leaked"] is False
-
-
-def test_anchors_of_each_period_have_their_cost(anchored: DataFolder) -> None:
-    """Each of 64 prompts has 10 tokens and its answer 2: 2 × 10 + 10 × 2 = 40 millionths."""
-    costs = anchored.query("from cost order by edition_id, period")
+    # Each of 64 prompts has 10 tokens and its answer 2: 2 × 10 + 10 × 2 = 40 millionths.
+    costs = data.query("from cost order by edition_id, period")
     assert [(row["period"], row["role"], row["n_prompts"], row["cost"]) for row in costs] == [
         (None, "evaluated", 64, None),
         (None, "evaluated", 64, None),

@@ -1,4 +1,4 @@
-"""The intervals of shares and differences, against the jackknife of tests/support/expected_clusters.py."""
+"""The intervals of shares and differences, against the jackknife of tests/support/expected_views.py."""
 
 import random
 from collections.abc import Iterator
@@ -7,10 +7,11 @@ import duckdb
 import pytest
 from scipy.stats import binomtest
 
-from tests.support.expected_clusters import (
+from tests.support.expected_views import (
     Observation,
     difference_error,
     difference_interval,
+    group,
     measure_clustering,
     share,
     share_interval,
@@ -39,21 +40,12 @@ def estimate(
     """Return what estimate_shares returns for each list of observations."""
     rows = []
     for k, observations in enumerate(draws):
-        pairs: dict[object, list[Observation]] = {}
-        for o in observations:
-            pairs.setdefault(o.pair, []).append(o)
-        for members in pairs.values():
-            one, other = members[0], members[1] if len(members) == 2 else None
-            tails = one.tails + (other.tails if other else ())
-            values = [
-                k,
-                *(int(name[1:]) for name in (one.head, *tails)),
-                *(one.gained, one.lost if is_difference else None, one.n),
-                *((other.gained, other.lost if is_difference else None, other.n) if other else [None] * 3),
-            ]
-            rows.append(
-                "(" + ", ".join("null::integer" if v is None else f"{v}::integer" for v in values) + ")"
-            )
+        for members in group(observations, lambda o: o.pair).values():
+            tails = [tail for o in members for tail in o.tails]
+            counts = [v for o in members for v in (o.gained, o.lost if is_difference else None, o.n)]
+            names = [int(name[1:]) for name in (members[0].head, *tails)]
+            values = [k, *names, *counts, *[None] * (6 - len(counts))]
+            rows.append(f"({', '.join('null' if v is None else str(v) for v in values)})")
     found = connection.execute(
         f"with observations as (select key, 'any' as measure, {CAST_COLUMNS} "
         f"from (values {', '.join(rows)}) as t (key, {COLUMNS})) "
@@ -105,36 +97,22 @@ def test_random_clusters(connection: duckdb.DuckDBPyConnection, is_whole: bool, 
         check(row, observations, is_difference=is_difference)
 
 
-def pairs_of(answers: list[tuple[int, int]], *, tails: tuple[str, str] = ("t0", "t1")) -> list[Observation]:
+def pairs_of(answers: list[tuple[int, int]]) -> list[Observation]:
     """Return pairs with these numbers of right answers of 8 to the true and to the false triplet."""
     return [
         Observation(k, f"h{k}", (tail,), c, 0, 8)
         for k, both in enumerate(answers)
-        for tail, c in zip(tails, both, strict=True)
+        for tail, c in zip(("t0", "t1"), both, strict=True)
     ]
 
 
-@pytest.mark.parametrize(
-    ("answers", "n"),
-    [
-        pytest.param([(8, 8)] * 12, 12, id="all right"),
-        pytest.param([(0, 0)] * 12, 12, id="all wrong"),
-        pytest.param([(8, 0)] * 12, 12, id="half by rule"),
-        pytest.param([(8, 8)], 1, id="one pair"),
-    ],
-)
-def test_pairs_that_do_not_vary_count_as_one_observation_each(
-    connection: duckdb.DuckDBPyConnection, answers: list[tuple[int, int]], n: int
-) -> None:
-    (row,) = estimate(connection, [pairs_of(answers)], is_difference=False)
-    expected = binomtest(round(row["share"] * n), n).proportion_ci(method="wilson")
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high))
-    assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == (row["ci_low"], row["ci_high"])
-
-
-def test_two_scores_that_never_differ_have_an_interval_all_the_same(
-    connection: duckdb.DuckDBPyConnection,
-) -> None:
+def test_pairs_that_do_not_vary_count_as_one_observation_each(connection: duckdb.DuckDBPyConnection) -> None:
+    """All right, all wrong, half by rule, and one pair."""
+    draws = [pairs_of(each) for each in ([(8, 8)] * 12, [(0, 0)] * 12, [(8, 0)] * 12, [(8, 8)])]
+    for row, n in zip(estimate(connection, draws, is_difference=False), (12, 12, 12, 1), strict=True):
+        expected = binomtest(round(row["share"] * n), n).proportion_ci(method="wilson")
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high))
+        assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == (row["ci_low"], row["ci_high"])
     (row,) = estimate(connection, [pairs_of([(0, 0)] * 20)], is_difference=True)
     nobody = binomtest(0, 20).proportion_ci(method="wilson").high
     found = [row[name] for name in ("share", "se", "ci_low", "ci_high")]

@@ -1,4 +1,4 @@
-"""What is loaded: complete editions and evaluations as their records list them, and nothing else."""
+"""What is loaded: complete editions and evaluations as their records list them, and why others are not."""
 
 import re
 from datetime import datetime
@@ -7,18 +7,16 @@ import pytest
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
-from schemas.stages import SAMPLES
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, fail_response
 from tests.support.question_folder import Point, QuestionFolder
-from tests.support.question_models import erratic
+from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import describe_file, digest, response_row, write_rows
-from tests.warehouse.conftest import EDITION
+from tests.support.stage_rows import Row, describe_file, digest, response_row
+from tests.warehouse.conftest import EDITION, REASON, fail_three
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import require_record
 
-pytestmark = pytest.mark.usefixtures("without_views")
 RUN = f"predictions/{EDITION}/expert/run.json"
 
 
@@ -55,8 +53,7 @@ def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
 def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
     key = digest("expert", sample["text"], n=32)
-    failure = {"response": None, "status": "error", "error": "time-out"}
-    failed = response_row("expert", key, sample["text"], None) | failure
+    failed = response_row("expert", key, sample["text"], None) | fail_response("time-out")
     data.write_responses("failures", "expert", [failed])
     build_warehouse(data.root)
     assert count(data, "responses") == [64]
@@ -64,31 +61,23 @@ def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> Non
     assert run_query(data.root, sql)[1] == [("ok", " True")]
 
 
-def test_a_file_that_differs_from_its_checksum_is_named_and_the_rest_published(data: DataFolder) -> None:
-    path = data.root / "editions" / EDITION / "samples" / "symptoms.parquet"
-    content = path.read_bytes()
-    rows = [row for row in data.samples("pretexeval") if row["relation"] == "symptoms"]
-    write_rows(path, SAMPLES, rows[:-1])
-    for damaged in (path.read_bytes(), content[:-100]):
-        path.write_bytes(damaged)
-        with pytest.raises(InputError, match=r"symptoms\.parquet: differs from the checksum.*pretexeval run"):
-            build_warehouse(data.root)
-        assert count(data, "responses") == [64]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_a_damaged_file_is_named_with_its_remedy_and_the_rest_published(data: DataFolder) -> None:
+    for name, message in (
+        (f"editions/{EDITION}/samples/symptoms.parquet", r"differs from the checksum.*pretexeval run"),
         (f"diversity/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
         (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
-    ],
-)
-def test_a_damaged_file_beside_the_edition_is_named(data: DataFolder, name: str, message: str) -> None:
-    path = data.root / name
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"PAR1 but no more")
-    with pytest.raises(InputError, match=f"{path.name}: {message}"):
-        build_warehouse(data.root)
+    ):
+        path = data.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = path.read_bytes() if path.exists() else b""
+        path.write_bytes(whole[:-100] or b"PAR1 but no more")
+        with pytest.raises(InputError, match=f"{path.name}: {message}"):
+            build_warehouse(data.root)
+        assert count(data, "responses") == [64]
+        if whole:
+            path.write_bytes(whole)
+        else:
+            path.unlink()
 
 
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
@@ -107,12 +96,9 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"edition_id": "another"}', '{"checksum": "0", "n": 1}'])
-def test_a_damaged_record_is_set_aside_and_named(
-    data: DataFolder, content: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_record_is_set_aside_and_named(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
     record = data.root / RUN
-    record.write_text(content)
+    record.write_text('{"checksum": "0", "n": 1}')
     build_warehouse(data.root)
     damaged = r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run"
     assert re.search(damaged, caplog.text)
@@ -129,13 +115,50 @@ def test_questions_without_samples(data: DataFolder) -> None:
     build_warehouse(data.root)
     assert count(data, "questions", "question_answers", "question_predictions") == [20, 100, 20]
     (run,) = data.query("from runs where setting is not null")
-    assert (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"]) == (
-        "chain_of_thought",
-        20,
-        5,
-        100,
-    )
-    (edition,) = data.query(
-        "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
-    )
-    assert list(edition.values()) == [None] * 4
+    counts = (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"])
+    assert counts == ("chain_of_thought", 20, 5, 100)
+    sql = "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
+    assert run_query(data.root, sql)[1] == [(None,) * 4]
+
+
+def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
+    data.write_model("bad")
+    data.write_answers(EDITION, "bad", expert, fail=fail_three)
+    # The evaluation of Expert is complete; only a later attempt failed.
+    failures = {"Down": "down-1", "v1.5": None, "Expert": "expert", "Bad": "bad"}
+    for name, model_id in failures.items():
+        record = {"edition_id": EDITION, "model": name, "model_id": model_id, "reason": f"{name} is down"}
+        write_record(
+            data.root / "failures" / EDITION / f"{name}.json",
+            record | {"failed_at": "2026-11-21T12:00:00+00:00"},
+        )
+    build_warehouse(data.root)
+    rows = data.query("select model, model_id, n_errors, reason from not_evaluated")
+    assert [tuple(row.values()) for row in rows] == [
+        ("Bad", "bad", 3, "Bad is down"),
+        ("Down", "down-1", None, "Down is down"),
+        ("v1.5", None, None, "v1.5 is down"),
+    ]
+    assert data.query("select model_id from leaderboard") == [{"model_id": "expert"}]
+
+
+def fail_first_statement(question: Row) -> str | None:
+    return REASON if question["type"] == "TFQ" and question["head"] == "Disease 0" else None
+
+
+def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFolder) -> None:
+    folder = fill_points(QuestionFolder(data))
+    folder.write_edition(EDITION, ("pretexeval",))
+    folder.write_answers(EDITION, "expert", always_right, fail=fail_first_statement)
+    folder.write_answers(EDITION, "expert", always_right, setting="chain_of_thought", n_repeats=5)
+    build_warehouse(data.root)
+    assert {row["setting"] for row in data.query("from facet_accuracy")} == {"chain_of_thought"}
+    (row,) = data.query("from not_evaluated")
+    n_questions = sum(question["split"] == "test" for question in folder.list_questions())
+    assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
+    assert row["reason"].startswith(f"4 of {n_questions} questions failed")
+    assert row["reason"].endswith(REASON)
+    # A prompt is counted once, whatever it asked.
+    (usage,) = data.query("from token_usage")
+    (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")
+    assert usage["n_prompts"] == prompts["n"] + 6 * n_questions

@@ -1,7 +1,6 @@
 """What is known of the samples: attempts, diversity, grades of people, and the reports of validations."""
 
 import json
-from itertools import permutations
 
 import pytest
 
@@ -10,45 +9,14 @@ from pretexeval.storage.records import key_content, write_record
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import pick
-from tests.support.stage_rows import Row, digest, write_measured, write_rows
-from tests.warehouse.conftest import EDITION
-from warehouse import catalogue
+from tests.support.stage_rows import Row, write_measured, write_rows
+from tests.warehouse.conftest import EDITION, list_grades
+from tests.warehouse.conftest import describe_attempt as attempt
 from warehouse.publishing import build_warehouse
 
-Verdict = bool | None
-VIEWS = (
-    "checks",
-    "sample_quality",
-    "rejection_reasons",
-    "human_review",
-)
 
-
-@pytest.fixture(autouse=True)
-def _only_needed_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "ESTIMATES", ())
-    monkeypatch.setattr(catalogue, "VIEWS", VIEWS)
-
-
-def attempt(
-    sample: Row, number: int, *reasons: str, implied: Verdict = None, implying: Verdict = None
-) -> Row:
-    return {
-        "variant_id": sample["variant_id"],
-        "relation": sample["relation"],
-        "attempt": number,
-        "rephraser": "reviewed",
-        "prompt_key": digest(sample["variant_id"], number, n=32),
-        "text": None if "no text" in reasons else sample["text"],
-        "is_accepted": not reasons,
-        "reasons": list(reasons),
-        "is_judged_implied": implied,
-        "is_judged_implying": implying,
-    }
-
-
-def test_attempts_and_their_rejections(data: DataFolder) -> None:
-    """Four attempts at two test samples of one head, and one attempt at a demonstration."""
+def test_attempts_their_rejections_and_diversity(data: DataFolder) -> None:
+    """Four attempts at two test samples of one head, one at a demonstration, and 36 measured samples."""
     samples = {(s["head"], s["transformation"]): s for s in data.samples("pretexeval") if s["is_positive"]}
     plain, inverse = samples["Scurvy", "none"], samples["Scurvy", "inv"]
     attempts = [
@@ -60,6 +28,15 @@ def test_attempts_and_their_rejections(data: DataFolder) -> None:
     ]
     wrong_texts = {"max_new_words": 4, "wrong_rate": 0.25, "low": 0.0, "high": 1.0}
     data.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts, wrong_texts=wrong_texts)
+    distances = {("drugs", "pretexeval"): (0.5, 0.25), ("symptoms", "pretexeval"): (0.1, 0.75)}
+    measured = []
+    for sample in data.samples("pretexeval") + data.samples("direct"):
+        distance, spread = distances.get((sample["relation"], sample["method"]), (0.0, None))
+        if sample["head"] in ("Scurvy", "Scabies"):
+            values = (distance, distance / 2, spread, spread)
+            names = ("lexical_distance", "structural_distance", "lexical_spread", "structural_spread")
+            measured.append(sample | dict(zip(names, values, strict=True)))
+    write_measured(data.root, EDITION, DIVERSITY, measured)
     build_warehouse(data.root)
     loaded = data.query("from attempts order by variant_id, attempt")
     expected = [
@@ -86,86 +63,44 @@ def test_attempts_and_their_rejections(data: DataFolder) -> None:
         "judge_agreement": 0.5,
         "n_triplets": 8,
         "n_incomplete_triplets": 0,
-        "n_measured": 0,
-    } | dict.fromkeys(DIVERSITY.names[-4:])
+        "n_measured": 32,
+        "lexical_distance": pytest.approx(0.3),
+        "structural_distance": pytest.approx(0.15),
+        "lexical_spread": 0.5,
+        "structural_spread": 0.5,
+    }
     none = {"method": "direct", "n_samples": 8, "n_attempts": 0, "acceptance_rate": None, "wrong_rate": None}
+    none |= {"n_measured": 4, "lexical_distance": 0.0, "structural_distance": 0.0}
     assert pick(direct, none) == none
+    assert direct["lexical_spread"] is direct["structural_spread"] is None
     rows = data.query("select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
     assert [tuple(row.values()) for row in rows] == [
         (reason, 4, 1, 0.25) for reason in ("no text", "polarity", "roles")
     ]
 
 
-def test_diversity(data: DataFolder) -> None:
-    data.write_edition(EDITION, ("pretexeval", "direct"))
-    samples = data.samples("pretexeval") + data.samples("direct")
-    distances = {("drugs", "pretexeval"): (0.5, 0.25), ("symptoms", "pretexeval"): (0.1, 0.75)}
-    rows = []
-    for sample in samples:
-        if sample["head"] in ("Scurvy", "Scabies"):
-            distance, spread = distances.get((sample["relation"], sample["method"]), (0.0, None))
-            lexical = {"lexical_distance": distance, "lexical_spread": spread}
-            rows.append(sample | lexical | {"structural_distance": distance / 2, "structural_spread": spread})
-    write_measured(data.root, EDITION, DIVERSITY, rows)
-    build_warehouse(data.root)
-    columns = "method, n_measured, lexical_distance, structural_distance, lexical_spread, structural_spread"
-    means = [tuple(row.values()) for row in data.query(f"select {columns} from sample_quality")]
-    assert means == [
-        ("direct", 4, 0.0, 0.0, None, None),
-        ("pretexeval", 32, pytest.approx(0.3), pytest.approx(0.15), 0.5, 0.5),
-    ]
-
-
-# The grades of three graders on five triplets; None means not graded.
-GRADES: dict[str, list[int | None]] = {
-    "ada": [5, 4, 3, 1, None],
-    "bea": [5, 3, 3, 0, 4],
-    "cleo": [None, 4, None, 2, None],
-}
-
-
-def krippendorff(units: list[list[int]]) -> float:
-    """Compute α from coincidences (Krippendorff 2011), over each ordered pair of grades of a unit."""
-    pairable = [unit for unit in units if len(unit) > 1]
-    values = [value for unit in pairable for value in unit]
-    n = len(values)
-    observed = sum((a - b) ** 2 / (len(unit) - 1) for unit in pairable for a, b in permutations(unit, 2)) / n
-    expected = sum((a - b) ** 2 for a, b in permutations(values, 2)) / n / (n - 1)
-    return 1 - observed / expected
-
-
-def list_grades(data: DataFolder, grader: str, method: str, grades: list[int | None]) -> list[Row]:
-    return [
-        {
-            "edition_id": EDITION,
-            "triplet_id": triplet["triplet_id"],
-            "method": method,
-            "grader": grader,
-            "reliability": grade,
-            "lexical_diversity": 3,
-            "structural_diversity": 5 - grade,
-            "comment": None,
-        }
-        for triplet, grade in zip(data.triplets(), grades, strict=False)
-        if grade is not None
-    ]
-
-
 def test_human_review(data: DataFolder) -> None:
-    for grader, grades in GRADES.items():
-        rows = list_grades(data, grader, "pretexeval", grades)
-        if grader == "ada":
-            rows += list_grades(data, grader, "direct", [2, 2])
+    """Three people grade five triplets; None means not graded."""
+    of_ada, of_bea, of_cleo = [5, 4, 3, 1, None], [5, 3, 3, 0, 4], [None, 4, None, 2, None]
+    graded = {
+        "ada": list_grades(data, "ada", of_ada) + list_grades(data, "ada", [2, 2], "direct"),
+        "bea": list_grades(data, "bea", of_bea),
+        "cleo": list_grades(data, "cleo", of_cleo),
+    }
+    for grader, rows in graded.items():
         write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
     build_warehouse(data.root)
     whole, direct, row = data.query("from human_review")
-    by_triplet = [[g for g in unit if g is not None] for unit in zip(*GRADES.values(), strict=True)]
-    flat = [grade for unit in by_triplet for grade in unit]
-    alpha = krippendorff(by_triplet)
+    # Krippendorff (2011): the disagreement within triplets, against that of all grades that others share.
+    units = [[g for g in unit if g is not None] for unit in zip(of_ada, of_bea, of_cleo, strict=True)]
+    values = [g for unit in units if len(unit) > 1 for g in unit]
+    within = [(a - b) ** 2 / (len(unit) - 1) for unit in units if len(unit) > 1 for a in unit for b in unit]
+    expected = sum((a - b) ** 2 for a in values for b in values) / (len(values) - 1)
+    alpha = 1 - sum(within) / expected
     assert 0.5 < alpha < 1
     assert (row["method"], row["n_grades"], row["n_graders"], row["n_triplets"]) == ("pretexeval", 11, 3, 5)
-    assert row["reliability"] == pytest.approx(sum(flat) / 11)
-    assert row["structural_diversity"] == pytest.approx(5 - sum(flat) / 11)
+    mean = (13 + 15 + 6) / 11
+    assert (row["reliability"], row["structural_diversity"]) == pytest.approx((mean, 5 - mean))
     assert row["reliability_agreement"] == row["structural_diversity_agreement"] == pytest.approx(alpha)
     # All grades are the same, so α is undefined.
     assert (row["lexical_diversity"], row["lexical_diversity_agreement"]) == (3.0, None)
@@ -179,17 +114,11 @@ def test_a_report_of_a_validation_is_loaded_and_a_damaged_one_is_named(
     manifest = json.loads((data.root / "editions" / EDITION / "manifest.json").read_text())
     files = [entry for path, entry in manifest["files"].items() if path.startswith("triplets/")]
     check = {"column": "head, tail", "expectation": "e", "meaning": "it holds", "examples": []}
-    report = {
-        "key": "triplets",
-        "stage": "triplets",
-        "context": "the first edition with these rows",
-        "n_rows": 10,
-        "checks": [check | {"is_warning": True, "success": False, "n_unexpected": 2}],
-        "content": key_content("triplets", [file["sha256"] for file in files]),
-        "checked_at": "2026-11-20T12:00:00+02:00",
-    }
+    report: Row = {"key": "triplets", "stage": "triplets", "context": "the first edition", "n_rows": 10}
+    report["checks"] = [check | {"is_warning": True, "success": False, "n_unexpected": 2}]
+    report["content"] = key_content("triplets", [file["sha256"] for file in files])
     path = data.root / checks_record(EDITION, "triplets")
-    write_record(path, report)
+    write_record(path, report | {"checked_at": "2026-11-20T12:00:00+02:00"})
     build_warehouse(data.root)
     (row,) = data.query("select * replace (checked_at::varchar as checked_at) from checks")
     assert {name: value for name, value in row.items() if value is not None} == {

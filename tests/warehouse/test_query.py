@@ -4,64 +4,55 @@ import duckdb
 import pytest
 
 from pretexeval.primitives.errors import InputError
-from tests.support.data_folder import DataFolder
 from warehouse.query import read_table, run_query
 
 
-def test_columns_and_rows(published: DataFolder) -> None:
-    sql = "select 1 as n_things, 'a' as name union all select 2, 'b' order by n_things"
-    assert run_query(published.root, sql) == (["n_things", "name"], [(1, "a"), (2, "b")])
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return a warehouse with a table of one row."""
+    path = tmp_path / "warehouse.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("create table things as select 1 as thing")
+    return path
 
 
-def test_no_warehouse_yet(tmp_path: Path) -> None:
+def test_columns_and_rows_or_what_is_wrong(file: Path, tmp_path: Path) -> None:
+    sql = "select thing, 'a' as name from things union all select 2, 'b' order by thing"
+    assert run_query(tmp_path, sql) == (["thing", "name"], [(1, "a"), (2, "b")])
+    with pytest.raises(InputError, match=r"(?s)the query failed.*thigns.*things"):
+        run_query(tmp_path, "from thigns")
+    file.unlink()
     with pytest.raises(InputError, match="no warehouse yet; `pretexeval run CONFIG`"):
         run_query(tmp_path, "select 1")
-
-
-def test_an_error_in_the_query_is_reported(published: DataFolder) -> None:
-    with pytest.raises(InputError, match=r"(?s)the query failed.*leaderbord.*leaderboard"):
-        run_query(published.root, "select * from leaderbord")
 
 
 # In each of them, {file} is the warehouse, {other} another database, and {new} no file yet.
 FORBIDDEN = [
     "copy (select 1) to '{file}' (use_tmp_file false)",
     "copy things to '{new}'",
-    "copy things to stdout",
-    "explain analyze copy (select 1) to '{file}' (use_tmp_file false)",
     "with x as (copy (select 1) to '{file}' (use_tmp_file false)) select 1",
     "select 1; copy (select 1) to '{file}' (use_tmp_file false)",
-    "prepare x as copy (select 1) to '{file}' (use_tmp_file false); execute x",
     "export database '{new}'",
-    "pragma import_database('{new}')",
     "attach '{other}' as other",
     "attach '{file}' as twin (read_write)",
     "from '{other}'",
-    "from read_csv('{other}')",
     "from read_blob('{file}')",
-    "from glob('{other}')",
     "from 's3://bucket/a.parquet'",
     "select getenv('HOME')",
     "from rows",
     "install httpfs",
-    "load '{other}'",
     "create persistent secret (type s3)",
     "create table t as select 1",
-    "insert into things values (1)",
     "set enable_external_access = true",
-    "reset disabled_filesystems",
-    "set temp_directory = '{new}'",
     "set profiling_output = '{new}'",
     "call enable_logging(storage = 'file', storage_path = '{new}')",
     "select '\ud800'",
 ]
 
 
-def test_a_query_reaches_nothing_but_the_warehouse(tmp_path: Path) -> None:
-    file, other, new = tmp_path / "warehouse.duckdb", tmp_path / "other.duckdb", tmp_path / "new"
-    for path in (file, other):
-        with duckdb.connect(path) as connection:
-            connection.execute("create table things as select 1 as thing")
+def test_a_query_reaches_nothing_but_the_warehouse(file: Path, tmp_path: Path) -> None:
+    other, new = tmp_path / "other.duckdb", tmp_path / "new"
+    other.write_bytes(file.read_bytes())
     before = {path: path.read_bytes() for path in (file, other)}
     for sql in FORBIDDEN:
         for ask in (run_query, read_table):

@@ -1,11 +1,12 @@
 """The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
@@ -13,25 +14,22 @@ from schemas.question_stages import FACET_OF, LETTERS
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
+    Observation,
+    difference_interval,
+    expected_share,
     group,
     match,
+    measure_clustering,
     observe_pairs,
     pick,
     read_predictions,
     select,
+    share,
+    share_interval,
 )
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
-from tests.support.stage_rows import Row, digest
-from tests.warehouse.expected_questions import (
-    debias,
-    expected_accuracy,
-    expected_facet_gap,
-    expected_gap,
-    expected_mastered,
-    observe_mastery,
-    read_question_predictions,
-)
+from tests.support.stage_rows import Row
 from warehouse.catalogue import FACET_ORDER
 from warehouse.publishing import build_warehouse
 
@@ -39,15 +37,157 @@ EDITION = "facets-seed1-00000001"
 POLICIES = ("strict", "excluded")
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 KNOWN = ("Disease 1", "Disease 2", "Disease 3")
-EVERY_FACET = (tuple(FACET_OF.values()), True)
+FACETS = tuple(FACET_OF.values())
+PARTS = 2520
+"""A revision question's accuracy is a number of these parts."""
 
 
-def able(question: Row, repeat: int) -> str | None:
-    """Answer right, except to one question of 15, and to one of 30 not at all."""
-    draw = int(digest("able", question["question_id"]), 16) % 30
-    if draw == 0:
+def read_question_predictions(root: Path, edition_id: str) -> list[Row]:
+    """Return the predictions of the test questions, with their questions, setting, and names of clusters."""
+    edition = root / "editions" / edition_id
+    triplets = pl.read_parquet(edition / "triplets" / "*.parquet").sort("is_positive", descending=True)
+    tails = {
+        str(pair): [row["tail"].lower() for row in rows]
+        for pair, rows in group(triplets.to_dicts(), lambda row: row["pair_id"]).items()
+    }
+    questions = pl.read_parquet(edition / "questions" / "*.parquet").drop("relation")
+    rows = []
+    for path in sorted((root / "question_predictions" / edition_id).glob("*/*/predictions/*.parquet")):
+        predictions = (
+            pl.read_parquet(path)
+            .rename({"item_id": "question_id"})
+            .join(questions, on="question_id", maintain_order="left")
+        )
+        for row in predictions.iter_rows(named=True):
+            name = (row["head"] or row["point_id"]).lower()
+            own = tails.get(row["pair_id"]) or [f"{row['point_id']} {k}" for k in range(2)]
+            rows.append(row | {"setting": path.parts[-4], "cluster": name, "tails": tuple(own)})
+    return rows
+
+
+def debias(rows: Iterable[Row], right: str = "is_correct") -> tuple[float, float] | None:
+    """Return the debiased accuracy of a point's revision questions, and how many questions it is worth.
+
+    None if only one kind of offer is graded.
+    """
+    graded = [row for row in rows if row["is_correct"] is not None]
+    kinds = [[row for row in graded if row["answer"].startswith(judgement)] for judgement in "TF"]
+    if not all(kinds):
         return None
-    return erratic(question, 7) if draw < 3 else str(question["answer"])
+    n = len(graded[0]["options"])
+    weights = (1 / n, (n - 1) / n)
+    accuracy = sum(w * mean(bool(row[right]) for row in kind) for w, kind in zip(weights, kinds, strict=True))
+    return accuracy, 1 / sum(w * w / len(kind) for w, kind in zip(weights, kinds, strict=True))
+
+
+def observe_points(
+    rows: list[Row], gained: str = "is_correct", lost: str | None = None
+) -> tuple[list[Observation], float]:
+    """Return one observation per point with a graded question of one facet, and their number at most."""
+    observations, n_most = [], 0.0
+    for point_id, own in group(rows, lambda row: row["point_id"]).items():
+        if own[0]["type"] == "RQ":
+            halves = [[row for row in own if row["is_negated"] == is_negated] for is_negated in (False, True)]
+            scores = [(debias(half, gained), debias(half, lost or gained)) for half in halves]
+            g = sum(round(PARTS * one[0]) for one, _ in scores if one)
+            x = sum(round(PARTS * other[0]) for _, other in scores if other) if lost else 0
+            n = sum(PARTS for one, _ in scores if one)
+            n_most += sum(one[1] for one, _ in scores if one)
+        else:
+            graded = [row for row in own if row["is_correct"] is not None]
+            g = sum(bool(row[gained]) for row in graded)
+            x = sum(bool(row[lost]) for row in graded) if lost else 0
+            n = len(graded)
+            n_most += n
+        if n:
+            observations.append(Observation(point_id, own[0]["cluster"], own[0]["tails"], g, x, n))
+    return observations, n_most
+
+
+def expected_accuracy(rows: list[Row]) -> Row:
+    """Return the accuracy of one facet's questions with its n, interval and rates."""
+    observations, n_most = observe_points(rows)
+    answered = [row for row in rows if row["error"] is None]
+    expected: Row = {
+        "n_questions": sum(row["is_correct"] is not None for row in rows),
+        "n_points": len(observations),
+        "accuracy": None,
+        "accuracy_ci_low": None,
+        "accuracy_ci_high": None,
+        "no_answer_rate": mean(row["n_answers"] == 0 for row in answered) if answered else None,
+        "error_rate": mean(row["error"] is not None for row in rows),
+    }
+    if observations:
+        low, high = share_interval(observations, measure_clustering(observations), n_most)
+        expected |= {"accuracy": share(observations), "accuracy_ci_low": low, "accuracy_ci_high": high}
+    return expected
+
+
+def expected_gap(observations: list[Observation], n_most: float | None = None) -> Row:
+    """Return a paired difference with its interval; None if nothing is graded for both."""
+    if not observations:
+        return {"n_points": 0, "difference": None}
+    low, high = difference_interval(observations, measure_clustering(observations), n_most)
+    limits = {"difference_ci_low": low, "difference_ci_high": high}
+    return {"n_points": len(observations), "difference": share(observations)} | limits
+
+
+def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:
+    """Return the paired difference of two models' accuracies on one facet's questions."""
+    both = [
+        row
+        | {
+            "is_correct": None if None in (row["is_correct"], other["is_correct"]) else True,
+            "gained": bool(row["is_correct"]) and not other["is_correct"],
+            "lost": bool(other["is_correct"]) and not row["is_correct"],
+        }
+        for row, other in zip(rows, other_rows, strict=True)
+    ]
+    return expected_gap(*observe_points(both, "gained", "lost"))
+
+
+def name_form(row: Row) -> tuple[object, ...]:
+    is_wrong_offer = row["type"] == "RQ" and row["answer"].startswith("F")
+    return row["type"], row["is_negated"], is_wrong_offer
+
+
+def observe_mastery(
+    rows: list[Row], facets: Collection[str], is_negated_included: bool
+) -> tuple[dict[str, Observation], int, int]:
+    """Return, per graded point, whether it is mastered; the number of whole points, and of all points.
+
+    A point is whole if it has every form of question that other points have.
+    """
+    asked = [row for row in rows if row["facet"] in facets and (is_negated_included or not row["is_negated"])]
+    points = group(asked, lambda row: row["point_id"])
+    counts = {point: Counter(map(name_form, own)) for point, own in points.items()}
+    most = Counter[tuple[object, ...]]()
+    for count in counts.values():
+        most |= count
+    whole = {str(point): own for point, own in points.items() if counts[point] == most}
+    observations = {
+        point: Observation(
+            point, own[0]["cluster"], own[0]["tails"], int(all(row["is_correct"] for row in own)), 0, 1
+        )
+        for point, own in whole.items()
+        if all(row["is_correct"] is not None for row in own)
+    }
+    return observations, len(whole), len({row["point_id"] for row in rows})
+
+
+def expected_mastered(rows: list[Row], facets: Collection[str], is_negated_included: bool) -> Row:
+    """Return p(M) under the facets with its counts and interval, as under the policy strict."""
+    found, n_whole, n_points = observe_mastery(rows, facets, is_negated_included)
+    observations = list(found.values())
+    expected: Row = {
+        "n_points": len(observations),
+        "n_incomplete_points": n_points - n_whole,
+        "left_out_rate": 1 - len(observations) / n_whole,
+    }
+    if observations:
+        rates = {"n_mastered": sum(o.gained for o in observations), "mastered_rate": share(observations)}
+        expected |= rates | expected_share(observations, "mastered_rate")
+    return expected
 
 
 def taught(question: Row, repeat: int) -> str | None:
@@ -60,7 +200,7 @@ def answer_samples(sample: Row) -> bool | None:
     return rule(sample)
 
 
-MODELS = (able, agreeing, always_right, erratic, silent, taught)
+MODELS = (agreeing, always_right, erratic, silent, taught)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +217,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> QuestionFolder:
         folder.data.write_model(rule.__name__, heads if is_taught else None, base if is_taught else None)
         folder.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
     folder.data.write_answers(EDITION, "taught", answer_samples)
-    folder.write_answers(EDITION, "able", erratic, setting="chain_of_thought", n_repeats=3)
+    folder.write_answers(EDITION, "erratic", erratic, setting="chain_of_thought", n_repeats=3)
     build_warehouse(folder.data.root)
     return folder
 
@@ -98,22 +238,22 @@ def choose(predictions: list[Row], row: Row, other: str = "") -> list[Row]:
 
 
 @EVERY_POLICY
-def test_accuracy_of_facets(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
-    where = f"where scoring_policy = '{policy}' and facet is not null"
-    found = published.data.query(f"from facet_accuracy {where}")
-    assert len(found) == 12 * (len(MODELS) + (policy == "strict"))
+def test_accuracy_of_facets_and_mastered_points(
+    published: QuestionFolder, predictions: list[Row], policy: str
+) -> None:
+    n_settings = len(MODELS) + (policy == "strict")
+    found = published.data.query(
+        f"from facet_accuracy where scoring_policy = '{policy}' and facet is not null"
+    )
+    assert len(found) == 12 * n_settings
     for row in found:
         own = select(choose(predictions, row), facet=row["facet"])
         if row["is_negated"] is not None:
             own = select(own, is_negated=row["is_negated"])
         expected = expected_accuracy(own)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
-
-
-@EVERY_POLICY
-def test_mastered_points(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
     found = published.data.query(f"from mastered_points where scoring_policy = '{policy}'")
-    assert len(found) == 4 * 2 * (len(MODELS) + (policy == "strict"))
+    assert len(found) == 4 * 2 * n_settings
     for row in found:
         assert row["facets"] == list(FACET_ORDER[: row["step"]])
         expected = expected_mastered(choose(predictions, row), row["facets"], row["is_negated_included"])
@@ -136,27 +276,26 @@ def test_paired_differences(published: QuestionFolder, predictions: list[Row], p
     points = published.data.query(f"from mastered_points_comparison {where}")
     assert policy == "excluded" or len(points) == n_pairs * 4 * 2
     for row in points:
-        assert row["facets"] == list(FACET_ORDER[: row["step"]])
         one, other = (
             observe_mastery(choose(predictions, row, side), row["facets"], row["is_negated_included"])[0]
             for side in ("", "other_")
         )
         shared = [point for point in one if point in other]
         matched = match([one[point] for point in shared], [other[point] for point in shared])
-        expected = expected_gap(matched) | {
-            "n_mastered_alone": sum(o.gained for o in matched),
-            "n_other_mastered_alone": sum(o.lost for o in matched),
-        }
-        if row["difference"] is None:
-            assert policy == "excluded"
-            expected = {"n_points": expected["n_points"]}
+        alone = {"n_mastered_alone": sum(o.gained for o in matched)}
+        alone |= {"n_other_mastered_alone": sum(o.lost for o in matched)}
+        expected = expected_gap(matched)
+        # Under `excluded`, a rate of which too much is left out is not shown.
+        is_withheld = policy == "excluded" and row["difference"] is None
+        expected = {"n_points": expected["n_points"]} if is_withheld else expected | alone
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
 
 
 def test_one_question_down_to_its_responses(published: QuestionFolder) -> None:
     question = published.list_questions()[2]
+    assert question["type"] == "RQ"
     rows = published.data.query(
-        f"from facet_details where question_id = '{question['question_id']}' and model_id = 'able' "
+        f"from facet_details where question_id = '{question['question_id']}' and model_id = 'erratic' "
         "and setting = 'chain_of_thought' order by repeat"
     )
     assert [row["repeat"] for row in rows] == [0, 1, 2]
@@ -176,7 +315,7 @@ def test_facets_beside_transformations(
     samples = select(read_predictions(published.data.root, EDITION), model_id="taught")
     by_transformations = {o.pair: bool(o.gained) for o in observe_pairs(samples, 8)}
     own = [row for row in select(predictions, model_id="taught", scoring_policy="strict") if row["pair_id"]]
-    observed, *_ = observe_mastery(own, EVERY_FACET[0], is_negated_included)
+    observed, *_ = observe_mastery(own, FACETS, is_negated_included)
     by_facets = {
         rows[0]["pair_id"]: bool(observed[str(point)].gained)
         for point, rows in group(own, lambda row: row["point_id"]).items()
@@ -209,7 +348,7 @@ def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: 
     assert len(rows) == 4
     for row in rows:
         part = [each for each in own if (each["head"] in KNOWN) == row["is_known"]]
-        observed, *_ = observe_mastery(part, EVERY_FACET[0], row["is_negated_included"])
+        observed, *_ = observe_mastery(part, FACETS, row["is_negated_included"])
         rate = mean(o.gained for o in observed.values())
         assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
         assert row["taught_with"] == ("pool" if row["is_known"] else "nothing")
@@ -238,31 +377,31 @@ def guess(question: Row, others: list[Row]) -> dict[str, bool]:
     }
     chosen = {name: max(options, key=weigh) for name, weigh in weights.items()}
     chosen |= {f"position_{letter}": option for letter, option in zip(LETTERS, options, strict=False)}
-    letter = answer.split("|")[-1]
-    more = {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}
-    return {name: LETTERS[options.index(option)] == letter for name, option in chosen.items()} | more.get(
-        kind, {}
-    )
+    found = {name: LETTERS[options.index(option)] == answer.split("|")[-1] for name, option in chosen.items()}
+    return found | {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}.get(kind, {})
 
 
 def test_what_guessers_get(published: QuestionFolder) -> None:
     questions = select(published.list_questions(), split="test")
-    right: dict[tuple[str, str, bool, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    guesses = []
     for question in questions:
         like = pick(question, dict.fromkeys(("relation", "type", "is_negated")))
         others = [row for row in select(questions, **like) if row["point_id"] != question["point_id"]]
-        for name, is_correct in guess(question, others).items():
-            key = (question["relation"], question["type"], question["is_negated"], name)
-            right[key][question["point_id"]].append(question | {"is_correct": is_correct})
-    rows = published.data.query("from option_baselines where relation is not null")
-    found = {(row["relation"], row["type"], row["is_negated"], row["baseline"]): row for row in rows}
-    assert set(right) == {key for key in found if "often_right" not in key[3]}
-    for found_key, points in right.items():
-        scores = [
-            (debias(own) or (0.0,))[0] if found_key[1] == "RQ" else mean(row["is_correct"] for row in own)
-            for own in points.values()
+        guesses += [
+            question | {"baseline": name, "is_correct": is_correct}
+            for name, is_correct in guess(question, others).items()
         ]
-        row = found[found_key]
+    names = ("relation", "type", "is_negated", "baseline")
+    rows = published.data.query("from option_baselines where relation is not null")
+    found = {tuple(row[name] for name in names): row for row in rows}
+    expected = group(guesses, lambda row: tuple(row[name] for name in names))
+    assert set(expected) == {key for key in found if "often_right" not in key[3]}
+    for key, own in expected.items():
+        scores = [
+            (debias(rows) or (0.0,))[0] if rows[0]["type"] == "RQ" else mean(r["is_correct"] for r in rows)
+            for rows in group(own, lambda row: row["point_id"]).values()
+        ]
+        row = found[key]  # type: ignore[index]
         assert (row["accuracy"], row["n_points"]) == pytest.approx((mean(scores), len(scores)))
         assert row["accuracy_ci_low"] <= row["accuracy"] <= row["accuracy_ci_high"]
 
@@ -299,12 +438,8 @@ def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Pat
         "select type, no_answer_rate, unfinished_reasoning_rate from facet_accuracy "
         "where edition_id = 'cut' and not is_negated and facet is not null"
     )
-    assert {row["type"]: tuple(row.values())[1:] for row in rates} == {
-        "MCQ": (0.5, 0.25),
-        "RQ": (0.5, 0.0),
-        "MAQ": (0.5, 0.0),
-        "TFQ": (0.5, 0.0),
-    }
+    unfinished = {"MCQ": 0.25, "RQ": 0.0, "MAQ": 0.0, "TFQ": 0.0}
+    assert {tuple(row.values()) for row in rates} == {(kind, 0.5, rate) for kind, rate in unfinished.items()}
     steps = data.query("from mastered_points where not is_negated_included order by edition_id, step")
     # An edition without revision questions has a step less.
     part = [(row["step"], row["n_points"], row["mastered_rate"]) for row in select(steps, edition_id="part")]

@@ -25,9 +25,8 @@ def test_shortcuts_where_the_tail_gives_the_label_away(data: DataFolder) -> None
     """Three pairs of symptoms are at 50 %, and one pair of drugs is at 100 %."""
     build_warehouse(data.root)
     rows = data.query("from shortcut_baselines where relation is null")
-    found = {
-        row["baseline"]: (row["average_accuracy"], row["joint_accuracy"], row["mastery"]) for row in rows
-    }
+    scores = ("average_accuracy", "joint_accuracy", "mastery")
+    found = {row["baseline"]: tuple(row[name] for name in scores) for row in rows}
     assert found["tail_frequency"] == (0.625, 0.625, 0.25)
     # The coin is expected to master a quarter of each pair of symptoms.
     assert found["best"] == (0.625, 0.625, (3 / 4 + 1) / 4)
@@ -136,34 +135,31 @@ def test_shortcuts_are_as_computed_sample_by_sample(guessed: DataFolder, method:
     assert found[None, "neighbour"] == (1, 1, 1)
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("relation", ["drugs", "signs", None])
-def test_mastery_above_the_best_shortcut_is_paired(
-    guessed: DataFolder, rule: Rule, relation: str | None
-) -> None:
-    names = [relation] if relation else list(CHOSEN)
-    of_shortcut, of_model = (
-        fmean(score[2] for scores in each for score in scores)
-        for each in (
-            [score_shortcut(guessed, name, "pretexeval", CHOSEN[name]) for name in names],
-            [score_pairs(guessed, name, "pretexeval", rule) for name in names],
-        )
-    )
-    view = f"accuracy_by_relation where relation = '{relation}'" if relation else "leaderboard where true"
-    (row,) = guessed.query(f"from {view} and model_id = '{rule.__name__}' and {STRICT}")
-    assert row["best_shortcut"] == (CHOSEN[relation] if relation else "consistent_coin + overlap")
-    assert row["best_shortcut_mastery"] == pytest.approx(of_shortcut)
-    assert row["mastery_above_shortcut"] == pytest.approx(of_model - of_shortcut)
-    low, high = row["mastery_above_shortcut_ci_low"], row["mastery_above_shortcut_ci_high"]
-    assert low <= row["mastery_above_shortcut"] <= high
-    assert high - low > 0.1
-    if relation == "drugs":
-        # The expected mastery of the coin is known, so only that of the model is uncertain.
-        assert (low, high) == pytest.approx((row["mastery_ci_low"] - 0.25, row["mastery_ci_high"] - 0.25))
-
-
-def test_a_constant_answer_is_named(guessed: DataFolder) -> None:
-    found = {
-        row["model_id"]: row["constant_answer"] for row in guessed.query(f"from leaderboard where {STRICT}")
+def test_mastery_above_the_best_shortcut_is_paired(guessed: DataFolder) -> None:
+    of_shortcut = {
+        relation: [score[2] for score in score_shortcut(guessed, relation, "pretexeval", chosen)]
+        for relation, chosen in CHOSEN.items()
     }
-    assert found == {"always_true": True, "mostly_false": False, "expert": None, "half_expert": None}
+    for rule, relation in product(RULES, ("drugs", "signs", None)):
+        names = [relation] if relation else list(CHOSEN)
+        mastered = [score[2] for name in names for score in score_pairs(guessed, name, "pretexeval", rule)]
+        best = fmean(share for name in names for share in of_shortcut[name])
+        view = f"accuracy_by_relation where relation = '{relation}'" if relation else "leaderboard where true"
+        (row,) = guessed.query(f"from {view} and model_id = '{rule.__name__}' and {STRICT}")
+        assert row["best_shortcut"] == (CHOSEN[relation] if relation else "consistent_coin + overlap")
+        found = (row["best_shortcut_mastery"], row["mastery_above_shortcut"])
+        assert found == pytest.approx((best, fmean(mastered) - best))
+        low, high = row["mastery_above_shortcut_ci_low"], row["mastery_above_shortcut_ci_high"]
+        assert low <= row["mastery_above_shortcut"] <= high
+        assert high - low > 0.1
+        if relation == "drugs":
+            # The expected mastery of the coin is known, so only that of the model is uncertain.
+            limits = (row["mastery_ci_low"] - 0.25, row["mastery_ci_high"] - 0.25)
+            assert (low, high) == pytest.approx(limits)
+    answers = guessed.query(f"select model_id, constant_answer from leaderboard where {STRICT}")
+    assert {row["model_id"]: row["constant_answer"] for row in answers} == {
+        "always_true": True,
+        "mostly_false": False,
+        "expert": None,
+        "half_expert": None,
+    }

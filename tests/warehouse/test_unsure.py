@@ -39,8 +39,8 @@ def write_unsure(
         given = response_row(model_id, key, sample["text"], None) | {"response": str(said)}
         responses.append(given | (fail_response(error) if error else {}))
         read = None if error else said
-        rule = "leading_word" if read else None
-        requests.append(asked | {"n_demonstrations_dropped": 0, "answer": read, "rule": rule, "error": error})
+        reading = {"answer": read, "rule": read and "leading_word", "error": error}
+        requests.append(asked | {"n_demonstrations_dropped": 0} | reading)
         truth = {"T": True, "F": False}.get(read or "")
         for policy in policies:
             graded = judge(sample, truth, error, policy)
@@ -49,14 +49,9 @@ def write_unsure(
                 graded |= {"prediction": "U", "is_correct": is_correct, "n_answers": 1, "n_agreeing": 1}
             predictions.append(asked | graded)
     data.write_responses(f"e-{UNSURE}", model_id, responses)
-    record = {
-        "edition_id": "e",
-        "scoring_policies": list(policies),
-        "n_samples": len(requests),
-        "n_asked": len(requests),
-        "n_errors": sum(row["status"] == "error" for row in responses),
-        "max_error_rate": 0.1,
-    }
+    n_errors = sum(row["status"] == "error" for row in responses)
+    counts = {"n_samples": len(requests), "n_asked": len(requests), "n_errors": n_errors}
+    record = {"edition_id": "e", "scoring_policies": list(policies), "max_error_rate": 0.1} | counts
     folder = data.root / "unsure_predictions" / "e" / UNSURE / model_id
     write_evaluation(folder, requests, predictions, record)
 
@@ -82,7 +77,7 @@ def answer_by_head(sample: Row) -> str | None:
     return (WRONG if sample["head"] == "Flu" else RIGHT)[sample["label"]]
 
 
-@pytest.mark.parametrize("policies", [("strict",), ("coin-flip", "excluded"), ("excluded",)])
+@pytest.mark.parametrize("policies", [("strict",), ("coin-flip", "excluded")])
 def test_shares_by_hand(data: DataFolder, policies: tuple[str, ...]) -> None:
     """They are those of the responses, whatever the scoring policy."""
     data.write_model("m")
@@ -110,33 +105,33 @@ def test_shares_by_hand(data: DataFolder, policies: tuple[str, ...]) -> None:
     assert direct["two_answer_accuracy"] is direct["two_answer_penalised_score"] is None
 
 
-def test_a_model_that_only_doubts_has_no_wrong_answers_and_no_share_of_them(data: DataFolder) -> None:
-    data.write_model("m")
-    write_unsure(data, "m", lambda _: "U")
+def doubt(sample: Row) -> str:
+    return "U"
+
+
+def fail_some(sample: Row) -> str:
+    return "!" if sample["head"] == "Flu" else "U"
+
+
+def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no_row(
+    data: DataFolder,
+) -> None:
+    for name in ("m", "failing"):
+        data.write_model(name)
+        write_unsure(data, name, doubt if name == "m" else fail_some)
     build_warehouse(data.root)
     (row,) = data.query("from knows_guesses_errs")
-    assert (row["unsure_rate"], row["wrong_rate"], row["penalised_score"]) == (1, 0, 0)
-    assert (
-        row["wrong_among_answered"]
-        is row["wrong_among_answered_ci_low"]
-        is row["two_answer_accuracy"]
-        is None
-    )
+    assert (row["model_id"], row["unsure_rate"], row["wrong_rate"], row["penalised_score"]) == ("m", 1, 0, 0)
+    names = ("wrong_among_answered", "wrong_among_answered_ci_low", "two_answer_accuracy")
+    assert [row[name] for name in names] == [None] * 3
     for view in ("leaderboard", "prediction_details", "model_comparison", "repeat_spread"):
         assert data.query(f"from {view}") == []
-    assert data.query("select setting, period from runs") == [{"setting": UNSURE, "period": None}]
-    assert data.query("select distinct answer, is_correct from unsure_predictions") == [
-        {"answer": "U", "is_correct": False}
-    ]
-
-
-def test_too_many_failed_prompts_leave_no_row_but_a_reason(data: DataFolder) -> None:
-    data.write_model("m")
-    write_unsure(data, "m", lambda row: "!" if row["head"] == "Flu" else "U")
-    build_warehouse(data.root)
-    assert data.query("from knows_guesses_errs") == []
+    assert data.query("select distinct setting, period from runs") == [{"setting": UNSURE, "period": None}]
+    answers = data.query("select distinct answer, is_correct from unsure_predictions where model_id = 'm'")
+    assert answers == [{"answer": "U", "is_correct": False}]
     (row,) = data.query("from not_evaluated")
-    assert (row["setting"], row["n_items"], row["n_errors"]) == (UNSURE, 64, 16)
+    found = (row["model_id"], row["setting"], row["n_items"], row["n_errors"])
+    assert found == ("failing", UNSURE, 64, 16)
     assert row["reason"].startswith("16 of 64 samples failed")
 
 
@@ -150,27 +145,23 @@ def test_each_evaluation_is_loaded_and_removed_alone(data: DataFolder) -> None:
     (both,) = data.query("from knows_guesses_errs")
     assert both["two_answer_accuracy"] == 1
     assert both | dict.fromkeys(("two_answer_accuracy", "two_answer_penalised_score")) == alone
+    assert "Unsure" in write_report(data.root, "e").read_text(encoding="utf-8")
     (scored,) = data.query("from leaderboard")
-    write_unsure(data, "m", lambda _: "U")
-    build_warehouse(data.root)
-    (changed,) = data.query("from knows_guesses_errs")
-    assert changed["unsure_rate"] == 1
     shutil.rmtree(data.root / "unsure_predictions" / "e")
     (data.root / "unsure_predictions" / "other").mkdir()
     build_warehouse(data.root)
     assert data.query("from knows_guesses_errs") == data.query("from unsure_predictions") == []
     assert data.query("from leaderboard") == [scored]
-
-
-def test_the_page_has_a_section_only_where_a_model_was_asked(data: DataFolder) -> None:
-    data.write_model("m")
-    data.write_answers("e", "m", lambda row: row["label"])
-    build_warehouse(data.root)
     assert "Unsure" not in write_report(data.root, "e").read_text(encoding="utf-8")
-    # Another model was asked with three answers alone.
-    data.write_model("n")
+
+
+def test_the_page_shows_models_that_were_asked_with_three_answers(data: DataFolder) -> None:
+    """One of them was asked with three answers alone."""
+    for name in ("m", "n"):
+        data.write_model(name)
+    data.write_answers("e", "m", lambda row: row["label"])
     write_unsure(data, "m", answer_by_head)
-    write_unsure(data, "n", lambda _: "U")
+    write_unsure(data, "n", doubt)
     build_warehouse(data.root)
     page = parse(write_report(data.root, "e").read_text(encoding="utf-8"))
     _, *rows = page.table_with("Model", "Right", "Unsure")

@@ -1,19 +1,21 @@
-"""Figures of views that were worked out by hand, in one warehouse that is built once."""
+"""Views whose figures are worked out by hand, or from their definition."""
 
 import math
 from collections import Counter
+from math import exp
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, mannwhitneyu, norm
 
 from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
+from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.expected_views import pick
+from tests.support.expected_views import expected_share, group, observe, pick, read_predictions, select, share
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, digest, response_row
-from tests.warehouse.conftest import EDITION
+from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 
@@ -62,17 +64,9 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     for head in RIGHT:
         data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
     replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
+    attempt = {"relation": "sign", "attempt": 1, "rephraser": "writer", "text": None, "is_accepted": False}
     attempts = [
-        {
-            "variant_id": digest(k),
-            "relation": "sign",
-            "attempt": 1,
-            "rephraser": "writer",
-            "prompt_key": reply["prompt_key"],
-            "text": None,
-            "is_accepted": False,
-            "reasons": ["empty"],
-        }
+        attempt | {"variant_id": digest(k), "prompt_key": reply["prompt_key"], "reasons": ["empty"]}
         for k, reply in enumerate(replies)
     ]
     data.write_edition(EDITION, attempts=attempts)
@@ -84,7 +78,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.write_answers(EDITION, "uneven", answer_by(RIGHT))
     run = data.root / "predictions" / EDITION / "uneven" / "run.json"
     write_record(run, require_record(run) | {"price": PRICE})
-    # `swapped` contradicts the labels of one form; `unread` believes no inverted statement.
+    # The first contradicts the labels of one form; the second believes no inverted statement.
     for name in ("swapped", "unread"):
         data.write_model(name, [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
     data.write_answers(EDITION, "swapped", lambda s: s["label"] != (s["transformation"] == "inv_dn"))
@@ -112,9 +106,11 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolder) -> None:
     rows = worked.query("from pair_details where model_id = 'uneven'")
     assert {row["head"]: (row["n_correct_of_true"], row["n_correct_of_false"]) for row in rows} == RIGHT
-    assert {(row["true_tail"], row["false_tail"]) for row in rows} == {
-        (f"{head} true", f"{head} false") for head in RIGHT
-    }
+    for row in rows:
+        head, (n, m) = row["head"], RIGHT[row["head"]]
+        assert (row["true_tail"], row["false_tail"]) == (f"{head} true", f"{head} false")
+        assert (row["wrong_of_true"], row["wrong_of_false"]) == ([*NAMES[n:]], [*NAMES[m:]])
+        assert (row["n_correct"], row["is_mastered"], row["is_complete"]) == (n + m, n + m == 16, True)
 
 
 def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked: DataFolder) -> None:
@@ -140,42 +136,31 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
         "evaluated": (160, 40, pytest.approx(120 * 40e-6)),
         "rephraser": (4, 1, pytest.approx(3 * 40e-6)),
     }
+    (row,) = worked.query("from token_usage where model_id = 'uneven'")
+    names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+    assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
+
+
+def find_limits(row: Row, name: str) -> tuple[float, float]:
+    return row[f"{name}_fixed_base_ci_low"], row[f"{name}_fixed_base_ci_high"]
 
 
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
     """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
-    choice = "where model_id = 'uneven' and weighting = 'relations'"
-    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    means = worked.query("from weighted_accuracy where weighting = 'relations'")
+    rows = {row["model_id"]: row for row in means}
     variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
     limits = find_wilson_limits(0.25, 0.25 * 0.75 / (variance * 10 / 9))
-    assert row["mastery"] == 0.25
-    found = row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]
-    assert found == pytest.approx(limits, abs=1e-6)
-
-
-def test_a_stratum_in_which_all_is_wrong_has_a_variance(worked: DataFolder) -> None:
-    """Its share is drawn towards the mean by one observation, and independent samples bound the interval."""
-    choice = "where model_id = 'balanced' and weighting = 'relations'"
-    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    assert rows["uneven"]["mastery"] == 0.25
+    assert find_limits(rows["uneven"], "mastery") == pytest.approx(limits, abs=1e-6)
+    # The share of a stratum in which all is wrong is drawn towards the mean by one observation, and
+    # independent samples bound the interval.
     mean = 0.5 * 49 / 96
     drawn = [(49 + mean) / 97, (0 + mean) / 65]
     variance = sum(0.5**2 / n * share * (1 - share) for n, share in zip((96, 64), drawn, strict=True))
     limits = find_wilson_limits(mean, mean * (1 - mean) / variance)
-    assert row["average_accuracy"] == pytest.approx(mean)
-    assert [row[f"average_accuracy_fixed_base_ci_{end}"] for end in ("low", "high")] == pytest.approx(
-        limits, abs=1e-6
-    )
-
-
-def test_scores_of_a_model_that_is_uneven(worked: DataFolder) -> None:
-    """Of 160 samples 86 are right; five of 20 triplets are, and two of ten pairs."""
-    (row,) = worked.query("from leaderboard where model_id = 'uneven'")
-    n_right = sum(map(sum, RIGHT.values()))
-    assert row["average_accuracy"] == n_right / 160
-    assert (row["joint_accuracy"], row["mastery"]) == (5 / 20, 2 / 10)
-    # Each pair has a head and tails of its own, so the interval of the mastery is Wilson's.
-    limits = find_wilson_limits(0.2, 10)
-    assert (row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]) == pytest.approx(limits)
+    assert rows["balanced"]["average_accuracy"] == pytest.approx(mean)
+    assert find_limits(rows["balanced"], "average_accuracy") == pytest.approx(limits, abs=1e-6)
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
@@ -199,35 +184,16 @@ def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understoo
     assert not row["is_suspect"]
 
 
-def test_token_usage_counts_a_prompt_once(worked: DataFolder) -> None:
-    (row,) = worked.query("from token_usage where model_id = 'uneven'")
-    names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
-    assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
-
-
 def test_prediction_details(worked: DataFolder) -> None:
     (row,) = worked.query(
         "from prediction_details where model_id = 'uneven' and head = 'sign 1' and transformation = 'ins_dn' "
         "and is_positive"
     )
     text = "pretexeval: sign 1 ins_dn sign 1 true"
-    expected = {
-        "model": "Uneven",
-        "method": "pretexeval",
-        "tail": "sign 1 true",
-        "is_negated": True,
-        "text": text,
-        "label": False,
-        "prediction": True,
-        "is_correct": False,
-        "has_answer": True,
-        "is_failed": False,
-        "response": " True",
-        "logprob_true": -0.1,
-        "logprob_false": -2.5,
-        "sample_id": digest(text, "sign"),
-        "prompt_key": digest("uneven", text, n=32),
-    }
+    expected: Row = {"model": "Uneven", "method": "pretexeval", "tail": "sign 1 true", "is_negated": True}
+    expected |= {"text": text, "label": False, "prediction": True, "is_correct": False, "has_answer": True}
+    expected |= {"is_failed": False, "response": " True", "logprob_true": -0.1, "logprob_false": -2.5}
+    expected |= {"sample_id": digest(text, "sign"), "prompt_key": digest("uneven", text, n=32)}
     assert pick(row, expected) == expected
 
 
@@ -279,3 +245,48 @@ def test_reasoning_is_shown_apart_from_the_response(data: DataFolder, marks: lis
         assert row["unfinished_reasoning_rate"] == row["no_answer_rate"] == 1 / 64
     (run,) = data.query("select served from runs where model_id = 'thinker'")
     assert sorted(run["served"]) == ["x, fp_1", "x, fp_2"]
+
+
+N_PAIRS = 30
+
+
+def weigh(sample: Row) -> tuple[float | None, float | None]:
+    """Prefer the label, in steps with ties; one sample in eight lacks one of its log-probabilities."""
+    draw = int(digest("hunch", sample["sample_id"]), 16) % 64
+    if draw % 8 == 0:
+        return (None, -1.0) if draw % 16 else (-1.0, None)
+    lean = (draw % 9 - 3) / 2
+    return (-1.0, -1.0 - lean) if sample["label"] else (-1.0 - lean, -1.0)
+
+
+def test_probability_calibration_and_its_bins(tmp_path: Path) -> None:
+    policies = ("excluded", "strict")
+    data = publish_signs(tmp_path, N_PAIRS, (simulated_models.erratic,), policies=policies, weigh=weigh)
+    samples = select(read_predictions(data.root, EDITION), scoring_policy="strict")
+    weighed = [(sample, *weigh(sample)) for sample in samples]
+    scored = [(s, 1 / (1 + exp(no - yes))) for s, yes, no in weighed if yes is not None and no is not None]
+    (row,) = data.query("from probability_calibration")
+    n = len(scored)
+    assert 0 < n < 16 * N_PAIRS
+    assert (row["n_samples"], row["missing_rate"]) == (n, pytest.approx(1 - n / (16 * N_PAIRS)))
+    true, false = ([p for sample, p in scored if sample["label"] is label] for label in (True, False))
+    assert row["auroc"] == pytest.approx(mannwhitneyu(true, false).statistic / len(true) / len(false))
+    assert row["brier_score"] == pytest.approx(sum((p - s["label"]) ** 2 for s, p in scored) / n)
+    bins = group(scored, lambda item: min(int(item[1] * 10), 9))
+    gaps = [abs(sum(p - s["label"] for s, p in items)) for items in bins.values()]
+    assert row["calibration_error"] == pytest.approx(sum(gaps) / n)
+    # The likelier answer is scored as an answer; a tie is wrong.
+    right = group(
+        ((s, p != 0.5 and (p > 0.5) == s["label"]) for s, p in scored), lambda item: item[0]["triplet_id"]
+    )
+    observations = [observe([s for s, _ in items], sum(r for _, r in items), 0) for items in right.values()]
+    expected = {"average_accuracy": share(observations)} | expected_share(observations)
+    assert pick(row, expected) == pytest.approx(expected)
+    rows = data.query("from calibration_bins")
+    assert [round(row["p_low"] * 10) for row in rows] == sorted(bins, key=str)
+    for row in rows:
+        items = bins[round(row["p_low"] * 10)]
+        assert row["n_samples"] == len(items)
+        assert row["mean_p_true"] == pytest.approx(sum(p for _, p in items) / len(items))
+        assert row["true_rate"] == pytest.approx(sum(s["label"] for s, _ in items) / len(items))
+        assert row["p_low"] <= row["mean_p_true"] <= row["p_low"] + 0.1 + 1e-9

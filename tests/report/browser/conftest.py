@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from commands.deploy.local.web_server import PageHandler
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
 from tests.support import question_models, simulated_models
-from tests.support.chromium import start_chromium
+from tests.support.chromium import WatchedPage, start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.stage_rows import Row, digest
@@ -30,10 +30,6 @@ ANSWERS = (
     "javascript:alert(5) \u202e\u2066 RTL",
     "True " + "x" * 1_000_000,
 )
-
-
-def answer_hostile(sample: Row) -> bool | None:
-    return simulated_models.erratic(sample)
 
 
 def fail_once(sample: Row) -> str | None:
@@ -120,7 +116,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data.write_answers(
             EDITION,
             model_id,
-            answer_hostile if model_id == "hostile" else simulated_models.polarity,
+            simulated_models.erratic if model_id == "hostile" else simulated_models.polarity,
             methods=("pretexeval", "direct"),
             policies=("strict", "excluded"),
             fail=fail_once,
@@ -154,3 +150,14 @@ class QuietPageHandler(PageHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+@pytest.fixture
+def samples(chromium: Browser, addresses: dict[str, str]) -> Iterator[Page]:
+    """The browser of samples, opened from files; in the end, it must have had no errors."""
+    with chromium.new_context() as context:
+        watched = WatchedPage(context, addresses["file"])
+        watched.page.goto(f"{addresses['file']}/{EDITION}/samples/index.html")
+        watched.page.locator(".samples").wait_for()
+        yield watched.page
+        assert watched.problems == []

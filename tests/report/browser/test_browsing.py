@@ -1,4 +1,4 @@
-"""The pages in a real browser: from files and from the web server, on a phone and in the dark."""
+"""The browser of samples in a real browser: ways through it, hostile texts, and its figures against SQL."""
 
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -7,58 +7,27 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
-from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
+from tests.support.chromium import WatchedPage
 from tests.support.data_folder import query_rows
 
 SAMPLES = f"{EDITION}/samples/index.html"
-DRAWN = ".samples, .detail, .empty"
 
 
 def show(page: Page, address: str) -> None:
     """Open the address and wait for what it shows."""
     page.goto("about:blank")
     page.goto(address)
-    page.locator(DRAWN).first.wait_for()
+    page.locator(".samples, .detail, .empty").first.wait_for()
 
 
-@pytest.mark.parametrize(
-    ("source", "width", "scheme"), [("file", 390, "dark"), ("file", 1280, "light"), ("server", 390, "light")]
-)
-def test_no_page_has_an_error_or_a_serious_barrier(
-    chromium: Browser, addresses: dict[str, str], source: str, width: int, scheme: str
-) -> None:
-    base = addresses[source]
-    with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:  # type: ignore[arg-type]
-        watched = WatchedPage(context, base)
-        page = watched.page
-        for name in ("", f"{EDITION}/", SAMPLES):
-            page.goto(f"{base}/{name}" + ("index.html" if not name or name.endswith("/") else ""))
-            page.wait_for_load_state()
-        page.locator(DRAWN).first.wait_for()
-        views = ["outcome=wrong&model=hostile", "method=questions", "q=disease%203"]
-        for view in views:
-            show(page, f"{base}/{SAMPLES}#{view}")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            keep_screenshot(page, f"samples-{view[:9]}-{width}-{scheme}")
-        barriers = find_serious(page)
-        page.locator(".samples a.text").first.click()
-        page.locator(".detail").wait_for()
-        keep_screenshot(page, f"sample-{width}-{scheme}")
-        if source == "file":
-            barriers += find_serious(page)
-            page.goto(f"{base}/{EDITION}/index.html")
-            barriers += find_serious(page)
-        assert barriers == []
-        assert watched.problems == []
-
-
+@pytest.mark.parametrize("source", ["file", "server"])
 def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
-    chromium: Browser, addresses: dict[str, str]
+    chromium: Browser, addresses: dict[str, str], source: str
 ) -> None:
     with chromium.new_context() as context:
-        watched = WatchedPage(context, addresses["file"])
+        watched = WatchedPage(context, addresses[source])
         page = watched.page
-        page.goto(f"{addresses['file']}/{EDITION}/index.html")
+        page.goto(f"{addresses[source]}/{EDITION}/index.html")
         page.locator("#leaderboard tbody tr", has_text=MODEL_NAME).first.get_by_role("link").last.click()
         page.get_by_role("link", name="Wrong").click()
         page.locator(".samples a.text").first.click()
@@ -70,56 +39,43 @@ def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
         page.keyboard.press("ArrowLeft")
         page.get_by_text("1 of ", exact=False).first.wait_for()
         assert page.locator(".detail h2").inner_text() == first
-        page.go_back()
-        page.go_back()
-        page.go_back()
-        page.locator(".samples").wait_for()
-        assert watched.problems == []
-
-
-def test_a_model_without_answers_is_named_and_no_other_one_is_shown(
-    chromium: Browser, addresses: dict[str, str]
-) -> None:
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        page.goto(f"{addresses['file']}/{SAMPLES}#model=unknown-1")
-        alert = page.get_by_role("alert")
-        alert.wait_for()
-        assert "There are no answers of unknown-1 here." in alert.inner_text()
-        assert page.locator(".samples li").count() == 0
-        alert.get_by_role("link", name=MODEL_NAME).click()
-        page.locator(".samples").wait_for()
-
-
-def test_hostile_texts_are_shown_and_do_not_run(chromium: Browser, addresses: dict[str, str]) -> None:
-    with chromium.new_context() as context:
-        watched = WatchedPage(context, addresses["file"])
-        page = watched.page
-        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
-        assert page.evaluate("document.querySelectorAll('img, svg, main script').length") == 0
-        seen = set()
-        for place in range(8):
-            page.locator(".samples a.text").nth(place).click()
-            page.locator(".detail").wait_for()
-            assert MODEL_NAME in page.locator(".finding").inner_text()
-            shown = page.locator("pre.response").first.text_content() or ""
-            seen |= {k for k, answer in enumerate(ANSWERS) if answer[:40] in shown}
-            assert len(shown) < 40_000
+        for _ in range(3):
             page.go_back()
-            page.locator(".samples").wait_for()
-        assert seen == {0, 1, 2, 3}
-        show(
-            page,
-            f"{addresses['file']}/{SAMPLES}#{urlencode({'model': 'hostile', 'head': HEAD}, quote_via=quote)}",
-        )
-        assert page.locator(".samples li").count() == 16
-        assert HEAD in (page.locator(".samples .fact bdi").first.text_content() or "")
+        page.locator(".samples").wait_for()
         assert watched.problems == []
 
 
-def test_the_prompt_is_the_one_that_was_sent(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
+def test_a_model_without_answers_is_named_and_no_other_one_is_shown(samples: Page, pages: Path) -> None:
+    samples.goto(f"{(pages / SAMPLES).as_uri()}#model=unknown-1")
+    alert = samples.get_by_role("alert")
+    alert.wait_for()
+    assert "There are no answers of unknown-1 here." in alert.inner_text()
+    assert samples.locator(".samples li").count() == 0
+    alert.get_by_role("link", name=MODEL_NAME).click()
+    samples.locator(".samples").wait_for()
+
+
+def test_hostile_texts_are_shown_and_do_not_run(samples: Page, pages: Path) -> None:
+    show(samples, f"{(pages / SAMPLES).as_uri()}#model=hostile")
+    assert samples.evaluate("document.querySelectorAll('img, svg, main script').length") == 0
+    seen = set()
+    for place in range(8):
+        samples.locator(".samples a.text").nth(place).click()
+        samples.locator(".detail").wait_for()
+        assert MODEL_NAME in samples.locator(".finding").inner_text()
+        shown = samples.locator("pre.response").first.text_content() or ""
+        seen |= {k for k, answer in enumerate(ANSWERS) if answer[:40] in shown}
+        assert len(shown) < 40_000
+        samples.go_back()
+        samples.locator(".samples").wait_for()
+    assert seen == {0, 1, 2, 3}
+    of_head = urlencode({"model": "hostile", "head": HEAD}, quote_via=quote)
+    show(samples, f"{(pages / SAMPLES).as_uri()}#{of_head}")
+    assert samples.locator(".samples li").count() == 16
+    assert HEAD in (samples.locator(".samples .fact bdi").first.text_content() or "")
+
+
+def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> None:
     rows = query_rows(
         hostile,
         "select model_id, method, sample_id, prompt from prediction_details "
@@ -127,51 +83,43 @@ def test_the_prompt_is_the_one_that_was_sent(
     )
     expected = {(row["model_id"], row["method"], row["sample_id"]): row["prompt"] for row in rows}
     assert len(expected) > 300
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        show(page, f"{addresses['file']}/{SAMPLES}")
-        found = page.evaluate(
-            """async () => {
-                const prompts = [];
-                for (const collection of collections.values()) {
-                    if (collection.isQuestions) continue;
-                    await collection.place();
-                    for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
-                        for (let item = 0; item < collection.nItems; item++) {
-                            const sample = await readSample(collection, run, item);
-                            const prompt = await readPrompt(sample, sample.reply);
-                            prompts.push([run.model_id, collection.name, sample.id, prompt]);
-                        }
-                }
-                return prompts;
-            }"""
-        )
+    found = samples.evaluate(
+        """async () => {
+            const prompts = [];
+            for (const collection of collections.values()) {
+                if (collection.isQuestions) continue;
+                await collection.place();
+                for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
+                    for (let item = 0; item < collection.nItems; item++) {
+                        const sample = await readSample(collection, run, item);
+                        const prompt = await readPrompt(sample, sample.reply);
+                        prompts.push([run.model_id, collection.name, sample.id, prompt]);
+                    }
+            }
+            return prompts;
+        }"""
+    )
     assert {(model, method, sample): prompt for model, method, sample, prompt in found} == expected
 
 
-def test_search_and_order_are_those_of_sql(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
+def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None:
     words = ["chest PAIN", "alert(3)", "first rewording", "fever"]
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
-        found, hardest = page.evaluate(
-            """async (words) => {
-                const collection = collections.values().next().value;
-                const run = chooseRun(collection, { model: "hostile" });
-                const { items } = await select(collection, run, {});
-                const name = async (item) => (await readSample(collection, run, item)).id;
-                const mixed = await order(collection, run, items, "mixed");
-                const found = [];
-                const ignore = () => null;
-                for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
-                const list = (all) => Promise.all(all.map(name));
-                const hardest = await order(collection, run, items, "hardest");
-                return [await Promise.all(found.map(list)), await list(hardest)];
-            }""",
-            words,
-        )
+    found, hardest = samples.evaluate(
+        """async (words) => {
+            const collection = collections.values().next().value;
+            const run = chooseRun(collection, { model: "hostile" });
+            const { items } = await select(collection, run, {});
+            const name = async (item) => (await readSample(collection, run, item)).id;
+            const mixed = await order(collection, run, items, "mixed");
+            const found = [];
+            const ignore = () => null;
+            for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
+            const list = (all) => Promise.all(all.map(name));
+            const hardest = await order(collection, run, items, "hardest");
+            return [await Promise.all(found.map(list)), await list(hardest)];
+        }""",
+        words,
+    )
     rows = query_rows(
         hostile,
         "with pairs as (select pair_id, string_agg(head || '|' || tail, '|') as names from triplets "
@@ -187,51 +135,3 @@ def test_search_and_order_are_those_of_sql(
     assert len(found[1]) > 0
     n_right = {row["sample_id"]: row["n_right"] for row in rows}
     assert [n_right[sample_id] for sample_id in hardest] == sorted(n_right.values())
-
-
-def test_the_counts_of_the_filters_are_those_of_sql(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
-    with chromium.new_context() as context:
-        page = WatchedPage(context, addresses["file"]).page
-        show(page, f"{addresses['file']}/{SAMPLES}")
-        counted = page.evaluate(
-            """async () => {
-                const rows = [];
-                for (const collection of collections.values()) {
-                    await collection.place();
-                    for (const run of collection.runs)
-                        for (const [relation] of collection.relations) {
-                            const found = await select(collection, run, { relation });
-                            const name = { collection: collection.name, relation };
-                            rows.push({ ...run, ...name, ...found.nOfOutcome, ...found.nOfFact });
-                        }
-                }
-                return rows.map(({ states, ...row }) => row);
-            }"""
-        )
-    statements = query_rows(
-        hostile,
-        "select method, model_id, scoring_policy, relation, "
-        "sum(n_positive_right + n_negative_right)::integer as n_right, "
-        "sum(n_no_answer)::integer as n_unanswered, sum(n_errors)::integer as n_failed, "
-        "sum(n_asked)::integer as n, count(*) filter (is_mastered) as n_mastered, "
-        "count(*) filter (is_complete and not is_mastered) as n_missed from pair_scores group by all",
-    )
-    questions = query_rows(
-        hostile,
-        "select 'questions' as method, model_id, scoring_policy, relation, "
-        "sum(n_right)::integer as n_right, sum(n_unanswered)::integer as n_unanswered, "
-        "sum(n_failed)::integer as n_failed, sum(n_asked)::integer as n "
-        "from point_scores group by all",
-    )
-    found = {
-        (row["collection"], row["model_id"], row["scoring_policy"], row["relation"]): row for row in counted
-    }
-    assert len(found) == len(statements) + len(questions)
-    assert any(row["n_failed"] for row in statements)
-    for row in [*statements, *questions]:
-        shown = found[row["method"], row["model_id"], row["scoring_policy"], row["relation"]]
-        names = {"n_right": "right", "n_unanswered": "unanswered", "n_failed": "failed", "n": ""}
-        names |= {"n_mastered": "mastered", "n_missed": "missed"} if row["method"] != "questions" else {}
-        assert {name: shown[names[name]] for name in names} == {name: row[name] for name in names}

@@ -16,40 +16,33 @@ from warehouse.publishing import build_warehouse
 EDITION = "tiny-seed1-00000001"
 
 
-def answer(data: DataFolder, rule: object) -> None:
-    """Let one model answer anew by the rule, and publish everything."""
-    data.write_answers(EDITION, "changing", rule)  # type: ignore[arg-type]
+def list_pieces(data: DataFolder) -> dict[str, int]:
+    """Publish and write the page; return the time of each of its pieces and downloads."""
     build_warehouse(data.root)
     write_report(data.root, EDITION)
-
-
-def list_pieces(data: DataFolder) -> dict[str, int]:
     folder = data.root / "report" / EDITION / "samples"
-    return {
-        path.name: path.stat().st_mtime_ns for path in [*folder.glob("data/*"), *folder.glob("*.parquet")]
-    }
+    paths = [*folder.glob("data/*"), *folder.glob("*.parquet")]
+    return {path.name: path.stat().st_mtime_ns for path in paths}
 
 
+@pytest.mark.long
 def test_only_changed_pieces_are_written_and_those_of_the_page_before_stay(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
-    for name in ("changing", "same"):
+    for name, rule in (("changing", simulated_models.erratic), ("same", simulated_models.polarity)):
         data.write_model(name)
-    data.write_answers(EDITION, "same", simulated_models.polarity)
-    answer(data, simulated_models.erratic)
+        data.write_answers(EDITION, name, rule)
     first = list_pieces(data)
-    write_report(data.root, EDITION)
     assert list_pieces(data) == first
-    answer(data, simulated_models.expert)
+    data.write_answers(EDITION, "changing", simulated_models.expert)
     second = list_pieces(data)
     assert first.items() <= second.items()
-    n_new = len(second) - len(first)
     # The catalogue, the states and the answers of one model, and its Parquet file.
-    assert n_new == 4
-    write_report(data.root, EDITION)
+    assert len(second) - len(first) == 4
     assert len(list_pieces(data)) == len(first)
 
 
+@pytest.mark.long
 def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,30 +83,24 @@ def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
     assert sorted(found, key=str) == sorted((tuple(row.values()) for row in rows), key=str)
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"model_id": "a&b", "scoring_policy": "strict", "repeat": 0}, "model=a%26b"),
-        ({"method": "direct", "scoring_policy": "excluded"}, "method=direct&policy=excluded"),
-        (
-            {"setting": "answer_only", "facet": "comparison"},
-            "setting=answer_only&facet=comparison&method=questions",
-        ),
-        ({"transformations": ["none", "inv"], "mastery": 0.5}, "form=none%2Cinv"),
-        ({"grouping_by": "negative", "group_name": "not in the base"}, "negative=other"),
-        ({"grouping_by": "release", "group_name": "2021"}, "age=2021"),
-        ({"grouping_by": "taught", "group_name": "pool"}, "taught=pool"),
-        ({"p_low": 0.7}, "likely=7"),
-        (
-            {
-                "setting": "answer_only",
-                "facet": "verification",
-                "facets": ["comparison", "verification"],
-                "is_negated_included": False,
-            },
-            "setting=answer_only&method=questions&form=MCQ%2CTFQ&polarity=affirmed",
-        ),
-    ],
-)
-def test_a_link_names_what_its_row_is_about(row: dict[str, object], expected: str) -> None:
-    assert name_samples(row) == expected
+def test_a_link_names_what_its_row_is_about() -> None:
+    of_questions = {"setting": "answer_only", "facets": ["comparison", "verification"]}
+    rows: dict[str, dict[str, object]] = {
+        "model=a%26b": {"model_id": "a&b", "scoring_policy": "strict", "repeat": 0},
+        "method=direct&policy=excluded": {"method": "direct", "scoring_policy": "excluded"},
+        "setting=answer_only&facet=comparison&method=questions": {
+            "setting": "answer_only",
+            "facet": "comparison",
+        },
+        "form=none%2Cinv": {"transformations": ["none", "inv"], "mastery": 0.5},
+        "negative=other": {"grouping_by": "negative", "group_name": "not in the base"},
+        "age=2021": {"grouping_by": "release", "group_name": "2021"},
+        "taught=pool": {"grouping_by": "taught", "group_name": "pool"},
+        "likely=7": {"p_low": 0.7},
+        "setting=answer_only&method=questions&form=MCQ%2CTFQ&polarity=affirmed": {
+            "facet": "verification",
+            "is_negated_included": False,
+        }
+        | of_questions,
+    }
+    assert [name_samples(row) for row in rows.values()] == list(rows)
