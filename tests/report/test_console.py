@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_wide_result_is_narrowed_and_the_rest_is_named() -> None:
 
 
 # Columns, rows, and the columns that are shown in the narrowest terminal.
-NARROWED = [
+NARROWED: list[tuple[str, list[tuple[Any, ...]], str]] = [
     # The columns before the first count; an id only if nothing else tells the rows apart.
     (
         "edition_id model_id model repeat is_known n_pairs",

@@ -51,8 +51,8 @@ def estimate(
         f"from (values {', '.join(rows)}) as t (key, {COLUMNS})) "
         "from estimate_shares('observations') order by key"
     )
-    names = [column[0] for column in found.description or []]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    columns = [column[0] for column in found.description or []]
+    return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
 
 def check(found: dict[str, float], observations: list[Observation], *, is_difference: bool) -> None:

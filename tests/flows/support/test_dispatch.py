@@ -141,7 +141,7 @@ def test_lost_run_is_started_again_and_failures_do_not_stop_others(
     assert len(server.states) == 3
 
 
-Started = tuple[str, Shard | None, bool, str]
+Started = tuple[str, Shard | None, bool, str | None]
 """The model, the shard, whether it was asked before, and the pool."""
 
 

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -19,10 +20,11 @@ def test_outcome_of_a_flow_with_and_without_a_running_event_loop() -> None:
     async def call_in_a_notebook(state: State[Any]) -> str:
         return call_flow(end_in(state))
 
-    for call in (
+    calls: tuple[Callable[[State[Any]], str], ...] = (
         lambda state: call_flow(end_in(state)),
         lambda state: asyncio.run(call_in_a_notebook(state)),
-    ):
+    )
+    for call in calls:
         assert call(Completed(message="64 prompts asked")) == "64 prompts asked"
         with pytest.raises(InputError, match="no such model"):
             call(Failed(data=InputError("no such model")))

@@ -3,6 +3,7 @@
 import unicodedata
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -139,7 +140,7 @@ def test_a_triplet_that_is_true_under_an_alias_is_true(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["own.csv", "own.jsonl", "own.parquet"])
 def test_aliases_in_columns_of_the_base(tmp_path: Path, name: str) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"head": "aspirin", "head_aliases": ["ASA", "acetylsalicylic acid", ""], "tail": "fever"},
         {"head": "paracetamol", "head_aliases": None, "tail": "pain", "tail_aliases": ["ache"]},
     ]

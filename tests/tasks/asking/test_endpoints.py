@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -155,9 +156,13 @@ def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp
     assert {text: endpoint.asked[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
+def _say_also(unasked: bytes, prompt: str, _: int) -> RawReply:
+    return say(prompt, unasked=unasked)
+
+
 def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None:
     for n, unasked in enumerate((OTHER, OTHER[:90], OTHER * 3, b"\r\n\r\n", INTERIM)):
-        with serve_bytes(lambda p, _, more=unasked: say(p, unasked=more)) as endpoint:
+        with serve_bytes(partial(_say_also, unasked)) as endpoint:
             run = ask(endpoint, tmp_path / str(n), TEXTS, concurrency=1)
         assert run.list_answered() == set(TEXTS)
 
@@ -193,7 +198,7 @@ def test_one_refused_prompt_is_a_failed_row_in_every_run_although_its_body_is_br
 
 
 NUMBERS = (2**31, -1, 2**64, 10**30, 1.5, float("nan"), float("inf"), 1e300)
-ODD = (None, True, *NUMBERS, "\ud83d", "\x00", KEY, [], {}, [[]])
+ODD: tuple[Any, ...] = (None, True, *NUMBERS, "\ud83d", "\x00", KEY, [], {}, [[]])
 TOP = {"content": [{"top_logprobs": [{"token": "True", "logprob": -0.5}]}]}
 CHOICE = {
     "text": " True",

@@ -128,4 +128,4 @@ def test_distance_is_the_least_number_of_edits() -> None:
     for (left, right), n in edits.items():
         distance = n / max(len(left), len(right), 1)
         distances = (measure_distance(tuple(left), tuple(right)), measure_distance(tuple(right), tuple(left)))
-        assert (left, right, distances) == (left, right, pytest.approx((distance, distance)))
+        assert distances == pytest.approx((distance, distance)), (left, right)
