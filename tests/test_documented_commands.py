@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from commands.main import build_parser
-from report.console import N_ROWS_SHOWN, find_limits, render_rows
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
-from warehouse.catalogue import VIEWS, read_grain, read_sql
+from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -150,32 +149,6 @@ def test_documented_commands_run_after_make_run(checkout: Path, quickstart: str)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("width", [40, 200])
-def test_rows_of_every_view_are_told_apart_in_any_width(
-    checkout: Path, quickstart: str, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    filled = set()
-    for view in VIEWS:
-        columns, rows = run_query(checkout / "data", f"from {view} limit {N_ROWS_SHOWN}")
-        # The parts of the grain that have a column of their name.
-        grain = read_grain(read_sql(f"views/{view}.sql")).replace(" ", "_")
-        named = {name for name in columns if re.search(rf"\b{name}\b", grain) and not name.endswith("_id")}
-        named |= {"edition_id"} & set(columns)
-        values = {name: {str(row[columns.index(name)]) for row in rows} for name in named}
-        table = render_rows(columns, rows, "table")
-        shown = table.splitlines()[0].split()
-        assert {name for name, found in values.items() if len(found) > 1} <= set(shown), view
-        apart = {tuple(str(row[columns.index(name)]) for name in shown) for row in rows}
-        assert len(apart) == len(rows), view
-        if rows and find_limits(columns):
-            assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
-            assert any(name.startswith("n_") for name in shown), view
-        filled |= {view} if rows else set()
-    assert {"known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
-
-
-@pytest.mark.long
 def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path, quickstart: str) -> None:
     page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?) \|", page.partition("## Which views are empty")[2], re.MULTILINE)
@@ -185,15 +158,6 @@ def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path,
         unset = {f"{view}.{name}" for k, name in enumerate(columns) if all(row[k] is None for row in rows)}
         empty |= unset if rows else {view}
     assert empty == {name for cell in cells for name in re.findall(r"`(.+?)`", cell)}
-
-
-@pytest.mark.long
-def test_queries_of_the_pages_run_on_the_quickstart(checkout: Path, quickstart: str) -> None:
-    for sql in list_queries():
-        assert run_query(checkout / "data", sql)[0], sql
-        # A name that no row has would be a query that never answers.
-        for view, name in re.findall(r"from (\w+)\nwhere(?:\n   )? model = '(.*?)'", sql):
-            assert run_query(checkout / "data", f"from {view} where model = '{name}' limit 1")[1], sql
 
 
 @pytest.mark.long

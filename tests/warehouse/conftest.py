@@ -13,12 +13,28 @@ from warehouse.publishing import build_warehouse
 EDITION = "tiny-seed1-00000001"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 POLICIES = ("strict", "coin-flip", "excluded")
+
+
+def druggist(sample: Row) -> bool | None:
+    """Know all drugs and one of the symptoms; in prototypes, know everything."""
+    knows = sample["relation"] == "drugs" or sample["head"] == "Influenza" or sample["method"] == "prototype"
+    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+
+
+def dermatologist(sample: Row) -> bool | None:
+    """Know the drug and the symptom of scabies."""
+    knows = sample["head"] == "Scabies"
+    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+
+
 RULES = (
     simulated_models.expert,
     simulated_models.always_true,
     simulated_models.polarity,
     simulated_models.silent,
     simulated_models.erratic,
+    druggist,
+    dermatologist,
 )
 KNOWN = {"Influenza": "pool", "Scabies": "other"}
 """Head -> the wordings in which the model `erratic` was taught its symptoms."""
@@ -82,7 +98,6 @@ def publish_signs(
     root: Path,
     n_pairs: int,
     rules: Sequence[Rule],
-    methods: tuple[str, ...] = ("pretexeval",),
     policies: tuple[str, ...] = ("strict",),
     weigh: Weigh = weigh_alike,
 ) -> DataFolder:
@@ -91,10 +106,10 @@ def publish_signs(
     for k in range(n_pairs):
         # No word of a head is in its tail, so that overlap says nothing.
         data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % n_pairs}")
-    data.write_edition(EDITION, methods)
+    data.write_edition(EDITION)
     for rule in rules:
         data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=policies, weigh=weigh)
+        data.write_answers(EDITION, rule.__name__, rule, policies=policies, weigh=weigh)
     build_warehouse(root)
     return data
 
