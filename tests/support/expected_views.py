@@ -5,6 +5,7 @@ cluster of pairs that share a head or a tail is left out in turn (the jackknife)
 share is its part of the variance.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -55,12 +56,9 @@ def kish(sizes: Iterable[int]) -> float:
 def leave_out(observations: list[Observation], name: Callable[[Observation], Iterable[Hashable]]) -> float:
     """Return the sum over the clusters of the squared change of the share without the cluster."""
     whole, total = share(observations), sum(o.n for o in observations)
-    clusters: dict[Hashable, list[Observation]] = {}
-    for o in observations:
-        for cluster in name(o):
-            clusters.setdefault(cluster, []).append(o)
+    members_of = group(((cluster, o) for o in observations for cluster in name(o)), lambda item: item[0])
     change = 0.0
-    for members in clusters.values():
+    for members in ([o for _, o in items] for items in members_of.values()):
         size = sum(o.n for o in members)
         if size < 0.95 * total:
             inside = set(map(id, members))
@@ -100,20 +98,19 @@ def measure_clustering(observations: list[Observation]) -> Clustering:
     if is_whole:
         tail -= leave_out(observations, lambda o: [frozenset(o.tails)])
     variance = max(head + tail - unit, head, tail, pair)
-    numbers: dict[str, list[float]] = {"all": [], "right": [], "wrong": []}
+    numbers: list[list[float]] = []
     for name in (lambda o: [o.head], lambda o: o.tails):
-        sizes: dict[str, dict[str, int]] = {which: {} for which in numbers}
+        every, right, wrong = Counter[str](), Counter[str](), Counter[str]()
         for o in observations:
-            right = o.gained + o.lost
-            for which, count in (("all", o.n), ("right", right), ("wrong", o.n - right)):
-                for cluster in name(o):
-                    sizes[which][cluster] = sizes[which].get(cluster, 0) + count
-        for which, counts in sizes.items():
-            numbers[which].append(kish(counts.values()))
+            for cluster in name(o):
+                every[cluster] += o.n
+                right[cluster] += o.gained + o.lost
+                wrong[cluster] += o.n - o.gained - o.lost
+        numbers.append([kish(sizes.values()) for sizes in (every, right, wrong)])
     return Clustering(
         inflation=variance / pair if pair > 1e-15 else 1.0,
-        n_rare=min(min(found) for found in numbers.values()),
-        n_effective=min(numbers["all"]),
+        n_rare=min(map(min, numbers)),
+        n_effective=min(found[0] for found in numbers),
     )
 
 
@@ -300,24 +297,21 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
     ]
 
 
-def expected_difference(observations: list[Observation]) -> Row:
-    """Return the difference, its standard error and its limits."""
-    clustering = measure_clustering(observations)
-    low, high = difference_interval(observations, clustering)
-    return {
-        "difference": share(observations),
-        "difference_se": difference_error(observations, clustering),
-        "difference_ci_low": low,
-        "difference_ci_high": high,
-    }
+def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
+    """Return the difference and its limits."""
+    low, high = difference_interval(observations, measure_clustering(observations), n_most)
+    return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 
 
-def expected_share(observations: list[Observation], score: str = "average_accuracy") -> Row:
-    """Return the limits of a share, named after its score; None if nothing is observed."""
-    low, high = (
-        share_interval(observations, measure_clustering(observations)) if observations else (None,) * 2
-    )
-    return {f"{score}_ci_low": low, f"{score}_ci_high": high}
+def expected_share(
+    observations: list[Observation], score: str = "average_accuracy", n_most: float | None = None
+) -> Row:
+    """Return the share that is this score, and its limits; None if nothing is observed."""
+    names = (score, f"{score}_ci_low", f"{score}_ci_high")
+    if not observations:
+        return dict.fromkeys(names)
+    interval = share_interval(observations, measure_clustering(observations), n_most)
+    return dict(zip(names, (share(observations), *interval), strict=True))
 
 
 def expected_scores(rows: list[Row], k: int) -> Row:
@@ -333,7 +327,6 @@ def expected_scores(rows: list[Row], k: int) -> Row:
     expected: Row = {
         "n_samples": sum(o.n for o in samples),
         "n_pairs": len({o.pair for o in samples}),
-        "average_accuracy": share(samples) if samples else None,
         "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
         "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
         "n_errors": len(rows) - len(asked),
@@ -348,7 +341,7 @@ def expected_scores(rows: list[Row], k: int) -> Row:
         left_out_rate = 1 - len(observations) / len({r[column] for r in rows})
         is_withheld = rows[0]["scoring_policy"] == "excluded" and left_out_rate > MOST_LEFT_OUT
         shown = [] if is_withheld else observations
-        expected |= {name: share(shown) if shown else None} | expected_share(shown, name)
+        expected |= expected_share(shown, name)
     is_shown = expected["joint_accuracy"] is not None
     return expected | {"consistency": len(constant) / len(triplets) if is_shown else None}
 

@@ -13,13 +13,14 @@ from schemas.columns import SCORING_POLICIES
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
-    Observation,
+    difference_error,
     difference_interval,
     expected_curve,
     expected_difference,
     expected_scores,
     group,
     match,
+    measure_clustering,
     observe_joint,
     observe_pairs,
     pair_up,
@@ -72,11 +73,6 @@ def assert_scores(row: Row, samples: list[Row], k: int) -> None:
     expected = {name: v for name, v in expected_scores(samples, k).items() if name in row}
     assert {"average_accuracy", "average_accuracy_ci_low"} <= expected.keys()
     assert pick(row, expected) == pytest.approx(expected), row
-
-
-def limit_difference(observations: list[Observation]) -> Row:
-    """Return the difference and its limits."""
-    return {name: v for name, v in expected_difference(observations).items() if name != "difference_se"}
 
 
 def by(column: str) -> Belongs:
@@ -158,7 +154,7 @@ def test_components_of_the_method_and_what_they_are_worth(published: DataFolder,
         own = {(r["triplet_id"], r["transformation"]): r for r in samples}
         asked = settings[row["model_id"], "pretexeval", "strict", 0]
         against = [own[r["triplet_id"], r["transformation"] if len(forms) > 1 else "none"] for r in asked]
-        expected = limit_difference(pair_up(against, asked)) | {"n_shared_pairs": 5}
+        expected = expected_difference(pair_up(against, asked)) | {"n_shared_pairs": 5}
         for name, observe in (("joint_difference", observe_joint), ("mastery_difference", observe_pairs)):
             there, here = (
                 {(o.pair, o.tails): o.gained for o in observe(side, k)}
@@ -237,7 +233,7 @@ def test_effects_of_forms(published: DataFolder, settings: Settings, policy: str
         if not both:
             assert row["difference"] is row["p_value"] is None
             continue
-        se, expected = expected_difference(both)["difference_se"], limit_difference(both)
+        se, expected = difference_error(both, measure_clustering(both)), expected_difference(both)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-6), row
         if se:
             assert row["p_value"] == pytest.approx(2 * norm.sf(abs(row["difference"]) / se), rel=1e-5)
@@ -264,7 +260,8 @@ def test_every_two_models_are_compared_on_what_both_grade(
         if mine >= theirs or not both:
             assert (mine, theirs, policy) not in rows
             continue
-        row, expected = rows[mine, theirs, policy], limit_difference(both)
+        row, expected = rows[mine, theirs, policy], expected_difference(both)
+        expected |= {"difference_se": difference_error(both, measure_clustering(both))}
         assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
@@ -288,7 +285,7 @@ def test_every_measure_of_two_models_and_mastery_pair_by_pair(
             "mastery": match(*(observe_pairs(side, 8) for side in sides)),
         }[row["measure"]]
         score, other = (expected_scores(side, 8)[row["measure"]] for side in sides)
-        expected = limit_difference(matched) | {"score": score, "other_score": other}
+        expected = expected_difference(matched) | {"score": score, "other_score": other}
         expected |= {"n_observations": sum(o.n for o in matched)}
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
     # The last row is about the mastery of all pairs.

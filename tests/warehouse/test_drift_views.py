@@ -8,8 +8,10 @@ from pretexeval.storage.records import write_record
 from tasks.quality.measurements import record_freshness_limit
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
+    difference_error,
     expected_difference,
     expected_scores,
+    measure_clustering,
     pair_up,
     pick,
     read_predictions,
@@ -64,7 +66,9 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     own = {name: select(read_predictions(data.root, name), model_id="leaked") for name in (EDITION, FRESH)}
     before, after = ([r for r in rows if (r["relation"], r["head"]) in shared] for rows in own.values())
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
-    expected = expected_difference(pair_up(before, after))
+    both = pair_up(before, after)
+    expected = expected_difference(both)
+    expected |= {"difference_se": difference_error(both, measure_clustering(both))}
     assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
     own, others = expected_scores(before, 8), expected_scores(after, 8)
     for name in ("average_accuracy", "mastery"):

@@ -15,17 +15,14 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     Observation,
-    difference_interval,
+    expected_difference,
     expected_share,
     group,
     match,
-    measure_clustering,
     observe_pairs,
     pick,
     read_predictions,
     select,
-    share,
-    share_interval,
 )
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
@@ -108,28 +105,19 @@ def expected_accuracy(rows: list[Row]) -> Row:
     """Return the accuracy of one facet's questions with its n, interval and rates."""
     observations, n_most = observe_points(rows)
     answered = [row for row in rows if row["error"] is None]
-    expected: Row = {
+    return {
         "n_questions": sum(row["is_correct"] is not None for row in rows),
         "n_points": len(observations),
-        "accuracy": None,
-        "accuracy_ci_low": None,
-        "accuracy_ci_high": None,
         "no_answer_rate": mean(row["n_answers"] == 0 for row in answered) if answered else None,
         "error_rate": mean(row["error"] is not None for row in rows),
-    }
-    if observations:
-        low, high = share_interval(observations, measure_clustering(observations), n_most)
-        expected |= {"accuracy": share(observations), "accuracy_ci_low": low, "accuracy_ci_high": high}
-    return expected
+    } | expected_share(observations, "accuracy", n_most)
 
 
 def expected_gap(observations: list[Observation], n_most: float | None = None) -> Row:
     """Return a paired difference with its interval; None if nothing is graded for both."""
     if not observations:
         return {"n_points": 0, "difference": None}
-    low, high = difference_interval(observations, measure_clustering(observations), n_most)
-    limits = {"difference_ci_low": low, "difference_ci_high": high}
-    return {"n_points": len(observations), "difference": share(observations)} | limits
+    return {"n_points": len(observations)} | expected_difference(observations, n_most)
 
 
 def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:
@@ -185,8 +173,8 @@ def expected_mastered(rows: list[Row], facets: Collection[str], is_negated_inclu
         "left_out_rate": 1 - len(observations) / n_whole,
     }
     if observations:
-        rates = {"n_mastered": sum(o.gained for o in observations), "mastered_rate": share(observations)}
-        expected |= rates | expected_share(observations, "mastered_rate")
+        expected["n_mastered"] = sum(o.gained for o in observations)
+        expected |= expected_share(observations, "mastered_rate")
     return expected
 
 
