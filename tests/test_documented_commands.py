@@ -104,26 +104,18 @@ def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
     return str(edition_id)
 
 
-def list_queries() -> list[str]:
-    """Return the queries in blocks of SQL of all pages."""
-    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
-    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
-    return [sql for sql in queries if sql.strip()]
-
-
 def test_every_documented_command_is_one_and_every_query_names_columns_of_views(tmp_path: Path) -> None:
     calls = list_documented()
     assert len(calls) > 40
     parser = build_parser()
     for words in calls:
         parser.parse_args(words)
-    queries = [
-        *list_queries(),
-        *(words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])),
-    ]
+    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
+    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
+    queries += [words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])]
     assert len(queries) > 40
     build_warehouse(tmp_path)
-    for sql in queries:
+    for sql in filter(str.strip, queries):
         assert run_query(tmp_path, sql)[0], sql
 
 

@@ -41,11 +41,11 @@ KNOWN = {"Influenza": "pool", "Scabies": "other"}
 REASON = "HTTP 400: content_filter"
 
 
-def fill_pairs(data: DataFolder) -> DataFolder:
+def fill_pairs(data: DataFolder, third: str = "Angina pectoris") -> DataFolder:
     """Add three diseases with symptoms, one with a drug, and one demonstration pair."""
     data.add_pair("symptoms", "Influenza", "Fever", "Itch")
     data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
-    data.add_pair("symptoms", "Angina pectoris", "Chest pain", "Fever")
+    data.add_pair("symptoms", third, "Chest pain", "Fever")
     data.add_pair("drugs", "Scurvy", "Vitamin C", "Quinine")
     data.add_pair("symptoms", "Migraine", "Headache", "Fever", "demonstration")
     return data

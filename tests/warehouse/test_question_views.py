@@ -1,7 +1,7 @@
 """The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from statistics import mean
 
@@ -62,19 +62,23 @@ def read_question_predictions(root: Path, edition_id: str) -> list[Row]:
     return rows
 
 
-def debias(rows: Iterable[Row], right: str = "is_correct") -> tuple[float, float] | None:
-    """Return the debiased accuracy of a point's revision questions, and how many questions it is worth.
+def weigh_questions(rows: list[Row]) -> list[list[tuple[Row, float]]]:
+    """Return the graded questions of a point in parts that count alike, with their weights in them.
 
-    None if only one kind of offer is graded.
+    A question is a part, but the revision questions of one polarity are one part together. They are weighted
+    by how often an offer of their kind is right, and left out if only one kind is graded.
     """
     graded = [row for row in rows if row["is_correct"] is not None]
-    kinds = [[row for row in graded if row["answer"].startswith(judgement)] for judgement in "TF"]
-    if not all(kinds):
-        return None
-    n = len(graded[0]["options"])
-    weights = (1 / n, (n - 1) / n)
-    accuracy = sum(w * mean(bool(row[right]) for row in kind) for w, kind in zip(weights, kinds, strict=True))
-    return accuracy, 1 / sum(w * w / len(kind) for w, kind in zip(weights, kinds, strict=True))
+    if rows[0]["type"] != "RQ":
+        return [[(row, 1.0)] for row in graded]
+    parts = []
+    n = len(rows[0]["options"])
+    for half in group(graded, lambda row: row["is_negated"]).values():
+        kinds = [[row for row in half if row["answer"].startswith(judgement)] for judgement in "TF"]
+        if all(kinds):
+            weighted = zip(kinds, (1 / n, (n - 1) / n), strict=True)
+            parts.append([(row, weight / len(kind)) for kind, weight in weighted for row in kind])
+    return parts
 
 
 def observe_points(
@@ -83,20 +87,14 @@ def observe_points(
     """Return one observation per point with a graded question of one facet, and their number at most."""
     observations, n_most = [], 0.0
     for point_id, own in group(rows, lambda row: row["point_id"]).items():
-        if own[0]["type"] == "RQ":
-            halves = [[row for row in own if row["is_negated"] == is_negated] for is_negated in (False, True)]
-            scores = [(debias(half, gained), debias(half, lost or gained)) for half in halves]
-            g = sum(round(PARTS * one[0]) for one, _ in scores if one)
-            x = sum(round(PARTS * other[0]) for _, other in scores if other) if lost else 0
-            n = sum(PARTS for one, _ in scores if one)
-            n_most += sum(one[1] for one, _ in scores if one)
-        else:
-            graded = [row for row in own if row["is_correct"] is not None]
-            g = sum(bool(row[gained]) for row in graded)
-            x = sum(bool(row[lost]) for row in graded) if lost else 0
-            n = len(graded)
-            n_most += n
-        if n:
+        unit, parts = PARTS if own[0]["type"] == "RQ" else 1, weigh_questions(own)
+        g, x = (
+            round(unit * sum(w * bool(row[name]) for part in parts for row, w in part)) if name else 0
+            for name in (gained, lost)
+        )
+        n_most += sum(1 / sum(w * w for _, w in part) for part in parts)
+        if parts:
+            n = unit * len(parts)
             observations.append(Observation(point_id, own[0]["cluster"], own[0]["tails"], g, x, n))
     return observations, n_most
 
@@ -386,7 +384,7 @@ def test_what_guessers_get(published: QuestionFolder) -> None:
     assert set(expected) == {key for key in found if "often_right" not in key[3]}
     for key, own in expected.items():
         scores = [
-            (debias(rows) or (0.0,))[0] if rows[0]["type"] == "RQ" else mean(r["is_correct"] for r in rows)
+            mean(sum(w * row["is_correct"] for row, w in part) for part in weigh_questions(rows))
             for rows in group(own, lambda row: row["point_id"]).values()
         ]
         row = found[key]  # type: ignore[index]
