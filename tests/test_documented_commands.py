@@ -1,4 +1,4 @@
-"""The commands of README.md, the pages and the examples work, and print what the tutorial shows."""
+"""What the pages for readers name exists, and their commands work and print what the tutorial shows."""
 
 import hashlib
 import os
@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from commands.main import build_parser
+from pretexeval.config.reference import render_reference
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
@@ -34,6 +36,11 @@ ADDRESS = '"http://127.0.0.1:8000/v1"'
 # Answers of a model may differ between processors, and with them figures, widths of columns and rules.
 VARYING = re.compile(r"\b(?:true|false)\b|-?\d+(?:\.\d+)?|-{2,}|\s+", re.IGNORECASE)
 SAMPLES_OF_A_PAIR = 16
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# A path within the repository, in a page about the code. Other pages also name files of users.
+PATH = re.compile(r"`([\w.-]+/(?:[\w./-]+\.(?:py|sql|toml|md|js|in|txt))?)`")
+OF_CODE = ("CONTRIBUTING.md", "README.md", "docs/architecture.md")
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,55 @@ def list_documented(*pages: Path) -> list[list[str]]:
             words = shlex.split(command.replace("\\\n", " "), comments=True)
             found += [words[1:]] if words[0] == "pretexeval" else []
     return found
+
+
+def read(page: Path) -> str:
+    """Return the text of a page without its blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def list_anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings, as GitHub makes them."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def find_dead_links(page: Path) -> Iterator[str]:
+    """Yield every link within the repository that leads nowhere, or to a file without its name."""
+    for label, link in LINK.findall(read(page)):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        name = label.strip("`").rpartition(".")[2] if label.startswith("`") and "/" not in label else ""
+        if not target.exists() or (anchor and anchor not in list_anchors(target)):
+            yield link
+        elif target.suffix == ".py" and name not in target.read_text(encoding="utf-8"):
+            yield f"{label} in {link}"
+
+
+def test_every_link_leads_somewhere() -> None:
+    dead = {page: list(find_dead_links(page)) for page in PAGES}
+    assert {page: links for page, links in dead.items() if links} == {}
+
+
+def test_every_path_exists() -> None:
+    tops = {path.name for path in REPOSITORY.iterdir()} - {"data"}
+    for page in OF_CODE:
+        paths = [path for path in PATH.findall(read(REPOSITORY / page)) if path.partition("/")[0] in tops]
+        assert paths
+        assert [path for path in paths if not (REPOSITORY / path).exists()] == []
+
+
+def test_index_links_every_page_of_docs() -> None:
+    pages = {path.name for path in (REPOSITORY / "docs").glob("*.md")} - {"index.md"}
+    assert pages - {link for _, link in LINK.findall(read(REPOSITORY / "docs" / "index.md"))} == set()
+
+
+def test_page_of_settings_is_rendered_from_the_configuration() -> None:
+    page = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == render_reference(), "docs/configuration.md is old: make docs"
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,6 @@ def name_model(data: DataFolder, model_id: str, name: str) -> None:
 
 
 def recall(sample: Row) -> bool | None:
-    """Answer right on the texts of the old edition, and False on fresh ones."""
     return bool(sample["label"]) if not sample["text"].startswith("fresh ") else False
 
 
@@ -126,7 +125,6 @@ def compared_texts(compared: Path) -> dict[str, str]:
 
 
 def read_pages(first: Path) -> dict[str, str]:
-    """Return name -> text of the pages of an edition."""
     return {name: (first.parent / file).read_text(encoding="utf-8") for name, file in PAGES.items()}
 
 

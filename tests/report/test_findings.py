@@ -53,12 +53,10 @@ def test_what_is_said_of_the_first_model() -> None:
 
 
 def guess_some(sample: Row) -> bool | None:
-    """Answer all samples of a third of the heads right, and True to the others."""
     return bool(sample["label"]) if int(sample["head"][4:]) % 3 == 0 else True
 
 
 def guess_more(sample: Row) -> bool | None:
-    """Answer all samples of a third of the heads right, and of one further head; True to the others."""
     return bool(sample["label"]) if sample["head"] == "head1" else guess_some(sample)
 
 
@@ -92,7 +90,6 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
 
 
 def contradict(sample: Row) -> bool:
-    """Contradict the labels of the first twelve false triplets."""
     is_wrong = not sample["is_positive"] and int(sample["head"].split()[1]) < 12
     return bool(sample["label"] != is_wrong)
 

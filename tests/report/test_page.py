@@ -52,7 +52,6 @@ def validity(parsed: dict[str, Parsed]) -> Parsed:
 
 
 def name_cells(table: list[list[str]]) -> list[dict[str, str]]:
-    """Return name of the column -> cell for every row of the table."""
     return [dict(zip(table[0], cells, strict=True)) for cells in table[1:]]
 
 

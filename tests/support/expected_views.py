@@ -138,12 +138,10 @@ def effective_size(
 
 
 def student_factor(df: float) -> float:
-    """Return (z/t)² with the degrees of freedom rounded down."""
     return (Z / float(t.ppf(0.975, max(1, floor(df + 1e-9))))) ** 2
 
 
 def wilson(p: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share p on n observations."""
     centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
     return centre - half, centre + half
@@ -162,7 +160,6 @@ def add_up_pairs(observations: list[Observation]) -> list[tuple[int, int, int]]:
 def share_interval(
     observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
 ) -> tuple[float, float]:
-    """Return the interval of the share of a single score."""
     clusters = [(g, n) for g, _, n in add_up_pairs(observations)]
     return wilson(
         sum(c for c, _ in clusters) / sum(n for _, n in clusters),
@@ -191,7 +188,6 @@ def difference_interval(
 
 
 def difference_error(observations: list[Observation], clustering: Clustering | None = None) -> float:
-    """Return the standard error of the difference."""
     pairs, whole = add_up_pairs(observations), share(o for o in observations if o.n)
     m, n = len(pairs), sum(size for _, _, size in pairs)
     squares = sum((g - x - whole * size) ** 2 for g, x, size in pairs)
@@ -230,7 +226,6 @@ def read_predictions(root: Path, edition_id: str) -> list[Row]:
 
 
 def select(rows: Iterable[Row], **values: object) -> list[Row]:
-    """Return the rows with these values in these columns."""
     return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
@@ -298,7 +293,6 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
 
 
 def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
-    """Return the difference and its limits."""
     low, high = difference_interval(observations, measure_clustering(observations), n_most)
     return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 

@@ -16,13 +16,11 @@ POLICIES = ("strict", "coin-flip", "excluded")
 
 
 def druggist(sample: Row) -> bool | None:
-    """Know all drugs and one of the symptoms; in prototypes, know everything."""
     knows = sample["relation"] == "drugs" or sample["head"] == "Influenza" or sample["method"] == "prototype"
     return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
 
 
 def dermatologist(sample: Row) -> bool | None:
-    """Know the drug and the symptom of scabies."""
     knows = sample["head"] == "Scabies"
     return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
 
@@ -89,7 +87,6 @@ def list_grades(
 
 
 def fail_three(sample: Row) -> str | None:
-    """Fail three of the eight samples of a method about influenza and fever."""
     is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
     return REASON if is_chosen and sample["is_positive"] else None
 

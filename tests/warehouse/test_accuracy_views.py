@@ -92,7 +92,6 @@ PARTS: dict[str, tuple[Belongs, tuple[int, ...]]] = {
 
 
 def count_samples(row: Row) -> int:
-    """Return how many samples a complete triplet has."""
     return len(row["transformations"]) if "transformations" in row else 1 if row["method"] == "direct" else 8
 
 
@@ -361,13 +360,11 @@ def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(p
 
 
 def test_editions_repeats_and_splits_are_kept_apart(data: DataFolder) -> None:
-    """A second edition of the same samples is answered twice, and its demonstrations are answered too."""
     other = DataFolder(data.root, pairs=[(*pair[:4], "test") for pair in data.pairs])
     data.write_edition("tiny-seed2-00000002")
     asked: list[str] = []
 
     def answer(sample: Row) -> bool:
-        """Answer right first, then wrong."""
         asked.append(sample["text"])
         return bool(sample["label"]) == (asked.count(sample["text"]) == 1)
 

@@ -31,7 +31,6 @@ PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
 
 
 def leaked(sample: Row) -> bool | None:
-    """Answer the first edition right, and three in four of the fresh texts."""
     if not sample["text"].startswith("fresh "):
         return bool(sample["label"])
     draw = int(digest("leaked", sample["text"]), 16) % 100
@@ -109,7 +108,6 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
 
 
 def forgetful(sample: Row) -> bool | None:
-    """Answer as an expert, except about Scurvy, where every second sample is wrong and one has no answer."""
     if sample["head"] != "Scurvy" or sample["transformation"] in ("none", "inv", "ins"):
         return bool(sample["label"])
     return None if sample["transformation"] == "dn" else not sample["label"]

@@ -96,7 +96,9 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
-def test_a_damaged_record_is_set_aside_and_named(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
     record = data.root / RUN
     record.write_text('{"checksum": "0", "n": 1}')
     build_warehouse(data.root)
@@ -104,6 +106,11 @@ def test_a_damaged_record_is_set_aside_and_named(data: DataFolder, caplog: pytes
     assert re.search(damaged, caplog.text)
     assert not record.exists()
     assert count(data, "runs", "predictions", "responses") == [0, 0, 64]
+    (part,) = (data.root / "responses" / "expert").glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-100])
+    build_warehouse(data.root)
+    assert f"{part} is damaged (64 answers)" in caplog.text
+    assert count(data, "responses") == [0]
 
 
 def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
@@ -152,3 +159,8 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     (usage,) = data.query("from token_usage")
     (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")
     assert usage["n_prompts"] == prompts["n"] + 6 * n_questions
+    path = data.root / "question_predictions" / EDITION / "chain_of_thought/expert/predictions/all.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"all\.parquet: differs from the checksum"):
+        build_warehouse(data.root)
+    assert data.query("from facet_accuracy") == []

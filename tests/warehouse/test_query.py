@@ -9,7 +9,6 @@ from warehouse.query import read_table, run_query
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Return a warehouse with a table of one row."""
     path = tmp_path / "warehouse.duckdb"
     with duckdb.connect(path) as connection:
         connection.execute("create table things as select 1 as thing")

@@ -100,7 +100,6 @@ def observe_points(
 
 
 def expected_accuracy(rows: list[Row]) -> Row:
-    """Return the accuracy of one facet's questions with its n, interval and rates."""
     observations, n_most = observe_points(rows)
     answered = [row for row in rows if row["error"] is None]
     return {
@@ -119,7 +118,6 @@ def expected_gap(observations: list[Observation], n_most: float | None = None) -
 
 
 def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:
-    """Return the paired difference of two models' accuracies on one facet's questions."""
     both = [
         row
         | {
@@ -177,7 +175,6 @@ def expected_mastered(rows: list[Row], facets: Collection[str], is_negated_inclu
 
 
 def taught(question: Row, repeat: int) -> str | None:
-    """Answer right about the known heads, and by chance about the others."""
     return str(question["answer"]) if question["head"] in KNOWN else erratic(question, repeat)
 
 
@@ -214,7 +211,6 @@ def predictions(published: QuestionFolder) -> list[Row]:
 
 
 def choose(predictions: list[Row], row: Row, other: str = "") -> list[Row]:
-    """Return the predictions of the model, setting and policy of a row, or of its other model."""
     return select(
         predictions,
         model_id=row[f"{other}model_id"],
@@ -409,7 +405,6 @@ def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Pat
         folders[name].write_edition(name)
 
     def answer(question: Row, repeat: int) -> str | None:
-        """Answer nothing about Disease 0 and Disease 1; answer the rest in the first repeat alone."""
         is_answered = question["head"] not in ("Disease 0", "Disease 1") and repeat == 0
         return str(question["answer"]) if is_answered else None
 

@@ -44,13 +44,11 @@ def guess(triplet: Row) -> bool:
 
 
 def half_expert(sample: Row) -> bool | None:
-    """Know every second pair, and answer the others from the polarity."""
     knows = int(digest("half", sample["pair_id"]), 16) % 2 == 0
     return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
 
 
 def mostly_false(sample: Row) -> bool | None:
-    """Answer False, except for nothing to one sample in ten and True to one in 200."""
     draw = int(digest("false", sample["text"]), 16) % 200
     return None if draw < 20 else draw == 199
 
@@ -81,7 +79,6 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 
 
 def score_pairs(data: DataFolder, relation: str, method: str, rule: Rule) -> list[Score]:
-    """Return what the rule scores on each pair of the relation."""
     pairs = group(select(data.samples(method), relation=relation), lambda sample: sample["pair_id"])
     scores: list[Score] = []
     for pair in pairs.values():
@@ -98,7 +95,6 @@ def combine(scores: list[Score]) -> Score:
 
 
 def score_shortcut(data: DataFolder, relation: str, method: str, name: str) -> list[Score]:
-    """Return what the shortcut scores on each pair."""
     if name == "consistent_coin":
         # The tosses about both triplets of a pair are right in a quarter of the cases.
         return [(1 / 2, 1 / 2, 1 / 4)] * N_PAIRS

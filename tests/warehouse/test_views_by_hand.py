@@ -49,8 +49,6 @@ BALANCED = {head: (0, 0) if head.startswith("site") else (4, 4) for head in RIGH
 
 
 def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
-    """Return a rule that has the first samples of each triplet right."""
-
     def answer(sample: Row) -> bool:
         place, n = NAMES.index(sample["transformation"]), n_right[sample["head"]]
         return bool(sample["label"] == (place < n[0 if sample["is_positive"] else 1]))
@@ -91,7 +89,6 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     asked: Counter[str] = Counter()
 
     def waver(sample: Row) -> bool:
-        """Answer the inverted samples otherwise in the second repeat."""
         asked[sample["text"]] += 1
         return bool(sample["label"]) != (sample["transformation"] == "inv" and asked[sample["text"]] > 1)
 

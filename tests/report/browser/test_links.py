@@ -125,5 +125,4 @@ def test_failed_prompts_have_a_column_in_every_table_about_samples(pages: Path) 
 
 
 def cut(address: str) -> str:
-    """Return the part of the address after `#`."""
     return address.partition("#")[2]
