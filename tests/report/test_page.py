@@ -117,7 +117,7 @@ def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parse
     assert [row["model"] for row in board] == NAMES
     scores = ("mastery", "mastery_above_shortcut", "average_accuracy")
     assert page.table_with("#", "Model", "Mastery")[1:] == [
-        [str(row["rank"]), row["model"], *((change if "above" in s else share)(row, s) for s in scores)]
+        [str(row["rank"]), row["model"], *(change(row, s) if "above" in s else share(row, s) for s in scores)]
         for row in board
     ]
     found = {row["Model"]: (row["n samples"], row["n pairs"]) for row in name_cells(more)}

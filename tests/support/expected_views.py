@@ -269,10 +269,7 @@ def observe_pairs(rows: list[Row], k: int) -> list[Observation]:
 
 
 def pair_up(one: list[Row], other: list[Row]) -> list[Observation]:
-    """Return, per triplet, what is gained and lost on the samples graded on both sides, in the same order.
-
-    The clusters are those of the first side.
-    """
+    """Return, per triplet of the first side, what is gained and lost on the samples graded on both sides."""
     both = [
         (a, a["is_correct"], b["is_correct"])
         for a, b in zip(one, other, strict=True)
@@ -309,11 +306,7 @@ def expected_share(
 
 
 def expected_scores(rows: list[Row], k: int) -> Row:
-    """Return every score of the samples of one model, method, policy and repeat, with n and interval.
-
-    Args:
-        k: samples of a complete triplet.
-    """
+    """Return every score of these samples, of which a complete triplet has k, with n and interval."""
     asked = [r for r in rows if r["error"] is None]
     given = [r for r in asked if r["has_answer"]]
     samples, triplets, pairs = observe_triplets(rows), observe_joint(rows, k), observe_pairs(rows, k)
