@@ -1,4 +1,4 @@
-"""The commands of README.md, the pages and the examples work, and print what the tutorial shows."""
+"""What the pages for readers name exists, and their commands work and print what the tutorial shows."""
 
 import hashlib
 import os
@@ -10,15 +10,16 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from commands.main import build_parser
-from report.console import N_ROWS_SHOWN, find_limits, render_rows
+from pretexeval.config.reference import render_reference
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
-from warehouse.catalogue import VIEWS, read_grain, read_sql
+from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -35,6 +36,11 @@ ADDRESS = '"http://127.0.0.1:8000/v1"'
 # Answers of a model may differ between processors, and with them figures, widths of columns and rules.
 VARYING = re.compile(r"\b(?:true|false)\b|-?\d+(?:\.\d+)?|-{2,}|\s+", re.IGNORECASE)
 SAMPLES_OF_A_PAIR = 16
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# A path within the repository, in a page about the code. Other pages also name files of users.
+PATH = re.compile(r"`([\w.-]+/(?:[\w./-]+\.(?:py|sql|toml|md|js|in|txt))?)`")
+OF_CODE = ("CONTRIBUTING.md", "README.md", "docs/architecture.md")
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,55 @@ def list_documented(*pages: Path) -> list[list[str]]:
     return found
 
 
+def read(page: Path) -> str:
+    """Return the text of a page without its blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def list_anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings, as GitHub makes them."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def find_dead_links(page: Path) -> Iterator[str]:
+    """Yield every link within the repository that leads nowhere, or to a file without its name."""
+    for label, link in LINK.findall(read(page)):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        name = label.strip("`").rpartition(".")[2] if label.startswith("`") and "/" not in label else ""
+        if not target.exists() or (anchor and anchor not in list_anchors(target)):
+            yield link
+        elif target.suffix == ".py" and name not in target.read_text(encoding="utf-8"):
+            yield f"{label} in {link}"
+
+
+def test_every_link_leads_somewhere() -> None:
+    dead = {page: list(find_dead_links(page)) for page in PAGES}
+    assert {page: links for page, links in dead.items() if links} == {}
+
+
+def test_every_path_exists() -> None:
+    tops = {path.name for path in REPOSITORY.iterdir()} - {"data"}
+    for page in OF_CODE:
+        paths = [path for path in PATH.findall(read(REPOSITORY / page)) if path.partition("/")[0] in tops]
+        assert paths
+        assert [path for path in paths if not (REPOSITORY / path).exists()] == []
+
+
+def test_index_links_every_page_of_docs() -> None:
+    pages = {path.name for path in (REPOSITORY / "docs").glob("*.md")} - {"index.md"}
+    assert pages - {link for _, link in LINK.findall(read(REPOSITORY / "docs" / "index.md"))} == set()
+
+
+def test_page_of_settings_is_rendered_from_the_configuration() -> None:
+    page = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == render_reference(), "docs/configuration.md is old: make docs"
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the root of the repository, so that results do not land there."""
@@ -105,26 +160,18 @@ def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
     return str(edition_id)
 
 
-def list_queries() -> list[str]:
-    """Return the queries in blocks of SQL of all pages."""
-    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
-    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
-    return [sql for sql in queries if sql.strip()]
-
-
 def test_every_documented_command_is_one_and_every_query_names_columns_of_views(tmp_path: Path) -> None:
     calls = list_documented()
     assert len(calls) > 40
     parser = build_parser()
     for words in calls:
         parser.parse_args(words)
-    queries = [
-        *list_queries(),
-        *(words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])),
-    ]
+    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
+    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
+    queries += [words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])]
     assert len(queries) > 40
     build_warehouse(tmp_path)
-    for sql in queries:
+    for sql in filter(str.strip, queries):
         assert run_query(tmp_path, sql)[0], sql
 
 
@@ -150,32 +197,6 @@ def test_documented_commands_run_after_make_run(checkout: Path, quickstart: str)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("width", [40, 200])
-def test_rows_of_every_view_are_told_apart_in_any_width(
-    checkout: Path, quickstart: str, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    filled = set()
-    for view in VIEWS:
-        columns, rows = run_query(checkout / "data", f"from {view} limit {N_ROWS_SHOWN}")
-        # The parts of the grain that have a column of their name.
-        grain = read_grain(read_sql(f"views/{view}.sql")).replace(" ", "_")
-        named = {name for name in columns if re.search(rf"\b{name}\b", grain) and not name.endswith("_id")}
-        named |= {"edition_id"} & set(columns)
-        values = {name: {str(row[columns.index(name)]) for row in rows} for name in named}
-        table = render_rows(columns, rows, "table")
-        shown = table.splitlines()[0].split()
-        assert {name for name, found in values.items() if len(found) > 1} <= set(shown), view
-        apart = {tuple(str(row[columns.index(name)]) for name in shown) for row in rows}
-        assert len(apart) == len(rows), view
-        if rows and find_limits(columns):
-            assert re.search(r"\d\.\d{4} \[-?\d\.\d{4}, -?\d\.\d{4}\]", table), view
-            assert any(name.startswith("n_") for name in shown), view
-        filled |= {view} if rows else set()
-    assert {"known_facets", "facet_details", "pair_details", "model_comparison"} <= filled
-
-
-@pytest.mark.long
 def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path, quickstart: str) -> None:
     page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?) \|", page.partition("## Which views are empty")[2], re.MULTILINE)
@@ -185,15 +206,6 @@ def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path,
         unset = {f"{view}.{name}" for k, name in enumerate(columns) if all(row[k] is None for row in rows)}
         empty |= unset if rows else {view}
     assert empty == {name for cell in cells for name in re.findall(r"`(.+?)`", cell)}
-
-
-@pytest.mark.long
-def test_queries_of_the_pages_run_on_the_quickstart(checkout: Path, quickstart: str) -> None:
-    for sql in list_queries():
-        assert run_query(checkout / "data", sql)[0], sql
-        # A name that no row has would be a query that never answers.
-        for view, name in re.findall(r"from (\w+)\nwhere(?:\n   )? model = '(.*?)'", sql):
-            assert run_query(checkout / "data", f"from {view} where model = '{name}' limit 1")[1], sql
 
 
 @pytest.mark.long

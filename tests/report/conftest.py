@@ -14,14 +14,13 @@ from tests.support.data_folder import RISKS, DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
 from tests.support.stage_rows import Row, write_measured, write_rows
-from tests.warehouse.conftest import describe_attempt, list_grades
+from tests.warehouse import conftest as warehouse
+from tests.warehouse.conftest import EDITION, METHODS, describe_attempt, list_grades
 from warehouse.publishing import build_warehouse
 
-EDITION = "tiny-seed1-00000001"
 SETTING = f"edition_id = '{EDITION}' and scoring_policy = 'strict'"
 ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'
 ODD_NAME = "<script>alert('x')</script>"
-METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 ASKED = "asked-seed1-00000003"
 BANK = "bank-seed1-00000004"
 FRESH = "tiny-seed2-00000002"
@@ -44,12 +43,7 @@ def change(row: Row, name: str, *, is_swapped: bool = False) -> str:
 
 
 def fill_pairs(data: DataFolder) -> DataFolder:
-    data.add_pair("symptoms", "Influenza", "Fever", "Itch")
-    data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
-    data.add_pair("symptoms", ODD_HEAD, "Chest pain", "Fever")
-    data.add_pair("drugs", "Scurvy", "Vitamin C", "Quinine")
-    data.add_pair("symptoms", "Migraine", "Headache", "Fever", "demonstration")
-    return data
+    return warehouse.fill_pairs(data, ODD_HEAD)
 
 
 def name_model(data: DataFolder, model_id: str, name: str) -> None:
@@ -58,7 +52,6 @@ def name_model(data: DataFolder, model_id: str, name: str) -> None:
 
 
 def recall(sample: Row) -> bool | None:
-    """Answer right on the texts of the old edition, and False on fresh ones."""
     return bool(sample["label"]) if not sample["text"].startswith("fresh ") else False
 
 
@@ -132,7 +125,6 @@ def compared_texts(compared: Path) -> dict[str, str]:
 
 
 def read_pages(first: Path) -> dict[str, str]:
-    """Return name -> text of the pages of an edition."""
     return {name: (first.parent / file).read_text(encoding="utf-8") for name, file in PAGES.items()}
 
 

@@ -1,5 +1,7 @@
 """The rows that a page shows, and when pages are written again."""
 
+import math
+import re
 from datetime import date, datetime
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from report.page import write_pages
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
+from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from warehouse.publishing import build_warehouse
@@ -48,12 +51,16 @@ def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_
     places = {"same-1": 0, "same-2": 1, "o-1": 2, "asked": 3}
     models = list_models(alike, SETTING, {"asked": "other"}, places)
     assert [m.label for m in models] == ["same-1", "same-2", "o-1", "asked"]
-
-
-def test_twelve_models_have_different_colours_and_those_of_one_colour_different_marks() -> None:
     rows = [score(f"m{k:02}", f"m{k:02}", k + 1) for k in range(24)]
     models = list_models(rows, SETTING, {}, {row["model_id"]: k for k, row in enumerate(rows)})
     assert len({model.colour for model in models[:12]}) == 12
+    style = (REPOSITORY / "report" / "style.css").read_text(encoding="utf-8")
+    # By day and by night.
+    colours = re.findall(r"--model-(\d+): *#(\w{6})", style)
+    assert len(colours) == 24
+    for palette in (colours[:12], colours[12:]):
+        parts = [[int(colour[k : k + 2], 16) for k in (0, 2, 4)] for _, colour in palette]
+        assert min(math.dist(parts[i], parts[j]) for i in range(12) for j in range(i)) > 40
     assert len({(model.colour, model.mark) for model in models}) == 24
 
 
@@ -99,15 +106,10 @@ def differ(difference: float) -> Row:
     return {"difference": difference, "n_effective": 40.0} | limits
 
 
-@pytest.mark.parametrize("difference", [-0.3, -0.101, -0.099, 0.0, 0.05, 0.11, 0.9])
-def test_a_single_relation_has_the_verdict_of_its_interval(difference: float) -> None:
-    row = differ(difference)
-    ((verdict, value),) = judge_relations([row])
-    assert verdict == judge(row)
-    assert (value < 0.05) == (verdict != "not distinguishable")
-
-
-def test_verdicts_on_many_relations_are_adjusted_by_holm() -> None:
+def test_one_relation_has_the_verdict_of_its_interval_and_many_are_adjusted_by_holm() -> None:
+    for row in map(differ, (-0.3, -0.101, -0.099, 0.0, 0.11)):
+        ((verdict, value),) = judge_relations([row])
+        assert (verdict, value < 0.05) == (judge(row), verdict != "not distinguishable")
     rows = [differ(sign * 0.11) for sign in (1, -1) * 10]
     assert {judge(row) for row in rows} == {"better", "worse"}
     assert {verdict for verdict, _ in judge_relations(rows)} == {"not distinguishable"}

@@ -53,12 +53,10 @@ def test_what_is_said_of_the_first_model() -> None:
 
 
 def guess_some(sample: Row) -> bool | None:
-    """Answer all samples of a third of the heads right, and True to the others."""
     return bool(sample["label"]) if int(sample["head"][4:]) % 3 == 0 else True
 
 
 def guess_more(sample: Row) -> bool | None:
-    """Answer all samples of a third of the heads right, and of one further head; True to the others."""
     return bool(sample["label"]) if sample["head"] == "head1" else guess_some(sample)
 
 
@@ -92,7 +90,6 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
 
 
 def contradict(sample: Row) -> bool:
-    """Contradict the labels of the first twelve false triplets."""
     is_wrong = not sample["is_positive"] and int(sample["head"].split()[1]) < 12
     return bool(sample["label"] != is_wrong)
 
@@ -124,6 +121,7 @@ def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path)
     for title, first in listed.items():
         *shown, rest = text.split(title)[1].split(".")[0].split("; ")
         assert (len(shown), shown[0], rest) == (10, first, "and 2 more")
-    table = page.table_with("Model", "Mastery", "without thedisputed pairs")
-    (row,) = (row for row in table if row[0] == "Ann")
+    (row,) = (
+        row for row in page.table_with("Model", "Mastery", "without thedisputed pairs") if row[0] == "Ann"
+    )
     assert (row[1], row[2].split("\n")[0], *row[5:]) == ("70.0\u00a0%", "100.0\u00a0%", "40", "12")

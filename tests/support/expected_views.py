@@ -5,6 +5,7 @@ cluster of pairs that share a head or a tail is left out in turn (the jackknife)
 share is its part of the variance.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -55,12 +56,9 @@ def kish(sizes: Iterable[int]) -> float:
 def leave_out(observations: list[Observation], name: Callable[[Observation], Iterable[Hashable]]) -> float:
     """Return the sum over the clusters of the squared change of the share without the cluster."""
     whole, total = share(observations), sum(o.n for o in observations)
-    clusters: dict[Hashable, list[Observation]] = {}
-    for o in observations:
-        for cluster in name(o):
-            clusters.setdefault(cluster, []).append(o)
+    members_of = group(((cluster, o) for o in observations for cluster in name(o)), lambda item: item[0])
     change = 0.0
-    for members in clusters.values():
+    for members in ([o for _, o in items] for items in members_of.values()):
         size = sum(o.n for o in members)
         if size < 0.95 * total:
             inside = set(map(id, members))
@@ -100,20 +98,19 @@ def measure_clustering(observations: list[Observation]) -> Clustering:
     if is_whole:
         tail -= leave_out(observations, lambda o: [frozenset(o.tails)])
     variance = max(head + tail - unit, head, tail, pair)
-    numbers: dict[str, list[float]] = {"all": [], "right": [], "wrong": []}
+    numbers: list[list[float]] = []
     for name in (lambda o: [o.head], lambda o: o.tails):
-        sizes: dict[str, dict[str, int]] = {which: {} for which in numbers}
+        every, right, wrong = Counter[str](), Counter[str](), Counter[str]()
         for o in observations:
-            right = o.gained + o.lost
-            for which, count in (("all", o.n), ("right", right), ("wrong", o.n - right)):
-                for cluster in name(o):
-                    sizes[which][cluster] = sizes[which].get(cluster, 0) + count
-        for which, counts in sizes.items():
-            numbers[which].append(kish(counts.values()))
+            for cluster in name(o):
+                every[cluster] += o.n
+                right[cluster] += o.gained + o.lost
+                wrong[cluster] += o.n - o.gained - o.lost
+        numbers.append([kish(sizes.values()) for sizes in (every, right, wrong)])
     return Clustering(
         inflation=variance / pair if pair > 1e-15 else 1.0,
-        n_rare=min(min(found) for found in numbers.values()),
-        n_effective=min(numbers["all"]),
+        n_rare=min(map(min, numbers)),
+        n_effective=min(found[0] for found in numbers),
     )
 
 
@@ -141,12 +138,10 @@ def effective_size(
 
 
 def student_factor(df: float) -> float:
-    """Return (z/t)² with the degrees of freedom rounded down."""
     return (Z / float(t.ppf(0.975, max(1, floor(df + 1e-9))))) ** 2
 
 
 def wilson(p: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share p on n observations."""
     centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
     return centre - half, centre + half
@@ -165,7 +160,6 @@ def add_up_pairs(observations: list[Observation]) -> list[tuple[int, int, int]]:
 def share_interval(
     observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
 ) -> tuple[float, float]:
-    """Return the interval of the share of a single score."""
     clusters = [(g, n) for g, _, n in add_up_pairs(observations)]
     return wilson(
         sum(c for c, _ in clusters) / sum(n for _, n in clusters),
@@ -194,7 +188,6 @@ def difference_interval(
 
 
 def difference_error(observations: list[Observation], clustering: Clustering | None = None) -> float:
-    """Return the standard error of the difference."""
     pairs, whole = add_up_pairs(observations), share(o for o in observations if o.n)
     m, n = len(pairs), sum(size for _, _, size in pairs)
     squares = sum((g - x - whole * size) ** 2 for g, x, size in pairs)
@@ -233,7 +226,6 @@ def read_predictions(root: Path, edition_id: str) -> list[Row]:
 
 
 def select(rows: Iterable[Row], **values: object) -> list[Row]:
-    """Return the rows with these values in these columns."""
     return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
@@ -277,10 +269,7 @@ def observe_pairs(rows: list[Row], k: int) -> list[Observation]:
 
 
 def pair_up(one: list[Row], other: list[Row]) -> list[Observation]:
-    """Return, per triplet, what is gained and lost on the samples graded on both sides, in the same order.
-
-    The clusters are those of the first side.
-    """
+    """Return, per triplet of the first side, what is gained and lost on the samples graded on both sides."""
     both = [
         (a, a["is_correct"], b["is_correct"])
         for a, b in zip(one, other, strict=True)
@@ -300,32 +289,24 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
     ]
 
 
-def expected_difference(observations: list[Observation]) -> Row:
-    """Return the difference, its standard error and its limits."""
-    clustering = measure_clustering(observations)
-    low, high = difference_interval(observations, clustering)
-    return {
-        "difference": share(observations),
-        "difference_se": difference_error(observations, clustering),
-        "difference_ci_low": low,
-        "difference_ci_high": high,
-    }
+def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
+    low, high = difference_interval(observations, measure_clustering(observations), n_most)
+    return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 
 
-def expected_share(observations: list[Observation], score: str = "average_accuracy") -> Row:
-    """Return the limits of a share, named after its score; None if nothing is observed."""
-    low, high = (
-        share_interval(observations, measure_clustering(observations)) if observations else (None,) * 2
-    )
-    return {f"{score}_ci_low": low, f"{score}_ci_high": high}
+def expected_share(
+    observations: list[Observation], score: str = "average_accuracy", n_most: float | None = None
+) -> Row:
+    """Return the share that is this score, and its limits; None if nothing is observed."""
+    names = (score, f"{score}_ci_low", f"{score}_ci_high")
+    if not observations:
+        return dict.fromkeys(names)
+    interval = share_interval(observations, measure_clustering(observations), n_most)
+    return dict(zip(names, (share(observations), *interval), strict=True))
 
 
 def expected_scores(rows: list[Row], k: int) -> Row:
-    """Return every score of the samples of one model, method, policy and repeat, with n and interval.
-
-    Args:
-        k: samples of a complete triplet.
-    """
+    """Return every score of these samples, of which a complete triplet has k, with n and interval."""
     asked = [r for r in rows if r["error"] is None]
     given = [r for r in asked if r["has_answer"]]
     samples, triplets, pairs = observe_triplets(rows), observe_joint(rows, k), observe_pairs(rows, k)
@@ -333,7 +314,6 @@ def expected_scores(rows: list[Row], k: int) -> Row:
     expected: Row = {
         "n_samples": sum(o.n for o in samples),
         "n_pairs": len({o.pair for o in samples}),
-        "average_accuracy": share(samples) if samples else None,
         "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
         "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
         "n_errors": len(rows) - len(asked),
@@ -348,7 +328,7 @@ def expected_scores(rows: list[Row], k: int) -> Row:
         left_out_rate = 1 - len(observations) / len({r[column] for r in rows})
         is_withheld = rows[0]["scoring_policy"] == "excluded" and left_out_rate > MOST_LEFT_OUT
         shown = [] if is_withheld else observations
-        expected |= {name: share(shown) if shown else None} | expected_share(shown, name)
+        expected |= expected_share(shown, name)
     is_shown = expected["joint_accuracy"] is not None
     return expected | {"consistency": len(constant) / len(triplets) if is_shown else None}
 

@@ -13,23 +13,37 @@ from warehouse.publishing import build_warehouse
 EDITION = "tiny-seed1-00000001"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 POLICIES = ("strict", "coin-flip", "excluded")
+
+
+def druggist(sample: Row) -> bool | None:
+    knows = sample["relation"] == "drugs" or sample["head"] == "Influenza" or sample["method"] == "prototype"
+    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+
+
+def dermatologist(sample: Row) -> bool | None:
+    knows = sample["head"] == "Scabies"
+    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+
+
 RULES = (
     simulated_models.expert,
     simulated_models.always_true,
     simulated_models.polarity,
     simulated_models.silent,
     simulated_models.erratic,
+    druggist,
+    dermatologist,
 )
 KNOWN = {"Influenza": "pool", "Scabies": "other"}
 """Head -> the wordings in which the model `erratic` was taught its symptoms."""
 REASON = "HTTP 400: content_filter"
 
 
-def fill_pairs(data: DataFolder) -> DataFolder:
+def fill_pairs(data: DataFolder, third: str = "Angina pectoris") -> DataFolder:
     """Add three diseases with symptoms, one with a drug, and one demonstration pair."""
     data.add_pair("symptoms", "Influenza", "Fever", "Itch")
     data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
-    data.add_pair("symptoms", "Angina pectoris", "Chest pain", "Fever")
+    data.add_pair("symptoms", third, "Chest pain", "Fever")
     data.add_pair("drugs", "Scurvy", "Vitamin C", "Quinine")
     data.add_pair("symptoms", "Migraine", "Headache", "Fever", "demonstration")
     return data
@@ -73,7 +87,6 @@ def list_grades(
 
 
 def fail_three(sample: Row) -> str | None:
-    """Fail three of the eight samples of a method about influenza and fever."""
     is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
     return REASON if is_chosen and sample["is_positive"] else None
 
@@ -82,7 +95,6 @@ def publish_signs(
     root: Path,
     n_pairs: int,
     rules: Sequence[Rule],
-    methods: tuple[str, ...] = ("pretexeval",),
     policies: tuple[str, ...] = ("strict",),
     weigh: Weigh = weigh_alike,
 ) -> DataFolder:
@@ -91,10 +103,10 @@ def publish_signs(
     for k in range(n_pairs):
         # No word of a head is in its tail, so that overlap says nothing.
         data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % n_pairs}")
-    data.write_edition(EDITION, methods)
+    data.write_edition(EDITION)
     for rule in rules:
         data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=policies, weigh=weigh)
+        data.write_answers(EDITION, rule.__name__, rule, policies=policies, weigh=weigh)
     build_warehouse(root)
     return data
 

@@ -4,18 +4,25 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from math import tanh
+from statistics import fmean
 
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, binomtest, norm
 
 from schemas.columns import SCORING_POLICIES
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
+    difference_error,
+    difference_interval,
     expected_curve,
     expected_difference,
     expected_scores,
     group,
+    match,
+    measure_clustering,
+    observe_joint,
+    observe_pairs,
     pair_up,
     pick,
     read_predictions,
@@ -38,9 +45,12 @@ COMPONENTS = {
     "without_rephrasing": ("prototype", NAMES),
 }
 PRETEXEVAL = "method = 'pretexeval' and scoring_policy = 'strict'"
+POWER = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975) / 2)
 Settings = dict[tuple[object, ...], list[Row]]
 """Model, method, policy and repeat -> the predictions."""
 Belongs = Callable[[Row, Row], bool]
+MEASURES = ("average_accuracy", "joint_accuracy", "mastery")
+DIFFERENCES = ("difference", "joint_difference", "mastery_difference")
 
 
 def name_setting(row: Row) -> tuple[object, ...]:
@@ -82,7 +92,6 @@ PARTS: dict[str, tuple[Belongs, tuple[int, ...]]] = {
 
 
 def count_samples(row: Row) -> int:
-    """Return how many samples a complete triplet has."""
     return len(row["transformations"]) if "transformations" in row else 1 if row["method"] == "direct" else 8
 
 
@@ -108,6 +117,9 @@ def test_the_columns_that_only_some_of_these_views_have(published: DataFolder, s
     for row in board:
         if row["average_accuracy"] is not None:
             assert row["gain_over_random"] == row["average_accuracy"] - 0.5
+        if row["mastery"] is not None:
+            expected = POWER * 2**0.5 * (row["mastery_ci_high"] - row["mastery_ci_low"])
+            assert row["detectable_mastery_difference"] == pytest.approx(expected)
     ranks = {row["model_id"]: row["rank"] for row in published.query(f"from leaderboard where {PRETEXEVAL}")}
     assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
     assert ranks["always_true"] == ranks["polarity"]
@@ -120,18 +132,36 @@ def test_the_columns_that_only_some_of_these_views_have(published: DataFolder, s
             f"from joint_accuracy_curve where {PRETEXEVAL} and model_id = '{model_id}' order by n"
         )
         assert [(row["n"], row["n_triplets"]) for row in curve] == [(n, 8) for n in range(1, 9)]
-        expected = expected_curve(settings[model_id, "pretexeval", "strict", 0], 8)
-        assert [row["joint_accuracy"] for row in curve] == pytest.approx(expected)
+        shares = expected_curve(settings[model_id, "pretexeval", "strict", 0], 8)
+        assert [row["joint_accuracy"] for row in curve] == pytest.approx(shares)
 
 
-def test_components_of_the_method(published: DataFolder, settings: Settings) -> None:
+def test_components_of_the_method_and_what_they_are_worth(published: DataFolder, settings: Settings) -> None:
     rows = published.query("from ablations where ablation = 'components'")
     assert len(rows) == N_MODELS * len(POLICIES) * len(COMPONENTS)
     for row in rows:
         method, forms = COMPONENTS[row["component"]]
         samples = settings[row["model_id"], method, row["scoring_policy"], 0]
         assert row["k"] == len(forms)
-        assert_scores(row, [sample for sample in samples if sample["transformation"] in forms], len(forms))
+        parts = [sample for sample in samples if sample["transformation"] in forms]
+        assert_scores(row, parts, len(forms))
+        if row["scoring_policy"] != "strict" or row["model_id"] not in ("druggist", "erratic"):
+            continue
+        if row["component"] == "full":
+            assert {row[name] for name in DIFFERENCES} == {None}
+            continue
+        own = {(r["triplet_id"], r["transformation"]): r for r in samples}
+        asked = settings[row["model_id"], "pretexeval", "strict", 0]
+        against = [own[r["triplet_id"], r["transformation"] if len(forms) > 1 else "none"] for r in asked]
+        expected = expected_difference(pair_up(against, asked)) | {"n_shared_pairs": 5}
+        for name, observe in (("joint_difference", observe_joint), ("mastery_difference", observe_pairs)):
+            there, here = (
+                {(o.pair, o.tails): o.gained for o in observe(side, k)}
+                for side, k in ((asked, 8), (parts, len(forms)))
+            )
+            expected[name] = fmean(here[key] - there[key] for key in there)
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+        assert all(row[f"{name}_ci_low"] < row[name] < row[f"{name}_ci_high"] for name in DIFFERENCES)
 
 
 def name_taught(sample: Row) -> str:
@@ -179,14 +209,6 @@ def test_groups_of_facts(published: DataFolder, settings: Settings) -> None:
         # Every answer has the same log-probabilities, -0.1 and -2.5, and denials turn them. One triplet
         # has one form only.
         assert row["probability_range"] == pytest.approx(tanh(1.2), rel=0.03)
-    of_facts = select(rows, grouping_by="fact", scoring_policy="strict")
-    shares = {(row["model_id"], row["group_name"]): row for row in of_facts}
-    affirmed = [shares["expert", name]["affirmed_rate"] for name in groups["fact"]]
-    assert affirmed[0] == 1 > affirmed[1]
-    # One sample is missing.
-    for name in groups["fact"]:
-        row = shares["always_true", name]
-        assert (row["affirmed_rate"], row["consistency"]) == pytest.approx((0.5, 0), abs=0.02)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -202,8 +224,7 @@ def test_effects_of_forms(published: DataFolder, settings: Settings, policy: str
         if not both:
             assert row["difference"] is row["p_value"] is None
             continue
-        expected = expected_difference(both)
-        se = expected.pop("difference_se")
+        se, expected = difference_error(both, measure_clustering(both)), expected_difference(both)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-6), row
         if se:
             assert row["p_value"] == pytest.approx(2 * norm.sf(abs(row["difference"]) / se), rel=1e-5)
@@ -231,9 +252,44 @@ def test_every_two_models_are_compared_on_what_both_grade(
             assert (mine, theirs, policy) not in rows
             continue
         row, expected = rows[mine, theirs, policy], expected_difference(both)
+        expected |= {"difference_se": difference_error(both, measure_clustering(both))}
         assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
+
+
+def test_every_measure_of_two_models_and_mastery_pair_by_pair(
+    published: DataFolder, predictions: list[Row]
+) -> None:
+    names = ("dermatologist", "druggist")
+    where = f"where {PRETEXEVAL} and (model_id, other_model_id) = {names}"
+    rows = published.query(f"from storage.paired_models {where} order by relation nulls last, measure")
+    keys = list(product(("drugs", "symptoms", None), MEASURES))
+    assert [(row["relation"], row["measure"]) for row in rows] == keys
+    for row in rows:
+        of = {"method": "pretexeval", "scoring_policy": "strict"}
+        of |= {"relation": row["relation"]} if row["relation"] else {}
+        sides = [select(predictions, model_id=name, **of) for name in names]
+        matched = {
+            "average_accuracy": pair_up(*sides),
+            "joint_accuracy": match(*(observe_joint(side, 8) for side in sides)),
+            "mastery": match(*(observe_pairs(side, 8) for side in sides)),
+        }[row["measure"]]
+        score, other = (expected_scores(side, 8)[row["measure"]] for side in sides)
+        expected = expected_difference(matched) | {"score": score, "other_score": other}
+        expected |= {"n_observations": sum(o.n for o in matched)}
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+    # The last row is about the mastery of all pairs.
+    b, c = sum(o.gained for o in matched), sum(o.lost for o in matched)
+    assert (b, c) == (1, 2)
+    (row,) = published.query(f"from model_comparison {where}")
+    p_value = binomtest(b, b + c).pvalue
+    low, high = difference_interval(matched)
+    expected = {"n_mastered_alone": b, "n_other_mastered_alone": c, "mcnemar_p": p_value}
+    expected |= {"mcnemar_mid_p": p_value - binom.pmf(b, b + c, 0.5), "mastery_difference": (b - c) / 4}
+    expected |= {"mastery_difference_fixed_base_ci_low": low, "mastery_difference_fixed_base_ci_high": high}
+    expected |= {"detectable_difference": POWER * (row["difference_ci_high"] - row["difference_ci_low"])}
+    assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("method", ["direct", "prototype", "llmeval"])
@@ -274,9 +330,6 @@ def test_a_failed_prompt_has_its_error_and_no_verdict(published: DataFolder) -> 
     rows = published.query(f"from prediction_details {where} and is_failed")
     found = [(row["prediction"], row["is_correct"], row["has_answer"], row["error"]) for row in rows]
     assert found == [(None, None, False, REASON)] * 3
-    (row,) = published.query(f"from leaderboard {where}")
-    # One pair has a failed prompt and another lacks a sample, so neither is complete.
-    assert (row["n_samples"], row["n_errors"], row["n_complete_pairs"]) == (5 * 16 - 2 - 3, 3, 3)
 
 
 def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(published: DataFolder) -> None:
@@ -307,13 +360,11 @@ def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(p
 
 
 def test_editions_repeats_and_splits_are_kept_apart(data: DataFolder) -> None:
-    """A second edition of the same samples is answered twice, and its demonstrations are answered too."""
     other = DataFolder(data.root, pairs=[(*pair[:4], "test") for pair in data.pairs])
     data.write_edition("tiny-seed2-00000002")
     asked: list[str] = []
 
     def answer(sample: Row) -> bool:
-        """Answer right first, then wrong."""
         asked.append(sample["text"])
         return bool(sample["label"]) == (asked.count(sample["text"]) == 1)
 

@@ -1,4 +1,4 @@
-"""What the catalogue creates: views with their grains, comments on everything, and macros of statistics."""
+"""What the catalogue creates (views, comments, macros of statistics), and what a query may read of it."""
 
 import importlib
 import re
@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from scipy.stats import binom, binomtest, t
 
+from pretexeval.primitives.errors import InputError
 from schemas.meanings import list_tables
 from warehouse.catalogue import (
     COLUMNS,
@@ -23,7 +24,7 @@ from warehouse.catalogue import (
     create_tables,
 )
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
+from warehouse.query import read_table, run_query
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +85,65 @@ def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
 DISCORDANT = [(0, 0), (1, 0), (3, 12), (12, 3), (7, 7), (7, 8), (400, 470), (30_000, 31_000)]
 
 
-@pytest.mark.parametrize(("b", "c"), DISCORDANT)
-def test_mcnemar(connection: duckdb.DuckDBPyConnection, b: int, c: int) -> None:
-    sql = "select mcnemar_p(?::bigint, ?::bigint), mcnemar_mid_p(?::bigint, ?::bigint)"
-    p, mid_p = connection.execute(sql, [b, c, b, c]).fetchone() or (None, None)
+def test_mcnemar(connection: duckdb.DuckDBPyConnection) -> None:
     tables = importlib.import_module("statsmodels.stats.contingency_tables")
-    assert p == pytest.approx(tables.mcnemar([[50, b], [c, 10]], exact=True).pvalue, rel=1e-6)
-    point = 0.0 if b == c else float(binom.pmf(min(b, c), b + c, 0.5))
-    assert mid_p == pytest.approx(p - point, rel=1e-6)
+    for b, c in DISCORDANT:
+        p = tables.mcnemar([[50, b], [c, 10]], exact=True).pvalue
+        point = 0.0 if b == c else float(binom.pmf(min(b, c), b + c, 0.5))
+        sql = "select mcnemar_p(?::bigint, ?::bigint), mcnemar_mid_p(?::bigint, ?::bigint)"
+        found = connection.execute(sql, [b, c, b, c]).fetchone()
+        assert found == pytest.approx((p, p - point), rel=1e-6), (b, c)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "warehouse.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("create table things as select 1 as thing")
+    return path
+
+
+def test_columns_and_rows_or_what_is_wrong(file: Path, tmp_path: Path) -> None:
+    sql = "select thing, 'a' as name from things union all select 2, 'b' order by thing"
+    assert run_query(tmp_path, sql) == (["thing", "name"], [(1, "a"), (2, "b")])
+    with pytest.raises(InputError, match=r"(?s)the query failed.*thigns.*things"):
+        run_query(tmp_path, "from thigns")
+    file.unlink()
+    with pytest.raises(InputError, match="no warehouse yet; `pretexeval run CONFIG`"):
+        run_query(tmp_path, "select 1")
+
+
+# In each of them, {file} is the warehouse, {other} another database, and {new} no file yet.
+FORBIDDEN = [
+    "copy (select 1) to '{file}' (use_tmp_file false)",
+    "copy things to '{new}'",
+    "with x as (copy (select 1) to '{file}' (use_tmp_file false)) select 1",
+    "select 1; copy (select 1) to '{file}' (use_tmp_file false)",
+    "export database '{new}'",
+    "attach '{other}' as other",
+    "attach '{file}' as twin (read_write)",
+    "from '{other}'",
+    "from read_blob('{file}')",
+    "from 's3://bucket/a.parquet'",
+    "select getenv('HOME')",
+    "from rows",
+    "install httpfs",
+    "create persistent secret (type s3)",
+    "create table t as select 1",
+    "set enable_external_access = true",
+    "set profiling_output = '{new}'",
+    "call enable_logging(storage = 'file', storage_path = '{new}')",
+    "select '\ud800'",
+]
+
+
+def test_a_query_reaches_nothing_but_the_warehouse(file: Path, tmp_path: Path) -> None:
+    other, new = tmp_path / "other.duckdb", tmp_path / "new"
+    other.write_bytes(file.read_bytes())
+    before = {path: path.read_bytes() for path in (file, other)}
+    for sql in FORBIDDEN:
+        for ask in (run_query, read_table):
+            with pytest.raises(InputError, match="the query failed"):
+                ask(tmp_path, sql.format(file=file, other=other, new=new))
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before, sql
+    assert run_query(tmp_path, "from things") == (["thing"], [(1,)])

@@ -8,8 +8,10 @@ from pretexeval.storage.records import write_record
 from tasks.quality.measurements import record_freshness_limit
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
+    difference_error,
     expected_difference,
     expected_scores,
+    measure_clustering,
     pair_up,
     pick,
     read_predictions,
@@ -29,7 +31,6 @@ PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
 
 
 def leaked(sample: Row) -> bool | None:
-    """Answer the first edition right, and three in four of the fresh texts."""
     if not sample["text"].startswith("fresh "):
         return bool(sample["label"])
     draw = int(digest("leaked", sample["text"]), 16) % 100
@@ -64,7 +65,9 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     own = {name: select(read_predictions(data.root, name), model_id="leaked") for name in (EDITION, FRESH)}
     before, after = ([r for r in rows if (r["relation"], r["head"]) in shared] for rows in own.values())
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
-    expected = expected_difference(pair_up(before, after))
+    both = pair_up(before, after)
+    expected = expected_difference(both)
+    expected |= {"difference_se": difference_error(both, measure_clustering(both))}
     assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
     own, others = expected_scores(before, 8), expected_scores(after, 8)
     for name in ("average_accuracy", "mastery"):
@@ -105,7 +108,6 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
 
 
 def forgetful(sample: Row) -> bool | None:
-    """Answer as an expert, except about Scurvy, where every second sample is wrong and one has no answer."""
     if sample["head"] != "Scurvy" or sample["transformation"] in ("none", "inv", "ins"):
         return bool(sample["label"])
     return None if sample["transformation"] == "dn" else not sample["label"]

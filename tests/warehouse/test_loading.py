@@ -8,8 +8,8 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder, fail_response
-from tests.support.question_folder import Point, QuestionFolder
-from tests.support.question_models import always_right, erratic, fill_points
+from tests.support.question_folder import QuestionFolder
+from tests.support.question_models import always_right, fill_points
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, describe_file, digest, response_row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
@@ -96,7 +96,9 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
-def test_a_damaged_record_is_set_aside_and_named(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
     record = data.root / RUN
     record.write_text('{"checksum": "0", "n": 1}')
     build_warehouse(data.root)
@@ -104,21 +106,11 @@ def test_a_damaged_record_is_set_aside_and_named(data: DataFolder, caplog: pytes
     assert re.search(damaged, caplog.text)
     assert not record.exists()
     assert count(data, "runs", "predictions", "responses") == [0, 0, 64]
-
-
-def test_questions_without_samples(data: DataFolder) -> None:
-    bank = QuestionFolder(DataFolder(data.root))
-    for name in ("Case 1", "Case 2"):
-        bank.add_point(Point("exam", name, has_pair=False, has_head=False))
-    bank.write_edition("bank")
-    bank.write_answers("bank", "expert", erratic, setting="chain_of_thought", n_repeats=5)
+    (part,) = (data.root / "responses" / "expert").glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-100])
     build_warehouse(data.root)
-    assert count(data, "questions", "question_answers", "question_predictions") == [20, 100, 20]
-    (run,) = data.query("from runs where setting is not null")
-    counts = (run["setting"], run["n_items"], run["n_repeats"], run["n_asked"])
-    assert counts == ("chain_of_thought", 20, 5, 100)
-    sql = "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
-    assert run_query(data.root, sql)[1] == [(None,) * 4]
+    assert f"{part} is damaged (64 answers)" in caplog.text
+    assert count(data, "responses") == [0]
 
 
 def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
@@ -153,8 +145,13 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     folder.write_answers(EDITION, "expert", always_right, setting="chain_of_thought", n_repeats=5)
     build_warehouse(data.root)
     assert {row["setting"] for row in data.query("from facet_accuracy")} == {"chain_of_thought"}
-    (row,) = data.query("from not_evaluated")
     n_questions = sum(question["split"] == "test" for question in folder.list_questions())
+    runs = data.query("from runs where setting is not null order by setting")
+    assert [(run["n_items"], run["n_repeats"], run["n_asked"]) for run in runs] == [
+        (n_questions, n, n * n_questions) for n in (1, 5)
+    ]
+    assert count(data, "question_answers", "question_predictions") == [6 * n_questions, 2 * n_questions]
+    (row,) = data.query("from not_evaluated")
     assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
     assert row["reason"].endswith(REASON)
@@ -162,3 +159,8 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     (usage,) = data.query("from token_usage")
     (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")
     assert usage["n_prompts"] == prompts["n"] + 6 * n_questions
+    path = data.root / "question_predictions" / EDITION / "chain_of_thought/expert/predictions/all.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"all\.parquet: differs from the checksum"):
+        build_warehouse(data.root)
+    assert data.query("from facet_accuracy") == []

@@ -1,7 +1,7 @@
 """The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from statistics import mean
 
@@ -15,17 +15,14 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     Observation,
-    difference_interval,
+    expected_difference,
     expected_share,
     group,
     match,
-    measure_clustering,
     observe_pairs,
     pick,
     read_predictions,
     select,
-    share,
-    share_interval,
 )
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
@@ -65,19 +62,23 @@ def read_question_predictions(root: Path, edition_id: str) -> list[Row]:
     return rows
 
 
-def debias(rows: Iterable[Row], right: str = "is_correct") -> tuple[float, float] | None:
-    """Return the debiased accuracy of a point's revision questions, and how many questions it is worth.
+def weigh_questions(rows: list[Row]) -> list[list[tuple[Row, float]]]:
+    """Return the graded questions of a point in parts that count alike, with their weights in them.
 
-    None if only one kind of offer is graded.
+    A question is a part, but the revision questions of one polarity are one part together. They are weighted
+    by how often an offer of their kind is right, and left out if only one kind is graded.
     """
     graded = [row for row in rows if row["is_correct"] is not None]
-    kinds = [[row for row in graded if row["answer"].startswith(judgement)] for judgement in "TF"]
-    if not all(kinds):
-        return None
-    n = len(graded[0]["options"])
-    weights = (1 / n, (n - 1) / n)
-    accuracy = sum(w * mean(bool(row[right]) for row in kind) for w, kind in zip(weights, kinds, strict=True))
-    return accuracy, 1 / sum(w * w / len(kind) for w, kind in zip(weights, kinds, strict=True))
+    if rows[0]["type"] != "RQ":
+        return [[(row, 1.0)] for row in graded]
+    parts = []
+    n = len(rows[0]["options"])
+    for half in group(graded, lambda row: row["is_negated"]).values():
+        kinds = [[row for row in half if row["answer"].startswith(judgement)] for judgement in "TF"]
+        if all(kinds):
+            weighted = zip(kinds, (1 / n, (n - 1) / n), strict=True)
+            parts.append([(row, weight / len(kind)) for kind, weight in weighted for row in kind])
+    return parts
 
 
 def observe_points(
@@ -86,54 +87,37 @@ def observe_points(
     """Return one observation per point with a graded question of one facet, and their number at most."""
     observations, n_most = [], 0.0
     for point_id, own in group(rows, lambda row: row["point_id"]).items():
-        if own[0]["type"] == "RQ":
-            halves = [[row for row in own if row["is_negated"] == is_negated] for is_negated in (False, True)]
-            scores = [(debias(half, gained), debias(half, lost or gained)) for half in halves]
-            g = sum(round(PARTS * one[0]) for one, _ in scores if one)
-            x = sum(round(PARTS * other[0]) for _, other in scores if other) if lost else 0
-            n = sum(PARTS for one, _ in scores if one)
-            n_most += sum(one[1] for one, _ in scores if one)
-        else:
-            graded = [row for row in own if row["is_correct"] is not None]
-            g = sum(bool(row[gained]) for row in graded)
-            x = sum(bool(row[lost]) for row in graded) if lost else 0
-            n = len(graded)
-            n_most += n
-        if n:
+        unit, parts = PARTS if own[0]["type"] == "RQ" else 1, weigh_questions(own)
+        g, x = (
+            round(unit * sum(w * bool(row[name]) for part in parts for row, w in part)) if name else 0
+            for name in (gained, lost)
+        )
+        n_most += sum(1 / sum(w * w for _, w in part) for part in parts)
+        if parts:
+            n = unit * len(parts)
             observations.append(Observation(point_id, own[0]["cluster"], own[0]["tails"], g, x, n))
     return observations, n_most
 
 
 def expected_accuracy(rows: list[Row]) -> Row:
-    """Return the accuracy of one facet's questions with its n, interval and rates."""
     observations, n_most = observe_points(rows)
     answered = [row for row in rows if row["error"] is None]
-    expected: Row = {
+    return {
         "n_questions": sum(row["is_correct"] is not None for row in rows),
         "n_points": len(observations),
-        "accuracy": None,
-        "accuracy_ci_low": None,
-        "accuracy_ci_high": None,
         "no_answer_rate": mean(row["n_answers"] == 0 for row in answered) if answered else None,
         "error_rate": mean(row["error"] is not None for row in rows),
-    }
-    if observations:
-        low, high = share_interval(observations, measure_clustering(observations), n_most)
-        expected |= {"accuracy": share(observations), "accuracy_ci_low": low, "accuracy_ci_high": high}
-    return expected
+    } | expected_share(observations, "accuracy", n_most)
 
 
 def expected_gap(observations: list[Observation], n_most: float | None = None) -> Row:
     """Return a paired difference with its interval; None if nothing is graded for both."""
     if not observations:
         return {"n_points": 0, "difference": None}
-    low, high = difference_interval(observations, measure_clustering(observations), n_most)
-    limits = {"difference_ci_low": low, "difference_ci_high": high}
-    return {"n_points": len(observations), "difference": share(observations)} | limits
+    return {"n_points": len(observations)} | expected_difference(observations, n_most)
 
 
 def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:
-    """Return the paired difference of two models' accuracies on one facet's questions."""
     both = [
         row
         | {
@@ -185,13 +169,12 @@ def expected_mastered(rows: list[Row], facets: Collection[str], is_negated_inclu
         "left_out_rate": 1 - len(observations) / n_whole,
     }
     if observations:
-        rates = {"n_mastered": sum(o.gained for o in observations), "mastered_rate": share(observations)}
-        expected |= rates | expected_share(observations, "mastered_rate")
+        expected["n_mastered"] = sum(o.gained for o in observations)
+        expected |= expected_share(observations, "mastered_rate")
     return expected
 
 
 def taught(question: Row, repeat: int) -> str | None:
-    """Answer right about the known heads, and by chance about the others."""
     return str(question["answer"]) if question["head"] in KNOWN else erratic(question, repeat)
 
 
@@ -228,7 +211,6 @@ def predictions(published: QuestionFolder) -> list[Row]:
 
 
 def choose(predictions: list[Row], row: Row, other: str = "") -> list[Row]:
-    """Return the predictions of the model, setting and policy of a row, or of its other model."""
     return select(
         predictions,
         model_id=row[f"{other}model_id"],
@@ -398,7 +380,7 @@ def test_what_guessers_get(published: QuestionFolder) -> None:
     assert set(expected) == {key for key in found if "often_right" not in key[3]}
     for key, own in expected.items():
         scores = [
-            (debias(rows) or (0.0,))[0] if rows[0]["type"] == "RQ" else mean(r["is_correct"] for r in rows)
+            mean(sum(w * row["is_correct"] for row, w in part) for part in weigh_questions(rows))
             for rows in group(own, lambda row: row["point_id"]).values()
         ]
         row = found[key]  # type: ignore[index]
@@ -423,7 +405,6 @@ def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Pat
         folders[name].write_edition(name)
 
     def answer(question: Row, repeat: int) -> str | None:
-        """Answer nothing about Disease 0 and Disease 1; answer the rest in the first repeat alone."""
         is_answered = question["head"] not in ("Disease 0", "Disease 1") and repeat == 0
         return str(question["answer"]) if is_answered else None
 

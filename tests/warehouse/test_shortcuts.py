@@ -17,6 +17,8 @@ Score = tuple[float, ...]
 """Average accuracy, joint accuracy and mastery."""
 SHORTCUTS = ("always_true", "consistent_coin", "denial", "overlap", "polarity")
 """Those that the tests below recompute; the names of the pairs leave the others without a mastered pair."""
+N_PAIRS = 15
+"""Pairs of each relation."""
 CHOSEN = {"drugs": "consistent_coin", "signs": "overlap"}
 STRICT = "method = 'pretexeval' and scoring_policy = 'strict'"
 
@@ -42,13 +44,11 @@ def guess(triplet: Row) -> bool:
 
 
 def half_expert(sample: Row) -> bool | None:
-    """Know every second pair, and answer the others from the polarity."""
     knows = int(digest("half", sample["pair_id"]), 16) % 2 == 0
     return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
 
 
 def mostly_false(sample: Row) -> bool | None:
-    """Answer False, except for nothing to one sample in ten and True to one in 200."""
     draw = int(digest("false", sample["text"]), 16) % 200
     return None if draw < 20 else draw == 199
 
@@ -61,8 +61,8 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """Return a published folder of 30 pairs in two relations, with guesses and four models."""
     data = DataFolder(tmp_path_factory.mktemp("guessed") / "data")
     for relation in CHOSEN:
-        for k in range(15):
-            data.add_pair(relation, f"head{k} {relation}", f"tail{k}", f"tail{(k + 1) % 15}")
+        for k in range(N_PAIRS):
+            data.add_pair(relation, f"head{k} {relation}", f"tail{k}", f"tail{(k + 1) % N_PAIRS}")
     methods = ("pretexeval", "direct")
     data.write_edition(EDITION, methods)
     rows = [
@@ -79,7 +79,6 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 
 
 def score_pairs(data: DataFolder, relation: str, method: str, rule: Rule) -> list[Score]:
-    """Return what the rule scores on each pair of the relation."""
     pairs = group(select(data.samples(method), relation=relation), lambda sample: sample["pair_id"])
     scores: list[Score] = []
     for pair in pairs.values():
@@ -95,22 +94,10 @@ def combine(scores: list[Score]) -> Score:
     return tuple(map(fmean, zip(*scores, strict=True)))
 
 
-def believe(believes_true: bool, believes_false: bool) -> Rule:
-    """Return the answers of somebody who believes this of the true and of the false triplet."""
-
-    def answer(sample: Row) -> bool:
-        believes = believes_true if sample["is_positive"] else believes_false
-        return bool(believes == (sample["label"] == sample["is_positive"]))
-
-    return answer
-
-
 def score_shortcut(data: DataFolder, relation: str, method: str, name: str) -> list[Score]:
-    """Return what the shortcut scores on each pair; what the coin scores is the mean over its four tosses."""
     if name == "consistent_coin":
-        tosses = (believe(*coins) for coins in product((True, False), repeat=2))
-        tossed = (score_pairs(data, relation, method, rule) for rule in tosses)
-        return [combine(list(scores)) for scores in zip(*tossed, strict=True)]
+        # The tosses about both triplets of a pair are right in a quarter of the cases.
+        return [(1 / 2, 1 / 2, 1 / 4)] * N_PAIRS
     if name == "overlap":
         return score_pairs(data, relation, method, lambda s: (guess(s) == s["is_positive"]) == s["label"])
     return score_pairs(data, relation, method, getattr(simulated_models, name))

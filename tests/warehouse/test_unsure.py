@@ -135,17 +135,25 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
     assert row["reason"].startswith("16 of 64 samples failed")
 
 
-def test_each_evaluation_is_loaded_and_removed_alone(data: DataFolder) -> None:
-    data.write_model("m")
-    write_unsure(data, "m", answer_by_head)
+def test_each_evaluation_is_loaded_shown_and_removed_alone(data: DataFolder) -> None:
+    """One of two models is asked with three answers alone."""
+    of_m = "from knows_guesses_errs where model_id = 'm'"
+    for name, answer in (("m", answer_by_head), ("n", doubt)):
+        data.write_model(name)
+        write_unsure(data, name, answer)
     build_warehouse(data.root)
-    (alone,) = data.query("from knows_guesses_errs")
+    (alone,) = data.query(of_m)
     data.write_answers("e", "m", lambda row: row["label"])
     build_warehouse(data.root)
-    (both,) = data.query("from knows_guesses_errs")
+    (both,) = data.query(of_m)
     assert both["two_answer_accuracy"] == 1
     assert both | dict.fromkeys(("two_answer_accuracy", "two_answer_penalised_score")) == alone
-    assert "Unsure" in write_report(data.root, "e").read_text(encoding="utf-8")
+    page = parse(write_report(data.root, "e").read_text(encoding="utf-8"))
+    _, *rows = page.table_with("Model", "Right", "Unsure")
+    assert [row[0] for row in rows] == ["M", "N"]
+    assert [cell.split("%")[0].strip() for cell in rows[0][1:5]] == ["41.9", "25.8", "25.8", "38.1"]
+    assert rows[1][4] == "–"
+    assert "Knows, guesses, errs: M is unsure of 26" in page.text
     (scored,) = data.query("from leaderboard")
     shutil.rmtree(data.root / "unsure_predictions" / "e")
     (data.root / "unsure_predictions" / "other").mkdir()
@@ -153,19 +161,3 @@ def test_each_evaluation_is_loaded_and_removed_alone(data: DataFolder) -> None:
     assert data.query("from knows_guesses_errs") == data.query("from unsure_predictions") == []
     assert data.query("from leaderboard") == [scored]
     assert "Unsure" not in write_report(data.root, "e").read_text(encoding="utf-8")
-
-
-def test_the_page_shows_models_that_were_asked_with_three_answers(data: DataFolder) -> None:
-    """One of them was asked with three answers alone."""
-    for name in ("m", "n"):
-        data.write_model(name)
-    data.write_answers("e", "m", lambda row: row["label"])
-    write_unsure(data, "m", answer_by_head)
-    write_unsure(data, "n", doubt)
-    build_warehouse(data.root)
-    page = parse(write_report(data.root, "e").read_text(encoding="utf-8"))
-    _, *rows = page.table_with("Model", "Right", "Unsure")
-    assert [row[0] for row in rows] == ["M", "N"]
-    assert [cell.split("%")[0].strip() for cell in rows[0][1:5]] == ["41.9", "25.8", "25.8", "38.1"]
-    assert rows[1][4] == "–"
-    assert "Knows, guesses, errs: M is unsure of 26" in page.text

@@ -1,18 +1,25 @@
 """Views whose figures are worked out by hand, or from their definition."""
 
-import math
 from collections import Counter
 from math import exp
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom, mannwhitneyu, norm
+from scipy.stats import binom, mannwhitneyu
 
 from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.expected_views import expected_share, group, observe, pick, read_predictions, select, share
+from tests.support.expected_views import (
+    expected_share,
+    group,
+    observe,
+    pick,
+    read_predictions,
+    select,
+    wilson,
+)
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, publish_signs
@@ -42,20 +49,11 @@ BALANCED = {head: (0, 0) if head.startswith("site") else (4, 4) for head in RIGH
 
 
 def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
-    """Return a rule that has the first samples of each triplet right."""
-
     def answer(sample: Row) -> bool:
         place, n = NAMES.index(sample["transformation"]), n_right[sample["head"]]
         return bool(sample["label"] == (place < n[0 if sample["is_positive"] else 1]))
 
     return answer
-
-
-def find_wilson_limits(share: float, n: float) -> tuple[float, float]:
-    z = norm.ppf(0.975)
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return middle - reach, middle + reach
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +89,6 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     asked: Counter[str] = Counter()
 
     def waver(sample: Row) -> bool:
-        """Answer the inverted samples otherwise in the second repeat."""
         asked[sample["text"]] += 1
         return bool(sample["label"]) != (sample["transformation"] == "inv" and asked[sample["text"]] > 1)
 
@@ -141,26 +138,24 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
     assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
 
 
-def find_limits(row: Row, name: str) -> tuple[float, float]:
-    return row[f"{name}_fixed_base_ci_low"], row[f"{name}_fixed_base_ci_high"]
-
-
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
     """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
-    means = worked.query("from weighted_accuracy where weighting = 'relations'")
-    rows = {row["model_id"]: row for row in means}
+    query = (
+        "select {0}, {0}_fixed_base_ci_low, {0}_fixed_base_ci_high from weighted_accuracy "
+        "where weighting = 'relations' and model_id = '{1}'"
+    )
     variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
-    limits = find_wilson_limits(0.25, 0.25 * 0.75 / (variance * 10 / 9))
-    assert rows["uneven"]["mastery"] == 0.25
-    assert find_limits(rows["uneven"], "mastery") == pytest.approx(limits, abs=1e-6)
+    limits = wilson(0.25, 0.25 * 0.75 / (variance * 10 / 9))
+    (row,) = worked.query(query.format("mastery", "uneven"))
+    assert [*row.values()] == pytest.approx([0.25, *limits], abs=1e-6)
     # The share of a stratum in which all is wrong is drawn towards the mean by one observation, and
     # independent samples bound the interval.
     mean = 0.5 * 49 / 96
     drawn = [(49 + mean) / 97, (0 + mean) / 65]
     variance = sum(0.5**2 / n * share * (1 - share) for n, share in zip((96, 64), drawn, strict=True))
-    limits = find_wilson_limits(mean, mean * (1 - mean) / variance)
-    assert rows["balanced"]["average_accuracy"] == pytest.approx(mean)
-    assert find_limits(rows["balanced"], "average_accuracy") == pytest.approx(limits, abs=1e-6)
+    limits = wilson(mean, mean * (1 - mean) / variance)
+    (row,) = worked.query(query.format("average_accuracy", "balanced"))
+    assert [*row.values()] == pytest.approx([mean, *limits], abs=1e-6)
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
@@ -280,7 +275,7 @@ def test_probability_calibration_and_its_bins(tmp_path: Path) -> None:
         ((s, p != 0.5 and (p > 0.5) == s["label"]) for s, p in scored), lambda item: item[0]["triplet_id"]
     )
     observations = [observe([s for s, _ in items], sum(r for _, r in items), 0) for items in right.values()]
-    expected = {"average_accuracy": share(observations)} | expected_share(observations)
+    expected = expected_share(observations)
     assert pick(row, expected) == pytest.approx(expected)
     rows = data.query("from calibration_bins")
     assert [round(row["p_low"] * 10) for row in rows] == sorted(bins, key=str)

@@ -37,14 +37,12 @@ def fail_once(sample: Row) -> str | None:
 
 
 def know_some(sample: Row) -> bool | None:
-    """Master some facts, and only the affirmed texts of others."""
     knows = sample["head"] in (HEAD, "Disease 1", "Disease 2")
     rule = simulated_models.expert if knows else simulated_models.polarity
     return rule(sample) if sample["head"] != "Disease 4" else simulated_models.erratic(sample)
 
 
 def know_some_questions(question: Row, repeat: int) -> str | None:
-    """Master some points, others only without their negated questions."""
     is_easy = question["head"] in ("Disease 1", "Disease 5") or not question["is_negated"]
     rule = question_models.always_right if is_easy else question_models.erratic
     return rule(question, repeat)
@@ -59,23 +57,15 @@ def weigh_by_chance(sample: Row) -> tuple[float | None, float | None]:
 class HostileFolder(DataFolder):
     """A data folder whose responses contain the ANSWERS, and whose prompts have demonstrations."""
 
-    def write_run(
-        self,
-        edition_id: str,
-        model_id: str,
-        responses: list[Row],
-        requests: list[Row],
-        predictions: list[Row],
-        max_error_rate: float = 0.01,
-    ) -> None:
-        """Write the run with these responses instead; one model is asked in chat style, one reasons."""
-        for k, row in enumerate(responses):
+    def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
+        """Write these responses to samples instead; one model is asked in chat style, one reasons."""
+        for k, row in enumerate(responses if name == EDITION else ()):
             if model_id == "hostile" and row["response"] is not None:
                 row["response"] += ANSWERS[k % len(ANSWERS)] if k < 40 else ""
             if model_id == "thinker" and row["response"] is not None:
                 row["reasoning"] = f"First <b>{row['prompt']}</b>"
             row["prompt"] = write_prompt(model_id, row["prompt"])
-        super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
+        return super().write_responses(name, model_id, responses)
 
 
 def write_prompt(model_id: str, text: str) -> str:
@@ -133,7 +123,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pages(hostile: Path) -> Path:
-    """The folder of the pages of that root."""
     write_pages(hostile, [EDITION])
     return hostile / "report"
 

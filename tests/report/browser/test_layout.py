@@ -1,7 +1,5 @@
 """The pages in a real browser: whole on a phone and in the dark, without errors or barriers."""
 
-import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,22 +130,6 @@ def test_pages_are_whole_with_the_leaderboard_above_the_fold(
                 assert not page.locator(part).first.evaluate(widths)
             assert page.locator("section:not(#leaderboard)").count() <= 7
             assert page.evaluate("document.documentElement.scrollHeight") <= 12 * 844
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_twelve_models_are_told_apart(chromium: Browser, crowd: Path, scheme: str) -> None:
-    with watch(chromium, crowd.as_uri(), 1280, 800, scheme) as page:
-        page.goto((crowd / "index.html").as_uri())
-        swatches = page.locator("#leaderboard table").first.locator(".swatch")
-        colours = swatches.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
-        assert len(set(colours)) == len(colours) == 12
-        parts = [[int(text) for text in re.findall(r"\d+", colour)[:3]] for colour in colours]
-        assert min(math.dist(parts[i], parts[j]) for i in range(12) for j in range(i)) > 40
-        # All models are in one map of the relations, and in one map of the forms.
-        assert page.locator("#relations .map thead .swatch").count() == 12
-        assert page.locator("#relations .map tbody tr").count() == len(RELATIONS)
-        assert page.locator("svg").count() == 0
-        assert find_serious(page) == []
 
 
 def test_a_click_on_a_head_sorts_the_map_and_two_lead_to_a_wrong_answer(
