@@ -1,19 +1,15 @@
 """Names: which spellings are one name, aliases, synonyms, and the capitals of titles."""
 
 import unicodedata
-from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.capitals import lower_titles
-from pretexeval.knowledge.names import AliasTable, fold_name, list_name_keys
+from pretexeval.knowledge.names import list_name_keys
 from pretexeval.knowledge.reader import read_knowledge_base
-from pretexeval.knowledge.same_triplets import pair_same_triplets
 from pretexeval.knowledge.synonyms import read_synonyms
 from pretexeval.primitives.errors import InputError
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
@@ -73,41 +69,6 @@ def test_a_name_without_a_visible_character_is_refused(tmp_path: Path, nothing: 
     error = read_error(path)
     assert "csv, line 2: the head has only characters" in error
     assert "csv, line 3: the tail has only characters" in error
-
-
-SPELLED = ("Gout", "gout.", "go\u00adut", "Fieber", "ﬁeber", "fever", "wheezing", "asthma")
-IDS = (None, "C1", " C1", "C2", "C\u200b2")
-SCHEMA = dict.fromkeys(("relation", "head", "head_id", "tail", "tail_id"), pl.String)
-ROWS = st.lists(
-    st.tuples(st.sampled_from("rs"), *(st.sampled_from(values) for values in (SPELLED, IDS, SPELLED, IDS))),
-    max_size=8,
-)
-ALIASES = st.lists(st.tuples(st.sampled_from(SPELLED), st.sampled_from(SPELLED)), max_size=3)
-
-
-@given(ROWS, ROWS, ALIASES)
-def test_pairs_of_same_triplets_are_those_with_a_key_in_common(
-    rows: list[tuple[str, ...]], others: list[tuple[str, ...]], aliases: list[tuple[str, str]]
-) -> None:
-    def list_keys(row: tuple[str, ...]) -> set[tuple[str, ...]]:
-        relation, *ends = row
-        keys = [
-            (
-                *list_name_keys(name, identifier),
-                *(f"name:{fold_name(alias)}" for named, alias in aliases if named == name),
-            )
-            for name, identifier in (ends[:2], ends[2:])
-        ]
-        return {(relation, *pair) for pair in product(*keys)}
-
-    expected = [
-        (row, other)
-        for row, other in product(range(len(rows)), range(len(others)))
-        if not list_keys(rows[row]).isdisjoint(list_keys(others[other]))
-    ]
-    own, compared = (pl.DataFrame(each, schema=SCHEMA, orient="row") for each in (rows, others))
-    table = AliasTable(pl.DataFrame(aliases, schema=["name", "alias"], orient="row") if aliases else None)
-    assert pair_same_triplets(own, compared, table).sort(pl.all()).rows() == expected
 
 
 FACTS = """\

@@ -14,15 +14,10 @@ from pretexeval.storage.layout import WAREHOUSE, evaluation_folder, withdrawal_r
 from pretexeval.storage.publication import hold_publication, list_pieces, remove_edition, sync_everything
 from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
-from tests.pretexeval.storage.conftest import Hosts, read_tree
+from tests.pretexeval.storage.conftest import Stores, read_tree
 
 GRADES = "reviews/edition/grader.parquet"
 PAGE = "report/edition/index.html"
-
-
-@pytest.fixture
-def stores(hosts: Hosts) -> tuple[Store, Store]:
-    return Store(hosts[0]), Store(hosts[1])
 
 
 def write(store: Store, path: str, content: bytes) -> Path:
@@ -40,7 +35,7 @@ def publish(store: Store, content: bytes) -> None:
             raise InputError("the disk is full")
 
 
-def test_one_publisher_at_a_time_sends_its_results_if_it_succeeds(stores: tuple[Store, Store]) -> None:
+def test_one_publisher_at_a_time_sends_its_results_if_it_succeeds(stores: Stores) -> None:
     first, second = stores
     with ThreadPoolExecutor(1) as pool:
         with hold_publication(first):
@@ -57,7 +52,7 @@ def test_one_publisher_at_a_time_sends_its_results_if_it_succeeds(stores: tuple[
 
 
 @pytest.mark.parametrize("path", [GRADES, withdrawal_record("edition")])
-def test_what_people_said_last_replaces_the_rest_on_all_hosts(stores: tuple[Store, Store], path: str) -> None:
+def test_what_people_said_last_replaces_the_rest_on_all_hosts(stores: Stores, path: str) -> None:
     first, second = stores
     hour = 3600
     os.utime(write(first, path, b"early"), 2 * (time.time() - hour,))
@@ -73,7 +68,7 @@ def test_what_people_said_last_replaces_the_rest_on_all_hosts(stores: tuple[Stor
 
 
 def test_other_hosts_remove_their_copies_and_do_not_send_them_again(
-    stores: tuple[Store, Store], edition: Edition, evaluated: Path
+    stores: Stores, edition: Edition, evaluated: Path
 ) -> None:
     first, second = stores
     first.push_edition(edition.edition_id)

@@ -1,7 +1,5 @@
 """The response store: what is stored, what is settled, and files that are damaged or cannot be written."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -191,28 +189,15 @@ def test_prompts_of_a_deleted_or_a_half_written_file_are_not_settled(store: Resp
     assert store.read_settled_keys() == set()
 
 
-FILL_DISK = """
-import resource, sys
-from pathlib import Path
-from schemas.exchange import Completion, Prompt
-from pretexeval.storage.responses import ResponseStore
+def test_full_disk_leaves_no_partial_file_and_keeps_the_old_ones(
+    store: ResponseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(28, "the disk is full")
 
-store = ResponseStore(Path(sys.argv[1]), "m-1")
-store.append(["1" * 32], [Prompt("completion", "p")], [Completion("True")])
-resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
-keys = [f"{i:032x}" for i in range(500)]
-try:
-    store.append(keys, [Prompt("completion", k) for k in keys], [Completion(k) for k in keys])
-except OSError as error:
-    print(type(error).__name__, error.errno)
-"""
-
-
-def test_full_disk_leaves_no_partial_file_and_keeps_the_old_ones(store: ResponseStore) -> None:
-    root = store.folder.parent.parent
-    result = subprocess.run(
-        [sys.executable, "-c", FILL_DISK, str(root)], capture_output=True, text=True, check=True
-    )
-    assert result.stdout == "OSError 27\n"
+    append(store, k1=FULL)
+    monkeypatch.setattr("pretexeval.storage.files.os.fsync", fail)
+    with pytest.raises(OSError, match="full"):
+        append(store, k2=FULL)
     assert len(list(store.folder.iterdir())) == 1
-    assert read(store) == {"1" * 32: "True"}
+    assert set(read(store)) == {K1}

@@ -28,10 +28,9 @@ from tasks.evaluation.failures import has_failure, record_failure, write_failure
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import build_relation_requests
 from tasks.evaluation.run_record import is_complete
-from tests.pretexeval.storage.conftest import KINDS, Hosts, read_tree
+from tests.pretexeval.storage.conftest import KINDS, Hosts, Stores, read_tree
 from tests.support.evaluations import CountingEngine, ask_model, finish, ignore, list_prompts
 
-Stores = tuple[Store, Store]
 Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
 UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
@@ -53,11 +52,6 @@ def forbid(_: EngineConfig) -> Engine:
 
 def fail(path: str, source: Path) -> None:
     raise InputError("the storage is unreachable")
-
-
-@pytest.fixture
-def stores(hosts: Hosts) -> Stores:
-    return Store(hosts[0]), Store(hosts[1])
 
 
 @pytest.fixture
