@@ -50,19 +50,6 @@ def test_the_warehouse_is_open_read_only_beside_tables_in_memory(root: Path) -> 
             connection.execute("delete from predictions")
 
 
-def test_a_file_that_replaces_an_open_one_is_read_by_later_connections(tmp_path: Path) -> None:
-    path, aside = tmp_path / "warehouse.duckdb", tmp_path / "aside"
-    for target, number in ((path, 1), (aside, 2)):
-        with duckdb.connect(target) as connection:
-            connection.execute(f"create table things as select {number} as thing")
-    with pretexeval.open_warehouse(tmp_path) as before:
-        assert before.execute("from things").fetchall() == [(1,)]
-        aside.replace(path)
-        assert run_query(tmp_path, "from things")[1] == [(2,)]
-        with pretexeval.open_warehouse(tmp_path) as after:
-            assert after.execute("from things").fetchall() == [(2,)]
-
-
 def test_a_missing_warehouse_is_explained(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no warehouse yet; `pretexeval run CONFIG`"):
         pretexeval.open_warehouse(tmp_path)

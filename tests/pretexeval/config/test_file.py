@@ -45,27 +45,20 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         [edition]
         sede = 1
         negatives = "best"
-        heads_per_relation = 2
-        label = "a b"
         [storage]
         root = "${NOWHERE}/data"
-        [[models]]
-        name = "tiny"
-        model = "models/tiny"
         [[models]]
         name = "other"
         max_tokens = 0
         """
     first, *problems = read_error(path, text).splitlines()
-    assert first == f"{path} has 7 problems:"
+    assert first == f"{path} has 5 problems:"
     expected = [
         "storage.root = '${NOWHERE}/data': the environment variable NOWHERE is not set",
         "edition.negatives = 'best': should be 'balanced' or 'uniform'",
-        "edition.heads_per_relation = 2: should be greater than or equal to 6",
-        "edition.label = 'a b': should match pattern",
         "edition.sede is not a known key (did you mean seed?); allowed: ",
-        "models[1].model is missing",
-        "models[1].max_tokens = 0: should be greater than or equal to 1",
+        "models[0].model is missing",
+        "models[0].max_tokens = 0: should be greater than or equal to 1",
     ]
     assert [message for message in expected if not any(message in line for line in problems)] == []
 
@@ -74,7 +67,7 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
     ("text", "expected"),
     [
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
-        ('[edition]\nseed = "1"', "edition.seed = '1': should be a valid integer"),
+        ("[edition]\nheads_per_relation = 2", "heads_per_relation = 2: should be greater than or equal to 6"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
         ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
@@ -115,7 +108,6 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         ("[edition\nseed = 1", "is not valid TOML"),
         ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
         ('[edition]\npool = "a\\u0000b"', "edition.pool: contains the character NUL"),
-        ('[knowledge]\nrelations = ["a", "\\u0000"]', "knowledge.relations: contains the character NUL"),
         (ENDPOINT + "timeout_s = inf", "models[0].timeout_s: must be a finite number"),
         (ENDPOINT + "extra_body = { a = { b = [1, nan] } }", "extra_body: must be a finite number"),
         (ENDPOINT + "extra_body = { k = 18446744073709551616 }", "extra_body: is a number beyond"),
@@ -253,7 +245,6 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             for address in (f"me:{BARE_KEY}@a/v1", f"{BARE_KEY}@a/v1", f"a/v1?key={BARE_KEY}")
         ),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
-        (f'{MODEL}system_prompt = "Use {KEY}."', "system_prompt holds what"),
         (
             f'{ENDPOINT}extra_body = {{ metadata = {{ note = "{KEY}" }} }}',
             "models[0].extra_body.metadata.note holds what looks like a key",
@@ -268,7 +259,6 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             f'{MODEL}api_key = "{BARE_KEY}"',
             "models[0].api_key is not a known key (did you mean api_key_env?)",
         ),
-        (f'[models]\napi_key = "{BARE_KEY}"', "models: should be a list"),
         (f'models = ["{BARE_KEY}"]', "models[0] = '***': should be"),
         (f"[edition]\nseed = -{10**20}", "edition.seed = ***: should be"),
         (f'[judge]\nwriter = "{BARE_KEY}"', "judge.writer = '***': no [[writers]]"),

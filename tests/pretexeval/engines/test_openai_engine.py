@@ -196,21 +196,6 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(status: int, said: str)
     assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"] * 2
 
 
-@pytest.mark.parametrize("status", [403, 422, 500])
-def test_permanent_failure_of_one_prompt_leaves_the_others_and_hides_the_key(status: int) -> None:
-    def answer(body: Body, number: int) -> EndpointReply:
-        return build_error(status, f"not for {KEY}") if body["prompt"] == "bad" else TRUE
-
-    settings = {"api_key_env": "PRETEXEVAL_TEST_KEY", "max_attempts": 2}
-    with serve_endpoint(answer) as endpoint:
-        completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), **settings)
-    assert [c.response for c in completions] == ["True", None, "True"]
-    error = str(completions[1].error)
-    assert f"HTTP {status}" in error
-    assert KEY not in error
-    assert list_texts(endpoint).count("bad") == (2 if status == 500 else 1)
-
-
 @pytest.mark.parametrize(
     "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
 )
