@@ -20,7 +20,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 from tests.support.question_folder import QuestionFolder
-from tests.support.question_models import always_right, erratic, fill_points
+from tests.support.question_models import always_right, fill_points
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -90,20 +90,17 @@ def test_predictions_of_one_model_or_all(root: Path) -> None:
 def test_predictions_of_questions(tmp_path: Path) -> None:
     folder = fill_points(QuestionFolder(DataFolder(tmp_path / "data")))
     folder.write_edition(EDITION)
-    for name, rule in (("right", always_right), ("erratic", erratic)):
-        folder.data.write_model(name)
-        folder.write_answers(EDITION, name, rule, n_repeats=3, setting="chain_of_thought")
-    folder.write_answers(EDITION, "right", always_right)
+    folder.data.write_model("right")
+    for n_repeats, setting in ((3, "chain_of_thought"), (1, "answer_only")):
+        folder.write_answers(EDITION, "right", always_right, n_repeats=n_repeats, setting=setting)
     root = build_warehouse(folder.data.root).parent
     questions = [row for row in folder.list_questions() if row["split"] == "test"]
-    every = pretexeval.load_predictions(root, EDITION, setting="chain_of_thought")
-    assert every.height == len(questions) * 2 * 3
+    assert pretexeval.load_predictions(root, EDITION, setting="chain_of_thought").height == len(questions) * 3
     one = pretexeval.load_predictions(root, EDITION, "Right", setting="answer_only")
     assert one["is_correct"].all()
     assert set(one["question_id"]) == {row["question_id"] for row in questions}
-    message = r"(?s)setting = 'answer_only'.*it has .*Erratic \| chain_of_thought"
-    with pytest.raises(InputError, match=message):
-        pretexeval.load_predictions(root, EDITION, "Erratic", setting="answer_only")
+    with pytest.raises(InputError, match=r"(?s)setting = 'none'.*it has .*Right \| chain_of_thought"):
+        pretexeval.load_predictions(root, EDITION, "Right", setting="none")
 
 
 SCRIPT = """

@@ -84,6 +84,7 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
             "models[0]: salt is in extra_body and a new name in rename",
         ),
         (OPENAI, "models[0]: base_url is needed with engine 'openai'"),
+        (MODEL.replace('"a"', '"$REFERENCE"'), "models[0].name = '$REFERENCE'"),
         (MODEL + MODEL, "models: two models are named 'a'"),
         (
             f"{ENDPOINT}budget = 100\npairs_per_relation = 3",
@@ -166,18 +167,6 @@ def test_models_in_vllm_are_all_deterministic_or_none(path: Path) -> None:
     assert len({identify_model(model).model_id[1:] for model in models}) == 2
 
 
-def test_variables_in_paths_are_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REFERENCE", "/somewhere")
-    text = '[knowledge]\nformat = "medlama"\npath = "$REFERENCE/medlama.parquet"\n'
-    text += '[edition]\npool = "${REFERENCE}/prototypes.parquet"\n'
-    text += '[[models]]\nname = "$REFERENCE"\nmodel = "$REFERENCE/tiny"\n'
-    assert "models[0].name = '$REFERENCE'" in read_error(path, text)
-    config = load(path, text.replace('name = "$REFERENCE"', 'name = "a"'))
-    assert config.knowledge.path == Path("/somewhere/medlama.parquet")
-    assert config.edition.pool == "/somewhere/prototypes.parquet"
-    assert config.models[0].model == "/somewhere/tiny"
-
-
 def list_path_keys(model: type[BaseModel], place: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
     """Return the keys of the configuration that are paths, as their type says."""
     found = set()
@@ -217,15 +206,17 @@ def test_of_what_a_shell_replaces_nothing_stays_as_it_stands(
     monkeypatch.setenv("BASE", "~/base")
     releases = f'[{{ name = "old", path = "{written}" }}]'
     text = f'[knowledge]\nformat = "table"\npath = "x.csv"\nreleases = {releases}\n'
-    text += f'[storage]\nroot = "{written}"\n'
+    text += f'[storage]\nroot = "{written}"\n[edition]\npool = "{written}"\n'
+    text += f'[[models]]\nname = "a"\nmodel = "{written}"\n'
     if expected is None:
         error = read_error(path, text)
-        assert "has 2 problems" in error
+        assert "has 4 problems" in error
         assert f"knowledge.releases[0].path = {written!r}: " in error
     else:
         config = load(path, text)
         paths = [config.storage.root, config.knowledge.releases[0].path]
-        assert paths == [Path(expected.replace("HOME", home))] * 2
+        paths += [Path(config.edition.pool), Path(config.models[0].model)]
+        assert paths == [Path(expected.replace("HOME", home))] * 4
 
 
 KEY = "sk-proj-a1b2c3d4e5f6g7h8"

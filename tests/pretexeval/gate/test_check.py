@@ -23,7 +23,6 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 
 DRUG = ("metformin", "type 2 diabetes")
-DISEASE = ("iron deficiency anemia", "chronic kidney disease")
 # Negative words inside a name do not negate the statement.
 NAMES = (
     DRUG,
@@ -45,11 +44,8 @@ def check(
     return check_rewording(Rewording(statement, text, head, tail), max_new_words)
 
 
-def check_prototypes(
-    statement: str, text: str, names: tuple[str, str] = DRUG, max_new_words: int | None = None
-) -> tuple[str, ...]:
-    rewording = Rewording(fill_slots(statement, *names), fill_slots(text, *names), *names)
-    return check_rewording(rewording, max_new_words)
+def check_prototypes(statement: str, text: str) -> tuple[str, ...]:
+    return check_rewording(Rewording(fill_slots(statement, *DRUG), fill_slots(text, *DRUG), *DRUG))
 
 
 def check_row(row: dict[str, str]) -> tuple[str, ...]:
@@ -102,18 +98,6 @@ def test_no_prototype_passes_with_exchanged_names_or_negated() -> None:
         if relation not in SYMMETRIC and "roles" not in check_prototypes(prototype, exchanged):
             passed.append(exchanged)
     assert passed == []
-
-
-def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not() -> None:
-    denying = ("It is false that", "It is not the case that", "It is untrue that", "Nobody claims that")
-    wrong = []
-    for relation, name in CELLS:
-        prototype = POOL[relation].cells[name].prototype
-        clause = prototype[0].lower() + prototype[1:]
-        for frame in ("It is true that", *denying):
-            is_rejected = bool(check_prototypes(prototype, f"{frame} {clause}", DISEASE))
-            wrong += [(frame, clause)] if is_rejected != (frame in denying) else []
-    assert wrong == []
 
 
 STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat this disease."

@@ -130,22 +130,17 @@ def test_an_alias_that_names_something_with_another_id_is_a_conflict(tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
-def test_synonyms_are_found_in_any_spelling(tmp_path: Path, name: str) -> None:
-    rows = [("Fever", "Pyrexia"), ("Fever", "High temperature"), ("gout", "Podagra")]
-    table = read_synonyms(write_rows(tmp_path / name, [{"answer": a, "synonym": s} for a, s in rows]))
-    assert [table.find(answer) for answer in ("FEVER", "Gout", "cough")] == [
-        ("High temperature", "Pyrexia"),
-        ("Podagra",),
-        (),
+def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: str) -> None:
+    rows = [
+        ("Fever", "Pyrexia", "C1"),
+        ("Febrile state", "Heat", "C1"),
+        ("gout", "Podagra", None),
     ]
-
-
-def test_answers_with_the_same_id_share_their_synonyms(tmp_path: Path) -> None:
-    text = "answer,synonym,answer_id\nFever,Pyrexia,C1\nFebrile state,High temperature,C1\nGout,Podagra,\n"
-    table = read_synonyms(write(tmp_path / "table.csv", text))
-    assert table.find("Fever") == ("Febrile state", "High temperature", "Pyrexia")
-    assert table.find("Febrile state") == ("Fever", "High temperature", "Pyrexia")
-    assert table.find("Gout") == ("Podagra",)
+    columns = ("answer", "synonym", "answer_id")
+    table = read_synonyms(write_rows(tmp_path / name, [dict(zip(columns, row, strict=True)) for row in rows]))
+    assert table.find("FEVER") == ("Febrile state", "Heat", "Pyrexia")
+    assert table.find("Febrile state") == ("Fever", "Heat", "Pyrexia")
+    assert [table.find(answer) for answer in ("Gout", "cough")] == [("Podagra",), ()]
     with pytest.raises(InputError, match=r"table\.csv, line 3: the synonym is empty"):
         read_synonyms(write(tmp_path / "table.csv", "answer,synonym\nFever,Pyrexia\nGout, \n"))
 

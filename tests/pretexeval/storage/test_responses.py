@@ -141,11 +141,6 @@ def replace_by_another(path: Path) -> None:
     pl.DataFrame({"prompt_key": [K1]}).write_parquet(path)
 
 
-def change_first_value(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:20] + b"?" + content[21:])
-
-
 @pytest.mark.parametrize("damage", [truncate, flip_byte, empty, replace_by_another])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
@@ -165,18 +160,15 @@ def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
     assert store.read_settled_keys() == {K1, K2}
 
 
-@pytest.mark.parametrize(
-    ("damage", "said"), [(change_first_value, "2 answers"), (truncate, "an unknown number")]
-)
 def test_damaged_file_of_an_earlier_version_is_named(
-    store: ResponseStore, damage: Callable[[Path], None], said: str, caplog: pytest.LogCaptureFixture
+    store: ResponseStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = append(store, k1=FULL, k2=FULL)
     old = path.rename(path.with_name(path.name.replace("-2.parquet", ".parquet")))
     assert store.read_settled_keys() == {K1, K2}
-    damage(old)
+    truncate(old)
     assert store.read_settled_keys() == set()
-    assert f"{old} is damaged ({said}" in caplog.text
+    assert f"{old} is damaged (an unknown number" in caplog.text
 
 
 def test_prompts_of_a_deleted_or_a_half_written_file_are_not_settled(store: ResponseStore) -> None:

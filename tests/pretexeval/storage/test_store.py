@@ -21,16 +21,14 @@ from pretexeval.storage.layout import WAREHOUSE, evaluation_folder, withdrawal_r
 from pretexeval.storage.publication import hold_publication, list_pieces, remove_edition, sync_everything
 from pretexeval.storage.records import read_manifest, read_manifest_files, write_record
 from pretexeval.storage.store import Store
-from tasks.asking.model_session import ModelSession
 from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import build_relation_requests
 from tasks.evaluation.run_record import is_complete
 from tests.pretexeval.storage.conftest import KINDS, Hosts, Stores, read_tree
-from tests.support.evaluations import CountingEngine, ask_model, finish, ignore, list_prompts
+from tests.support.evaluations import CountingEngine, ask_model, finish, list_prompts
 
 Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
@@ -186,24 +184,24 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     unasked: Evaluations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = unasked
-    engine = CountingEngine()
-    with ModelSession(first.model, Store(first.storage), lambda _: engine) as session:
-        prompts = {
-            key: prompt
-            for _, asked in build_relation_requests(first)
-            for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
-        }
-        session.write_model_record()
-        monkeypatch.setattr(session._shared.bucket, "send", fail)
-        session._engine = engine
-        chunk = dict(list(prompts.items())[:5])
+    engine, send = CountingEngine(), Bucket.send
+
+    def fail_for_answers(bucket: Bucket, path: str, source: Path | bytes) -> None:
+        if path.endswith(".parquet"):
+            raise InputError("the storage is unreachable")
+        send(bucket, path, source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "send", fail_for_answers)
         with pytest.raises(InputError, match="unreachable"):
-            session.ask_and_store(chunk, first.request_settings.sampling, ignore)
-    assert (first.store.read().height, second.store.read().height) == (5, 0)
+            ask_model(first, lambda _: engine)
+    keys = first.store.read_settled_keys()
+    assert keys
+    assert second.store.read().is_empty()
     report = ask_model(first, lambda _: engine)
-    assert report.n_asked == len(prompts) - 5
+    assert report.n_asked == report.n_samples - len(keys)
     Store(second.storage).sync_responses(second.model_id)
-    assert second.store.read_settled_keys() == set(prompts)
+    assert keys <= second.store.read_settled_keys() == first.store.read_settled_keys()
 
 
 def test_damaged_answers_in_the_bucket_are_not_used(evaluations: Evaluations, bucket: Bucket) -> None:
