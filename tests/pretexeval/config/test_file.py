@@ -244,7 +244,6 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             f'{ENDPOINT}extra_body = {{ metadata = {{ api_key = "{BARE_KEY}" }} }}',
             "models[0].extra_body: api_key is not allowed",
         ),
-        (f'[edition]\npool = "hf_{BARE_KEY}"', "edition.pool holds what looks like a key"),
         (f'{MODEL}max_tokens = "{BARE_KEY}"', "max_tokens = '***': should be"),
         (
             f'{MODEL}api_key = "{BARE_KEY}"',

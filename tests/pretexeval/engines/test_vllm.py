@@ -338,7 +338,7 @@ def test_memory_of_an_engine_is_freed_if_a_library_was_imported_while_it_was_loa
 ) -> None:
     engine = ModuleType("engine")
     # Only the garbage collector frees what refers to itself, as engines do.
-    engine.own = engine  # type: ignore[attr-defined]
+    engine.__dict__["own"] = engine
     freed = weakref.ref(engine)
     with pause_collector():
         monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))

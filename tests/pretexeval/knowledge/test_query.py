@@ -59,7 +59,6 @@ def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
         ("select 'a' as head, $path as tail", "query.sql has no column relation; it has head, tail"),
         (f"select * replace (3.5 as head_id) from ({SELECT})", "column head_id is of type Decimal"),
         (f"{FROM}, read_text('/etc/hostname')", "may read only"),
-        (f"{FROM}, glob('/etc/*')", "may read only"),
         (f"{FROM}, read_csv($path || '/../query.sql')", "may read only"),
         (f"{FROM}, sources", "Table with name sources does not exist"),
         (f"{FROM} where also_true > 'x'", "Could not convert"),
