@@ -1,13 +1,11 @@
 """The models of the three papers, as the configurations name them."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 from pretexeval.config.file import load_config
-from tests.support.command import REPOSITORY, run_command
+from tests.support.command import REPOSITORY
 
 # From section 4.1 of PretexEval and PretextTrans, and section 4.2 of MultifacetEval.
 PAPERS = {
@@ -62,35 +60,3 @@ def test_two_papers_ask_about_one_edition_written_with_the_system_turn_of_the_au
         turn = (writer.prompt_style, writer.system_prompt)
         assert turn == ("chat", "You are an experienced clinical expert.")
         assert writer.max_model_len == 4096
-
-
-def test_the_configurations_read_the_public_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Excerpts in the formats and under the names of the repositories and of the archive."""
-    monkeypatch.setenv("PRETEXEVAL_REFERENCE_DATA", str(tmp_path))
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    medlama, prompts, medqa = (
-        tmp_path / "medlama" / "data" / "medlama" / "2021AA" / "may_treat_1000.csv",
-        tmp_path / "PretexEval" / "medlama_data" / "prompts_pretex.csv",
-        tmp_path / "data_clean" / "questions" / "US" / "test.jsonl",
-    )
-    for path in (medlama, prompts, medqa):
-        path.parent.mkdir(parents=True)
-    rows = [f"C{n},drug {n},may_treat,disease {n % 4},D{n % 4}" for n in range(20)]
-    medlama.write_text("\n".join(["head_cui,head_name,rel,tail_names,tail_cuis", *rows]) + "\n")
-    texts = ",".join(f"[X] {n} treats [Y] ." for n in range(9))
-    header = "pid,default_prompt,human_prompt," + ",".join(f"prompt{n}" for n in range(2, 9))
-    prompts.write_text(f"{header}\nmay_treat,{texts}\n")
-    items = [
-        {
-            "question": f"A patient has disease {n}. Which drug is best?",
-            "options": {letter: f"drug {letter}{n}" for letter in "ABCDE"},
-            "answer_idx": "B",
-            "answer": f"drug B{n}",
-            "meta_info": "step1",
-        }
-        for n in range(12)
-    ]
-    medqa.write_text("".join(json.dumps(item) + "\n" for item in items))
-    for name in ("medlama", *PAPERS, "paper-phi3", "medqa"):
-        done = run_command("validate", REPOSITORY / "configs" / f"{name}.toml", folder=REPOSITORY)
-        assert done.status == 0, f"{name}\n{done.err}"

@@ -219,15 +219,7 @@ def test_a_model_in_the_cache_of_the_hub_counts_with_its_tokenizer_and_has_no_li
     assert cached.limit is None
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"model": "org/none"},
-        {"engine": "openai", "base_url": "http://127.0.0.1:9/v1"},
-        {"engine": "recorded"},
-    ],
-)
-def test_any_other_model_counts_characters_and_has_no_limit(model: Path, table: dict[str, str]) -> None:
-    config = ModelConfig.model_validate({"name": "m", "model": str(model), "max_model_len": 77} | table)
-    counter = TokenCounter(config)
-    assert (counter.is_exact, counter.count("x" * 10), counter.limit) == (False, 2.5, None)
+def test_any_other_model_counts_characters_and_has_no_limit(model: Path) -> None:
+    for table in ({"model": "org/none"}, ENDPOINT, {"engine": "recorded", "model": str(model)}):
+        counter = TokenCounter(configure(max_model_len=77, **table))
+        assert (counter.is_exact, counter.count("x" * 10), counter.limit) == (False, 2.5, None), table

@@ -163,7 +163,6 @@ log.debug("shown {KEY}")
 keep_out_of_logs("{KEY}")
 log.debug("headers %s", {{"Authorization": "Bearer {KEY}"}})
 log.info("a short word")
-log.info("%d of %d", 1)
 try:
     raise ValueError("refused {KEY}")
 except ValueError:
@@ -181,4 +180,3 @@ def test_a_key_is_in_no_message_and_no_traceback_once_it_is_known() -> None:
     assert "Traceback" in done.stderr
     assert "ValueError: refused ***" in done.stderr
     assert "a short word" in done.stderr
-    assert "not enough arguments for format string" in done.stderr

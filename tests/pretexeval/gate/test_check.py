@@ -5,15 +5,9 @@ the rules on cases that they were not made for.
 """
 
 import csv
-import os
-import subprocess
-import sys
-from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pretexeval.gate import REASONS, Rewording, check_rewording, clean_reply
 from pretexeval.gate.lexicon import split_words
@@ -21,7 +15,6 @@ from pretexeval.gate.names import mask_entities
 from prototypes.pool import load_pool
 from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF
-from tests.support.examples import count_examples
 
 
 def read_table(name: str) -> list[dict[str, str]]:
@@ -30,19 +23,18 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 
 DRUG = ("metformin", "type 2 diabetes")
-DISEASE = ("iron deficiency anemia", "chronic kidney disease")
 # Negative words inside a name do not negate the statement.
-NAMES = (DRUG, ("non-Glucan", "lack of appetite"), ("no-reflow X7", "absence epilepsy"))
+NAMES = (
+    DRUG,
+    ("non-Glucan", "lack of appetite"),
+    ("no-reflow X7", "absence epilepsy"),
+    ("(C1)+[é]", "α 'b'"),
+)
 WORDINGS = [(row["statement"], row["text"], row["meaning"] == "other") for row in read_table("wordings.tsv")]
 POOL = load_pool("revised").relations
 CELLS = [(relation, name) for relation in POOL for name in POOL[relation].cells]
 # With head and tail exchanged, these say the same.
 SYMMETRIC = {"has_significant_drug_interaction"}
-# Their prototypes say the same in other words.
-ALIKE = [
-    {"disease_has_normal_cell_origin", "disease_has_normal_tissue_origin"},
-    {"gene_plays_role_in_biological_process", "gene_product_plays_role_in_biological_process"},
-]
 
 
 def check(
@@ -52,11 +44,8 @@ def check(
     return check_rewording(Rewording(statement, text, head, tail), max_new_words)
 
 
-def check_prototypes(
-    statement: str, text: str, names: tuple[str, str] = DRUG, max_new_words: int | None = None
-) -> tuple[str, ...]:
-    rewording = Rewording(fill_slots(statement, *names), fill_slots(text, *names), *names)
-    return check_rewording(rewording, max_new_words)
+def check_prototypes(statement: str, text: str) -> tuple[str, ...]:
+    return check_rewording(Rewording(fill_slots(statement, *DRUG), fill_slots(text, *DRUG), *DRUG))
 
 
 def check_row(row: dict[str, str]) -> tuple[str, ...]:
@@ -109,60 +98,6 @@ def test_no_prototype_passes_with_exchanged_names_or_negated() -> None:
         if relation not in SYMMETRIC and "roles" not in check_prototypes(prototype, exchanged):
             passed.append(exchanged)
     assert passed == []
-
-
-def test_no_prototype_passes_as_that_of_another_relation_if_no_word_may_change() -> None:
-    passed = []
-    for name, one, other in product(("none", "inv_dn", "inv_ins"), POOL, POOL):
-        statement, text = POOL[one].cells[name].prototype, POOL[other].cells[name].prototype
-        if one != other and not check_prototypes(statement, text, max_new_words=0):
-            passed.append({one, other})
-    assert [pair for pair in passed if pair not in ALIKE] == []
-
-
-def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not() -> None:
-    denying = ("It is false that", "It is not the case that", "It is untrue that", "Nobody claims that")
-    wrong = []
-    for relation, name in CELLS:
-        prototype = POOL[relation].cells[name].prototype
-        clause = prototype[0].lower() + prototype[1:]
-        for frame in ("It is true that", *denying):
-            is_rejected = bool(check_prototypes(prototype, f"{frame} {clause}", DISEASE))
-            wrong += [(frame, clause)] if is_rejected != (frame in denying) else []
-    assert wrong == []
-
-
-NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", fullmatch=True).filter(
-    lambda name: any(c.isalnum() for c in name) and name == name.strip()
-)
-
-
-@settings(max_examples=count_examples(40))
-@given(NAME, NAME, st.sampled_from(CELLS))
-def test_a_statement_is_found_unchanged_whatever_the_names(
-    head: str, tail: str, cell: tuple[str, str]
-) -> None:
-    statement = fill_slots(POOL[cell[0]].cells[cell[1]].prototype, head, tail)
-    assert check_rewording(Rewording(statement, statement, head, tail)) == ("unchanged",)
-
-
-@pytest.mark.long
-def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
-    """Python orders the words of a set anew in every process, unless its hash seed is given."""
-    script = "from tests.pretexeval.gate.test_check import *\n"
-    script += "print([check(one, two, *names) for one, two, _ in WORDINGS for names in NAMES])"
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2", "3")
-    ]
-    assert said[0].count("roles") > 20
-    assert said[1:] == said[:1] * 2
 
 
 STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat this disease."
@@ -226,11 +161,6 @@ CLEAN = [
 def test_only_what_surrounds_the_statement_is_removed_from_a_reply() -> None:
     assert {reply: clean_reply(reply) for reply in REPLIES} == REPLIES
     assert [clean_reply(text) for text in CLEAN] == CLEAN
-
-
-@given(st.text(max_size=40))
-def test_cleaning_a_reply_twice_changes_nothing_more(reply: str) -> None:
-    assert clean_reply(clean_reply(reply)) == clean_reply(reply)
 
 
 def is_found(name: str, mention: str) -> bool:

@@ -92,12 +92,8 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
         ("t.csv", f"{MARKED}a,r,b,perhaps,,\n", "line 2: also_true is 'perhaps': write true or false"),
-        ("t.csv", f"{MARKED}a,r,b,,maybe,\n", "line 2: also_false is 'maybe': write true or false"),
         ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
-        ("t.csv", f"{MARKED}a,r,b,,true,true\n", "line 2: has more than one of the marks"),
         ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
-        ("t.csv", f"{MARKED}a,s,b,,true,\n", "nothing to test in s: every row is marked"),
-        ("t.csv", f"{MARKED}a,s,b,,,true\na,s,b,,,\n", "nothing to test in s: every row is marked"),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
         ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
@@ -106,10 +102,8 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
         ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
-        ("disek.csv", "gout,,good", "line 2: aspect '' is not one of"),
         ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
         ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
-        ("disek.csv", "gout,Symptoms,pain,more", "line 2: has 4 fields where the header has 3"),
         ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "line 1: an attribute is empty"),
     ],
 )
@@ -130,13 +124,9 @@ def test_a_problem_is_reported_with_file_and_line(
         ("aliases", "name,id,alias\nfever,C1,a\n,,b\n", "line 3: the row has neither a name nor an id"),
         ("aliases", "name,alias\nfever,\n", "line 2: the alias is empty"),
         ("aliases", "name,synonym\nfever,pyrexia\n", "has no column alias"),
-        ("aliases", "name,alias\nfever,pyrexia,more\n", "line 2: has 3 fields where the header has 2"),
-        ("aliases", "name,alias\n", "holds no rows"),
         ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
         ("hierarchy", "child_id,parent\nH3,H2\n", "in child_id and parent_id, or in child and parent"),
-        ("hierarchy", "child,parent\nA,B,C\n", "line 2: has 3 fields"),
         ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),
-        ("verdicts", f"{VERDICTS}r,gout,x,,", "line 2: the verdict is ''"),
         ("verdicts", f"{VERDICTS}r,,x,,undecided", "line 2: the head is empty"),
         ("verdicts", f"{VERDICTS}{DIFFERENT}", "verdicts.csv, line 4: the verdicts on a triplet differ"),
     ],
@@ -198,22 +188,11 @@ def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
 
 
 @needs_reference
-def test_medlama_is_complete_and_its_published_form_gives_the_same_base(tmp_path: Path) -> None:
+def test_medlama_is_complete() -> None:
     base = read_own(MEDLAMA, format="medlama")
     assert (len(base.relations), base.triplets.height, base.left_out) == (17, 39_053, ())
     assert base.triplets.select("relation", "head").n_unique() == 17_000
-    names = pl.concat([base.triplets["head"], base.triplets["tail"]])
-    assert names.str.contains("[X]", literal=True).any()
-    shuffled = pl.read_parquet(MEDLAMA).sample(fraction=1, shuffle=True, seed=1)
-    for (relation,), rows in shuffled.rename({"relation": "rel"}).group_by("rel"):
-        lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
-        joined = rows.select("head_cui", "head_name", "rel", lists)
-        joined.write_csv(tmp_path / f"{relation}_1000.csv")
-    other = read_own(tmp_path, format="medlama")
-    assert base.triplets.equals(other.triplets)
-    checksums = {base.checksum_relation(relation) for relation in base.relations}
-    assert checksums == {other.checksum_relation(relation) for relation in base.relations}
-    assert len(checksums) == 17
+    assert len({base.checksum_relation(relation) for relation in base.relations}) == 17
 
 
 QUESTION = "A man coughs. Which of the following is the most likely diagnosis?"
@@ -240,6 +219,7 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
+        ("[]", "is no JSON object"),
         ({"question": " "}, "the question is empty"),
         ({"options": {"A": "Gout"}}, "options must be 2 to 10 texts"),
         ({"options": ["Gout", " "]}, "an option is empty"),
@@ -250,20 +230,11 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_values_of_medqa_name_file_line_and_remedy(
-    tmp_path: Path, change: dict[str, Any], problem: str
+    tmp_path: Path, change: dict[str, Any] | str, problem: str
 ) -> None:
-    path = write_lines(tmp_path, MEDQA, {**MEDQA, **change})
+    path = write_lines(tmp_path, MEDQA, change if isinstance(change, str) else {**MEDQA, **change})
     with pytest.raises(InputError, match=rf"medqa\.jsonl, line 2:? .*{problem}|line 2 {problem}"):
         read_medqa(path)
-
-
-def test_several_wrong_rows_of_medqa_are_counted(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_medqa(write_lines(tmp_path, "{", "[]", MEDQA, *(["{"] * 5)))
-    message = str(caught.value).splitlines()
-    assert message[0] == "7 wrong rows:"
-    assert "line 2: is no JSON object" in message[2]
-    assert message[-1] == "  and 2 more"
 
 
 def test_repeated_questions_and_options_are_left_out_and_listed(tmp_path: Path) -> None:

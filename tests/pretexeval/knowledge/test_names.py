@@ -1,20 +1,16 @@
 """Names: which spellings are one name, aliases, synonyms, and the capitals of titles."""
 
 import unicodedata
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.capitals import lower_titles
-from pretexeval.knowledge.names import AliasTable, fold_name, list_name_keys
+from pretexeval.knowledge.names import list_name_keys
 from pretexeval.knowledge.reader import read_knowledge_base
-from pretexeval.knowledge.same_triplets import pair_same_triplets
 from pretexeval.knowledge.synonyms import read_synonyms
 from pretexeval.primitives.errors import InputError
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
@@ -76,41 +72,6 @@ def test_a_name_without_a_visible_character_is_refused(tmp_path: Path, nothing: 
     assert "csv, line 3: the tail has only characters" in error
 
 
-SPELLED = ("Gout", "gout.", "go\u00adut", "Fieber", "ﬁeber", "fever", "wheezing", "asthma")
-IDS = (None, "C1", " C1", "C2", "C\u200b2")
-SCHEMA = dict.fromkeys(("relation", "head", "head_id", "tail", "tail_id"), pl.String)
-ROWS = st.lists(
-    st.tuples(st.sampled_from("rs"), *(st.sampled_from(values) for values in (SPELLED, IDS, SPELLED, IDS))),
-    max_size=8,
-)
-ALIASES = st.lists(st.tuples(st.sampled_from(SPELLED), st.sampled_from(SPELLED)), max_size=3)
-
-
-@given(ROWS, ROWS, ALIASES)
-def test_pairs_of_same_triplets_are_those_with_a_key_in_common(
-    rows: list[tuple[str, ...]], others: list[tuple[str, ...]], aliases: list[tuple[str, str]]
-) -> None:
-    def list_keys(row: tuple[str, ...]) -> set[tuple[str, ...]]:
-        relation, *ends = row
-        keys = [
-            (
-                *list_name_keys(name, identifier),
-                *(f"name:{fold_name(alias)}" for named, alias in aliases if named == name),
-            )
-            for name, identifier in (ends[:2], ends[2:])
-        ]
-        return {(relation, *pair) for pair in product(*keys)}
-
-    expected = [
-        (row, other)
-        for row, other in product(range(len(rows)), range(len(others)))
-        if not list_keys(rows[row]).isdisjoint(list_keys(others[other]))
-    ]
-    own, compared = (pl.DataFrame(each, schema=SCHEMA, orient="row") for each in (rows, others))
-    table = AliasTable(pl.DataFrame(aliases, schema=["name", "alias"], orient="row") if aliases else None)
-    assert pair_same_triplets(own, compared, table).sort(pl.all()).rows() == expected
-
-
 FACTS = """\
 head,relation,tail,tail_id
 aspirin,may_treat,fever,C1
@@ -170,22 +131,17 @@ def test_an_alias_that_names_something_with_another_id_is_a_conflict(tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
-def test_synonyms_are_found_in_any_spelling(tmp_path: Path, name: str) -> None:
-    rows = [("Fever", "Pyrexia"), ("Fever", "High temperature"), ("gout", "Podagra")]
-    table = read_synonyms(write_rows(tmp_path / name, [{"answer": a, "synonym": s} for a, s in rows]))
-    assert [table.find(answer) for answer in ("FEVER", "Gout", "cough")] == [
-        ("High temperature", "Pyrexia"),
-        ("Podagra",),
-        (),
+def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: str) -> None:
+    rows = [
+        ("Fever", "Pyrexia", "C1"),
+        ("Febrile state", "Heat", "C1"),
+        ("gout", "Podagra", None),
     ]
-
-
-def test_answers_with_the_same_id_share_their_synonyms(tmp_path: Path) -> None:
-    text = "answer,synonym,answer_id\nFever,Pyrexia,C1\nFebrile state,High temperature,C1\nGout,Podagra,\n"
-    table = read_synonyms(write(tmp_path / "table.csv", text))
-    assert table.find("Fever") == ("Febrile state", "High temperature", "Pyrexia")
-    assert table.find("Febrile state") == ("Fever", "High temperature", "Pyrexia")
-    assert table.find("Gout") == ("Podagra",)
+    columns = ("answer", "synonym", "answer_id")
+    table = read_synonyms(write_rows(tmp_path / name, [dict(zip(columns, row, strict=True)) for row in rows]))
+    assert table.find("FEVER") == ("Febrile state", "Heat", "Pyrexia")
+    assert table.find("Febrile state") == ("Fever", "Heat", "Pyrexia")
+    assert [table.find(answer) for answer in ("Gout", "cough")] == [("Podagra",), ()]
     with pytest.raises(InputError, match=r"table\.csv, line 3: the synonym is empty"):
         read_synonyms(write(tmp_path / "table.csv", "answer,synonym\nFever,Pyrexia\nGout, \n"))
 

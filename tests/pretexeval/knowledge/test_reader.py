@@ -16,9 +16,7 @@ from pretexeval.knowledge.base import COLUMNS, KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.rows import REPEATED, Source, build_base, build_source_rows, clean_rows
 from pretexeval.storage.layout import manifest_file
-from tasks.drawing.heads import TripletSampling
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.triplets import draw_triplets
 from tests.pretexeval.knowledge.own_base import read_own, write
 from tests.support.small_bases import make_edition, write_files
 
@@ -78,12 +76,8 @@ def test_starter_base_is_complete() -> None:
     assert min(n_heads[relation] for relation in DISEK) >= 60
     assert min(n_heads.values()) >= 12
     # A negated question with four options has one false option, and three that are true and tested.
-    for relation in DISEK:
-        drawn = draw_triplets(base, relation, TripletSampling(seed=1))
-        n_true = tested.filter(relation=relation).group_by("head").agg(pl.col("tail").n_unique())
-        assert set(drawn["head"]) == set(n_true["head"])
-        rich = set(n_true.filter(pl.col("tail") >= 3)["head"])
-        assert len(rich & set(drawn.filter(split="test")["head"])) >= 40, relation
+    rich = tested.group_by("relation", "head").agg(pl.col("tail").n_unique()).filter(pl.col("tail") >= 3)
+    assert min(rich.filter(relation=relation).height for relation in DISEK) >= 40
 
 
 NAMES = st.sampled_from(["a", "A", "b", "é", "[X]", "[Y]", '"q"', "a b", "0"])

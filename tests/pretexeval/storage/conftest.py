@@ -9,6 +9,7 @@ import pytest
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.hashing import checksum_file
+from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
@@ -19,6 +20,7 @@ from tests.support.small_bases import make_base, make_edition, make_facts, write
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 KINDS = ("editions", "responses", "predictions")
 Hosts = tuple[StorageConfig, StorageConfig]
+Stores = tuple[Store, Store]
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +47,11 @@ def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     shared = moto.make_address()
     a, b = (StorageConfig(root=tmp_path / name, shared=shared) for name in "ab")
     return a, b
+
+
+@pytest.fixture
+def stores(hosts: Hosts) -> Stores:
+    return Store(hosts[0]), Store(hosts[1])
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """Leases in a bucket, and the locks of models and their shards in a folder or in a bucket."""
 
-import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +15,6 @@ from pretexeval.storage.layout import LOCKS_FOLDER
 from pretexeval.storage.lease import Lease
 from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
-from tests.support.command import REPOSITORY
 from tests.support.object_storage import ObjectStorage, serve_rclone
 
 # Long enough that a busy machine does not delay a renewal for a whole term.
@@ -107,17 +103,6 @@ MODEL = "m-12345678"
 # Long enough for a lock that is free, and short enough to wait for one that is not.
 BLOCKED_S = 0.7
 FREE_S = 60.0
-# A process that holds the lock of a model until it is killed.
-HOLD = """
-import sys, time
-from pathlib import Path
-from pretexeval.config.tables import StorageConfig
-from pretexeval.storage.locks import hold_model
-from pretexeval.storage.store import Store
-with hold_model(Store(StorageConfig(root=Path(sys.argv[1]))), sys.argv[2]):
-    print("held", flush=True)
-    time.sleep(600)
-"""
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -202,15 +187,4 @@ def test_deleting_lock_files_lets_no_second_process_in(
         if removes_folder:
             locks.rmdir()
         waiting = start_waiting(store, second)
-    waiting.end()
-
-
-def test_a_killed_holder_whose_lock_file_was_deleted_blocks_nobody(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(tmp_path), MODEL]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        shutil.rmtree(tmp_path / LOCKS_FOLDER)
-        waiting = start_waiting(Store(StorageConfig(root=tmp_path)), None)
-        holder.kill()
     waiting.end()

@@ -1,8 +1,8 @@
-"""Editions, answers and evaluations that hosts exchange through a bucket."""
+"""What hosts exchange through a bucket: editions, answers, evaluations, publications and removals."""
 
+import os
 import shutil
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,40 +11,28 @@ import pytest
 
 from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.config.file import Config
+from pretexeval.config.questions import UNSURE
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.bucket import Bucket
-from pretexeval.storage.publication import hold_publication, sync_everything
+from pretexeval.storage.layout import WAREHOUSE, evaluation_folder, withdrawal_record
+from pretexeval.storage.publication import hold_publication, list_pieces, remove_edition, sync_everything
 from pretexeval.storage.records import read_manifest, read_manifest_files, write_record
 from pretexeval.storage.store import Store
-from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.model_session import Advance, ModelSession
 from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import build_relation_requests
 from tasks.evaluation.run_record import is_complete
-from tests.pretexeval.storage.conftest import KINDS, Hosts, read_tree
-from tests.support.evaluations import CountingEngine, ask_model, finish, ignore, list_prompts
+from tests.pretexeval.storage.conftest import KINDS, Hosts, Stores, read_tree
+from tests.support.evaluations import CountingEngine, ask_model, finish, list_prompts
 
-Stores = tuple[Store, Store]
 Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
 UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
-
-
-class SlowEngine(CountingEngine):
-    """Answers slowly enough for another process to start meanwhile."""
-
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
-    ) -> list[Completion]:
-        time.sleep(0.3)
-        return super().generate(prompts, sampling, on_progress)
 
 
 def forbid(_: EngineConfig) -> Engine:
@@ -53,11 +41,6 @@ def forbid(_: EngineConfig) -> Engine:
 
 def fail(path: str, source: Path) -> None:
     raise InputError("the storage is unreachable")
-
-
-@pytest.fixture
-def stores(hosts: Hosts) -> Stores:
-    return Store(hosts[0]), Store(hosts[1])
 
 
 @pytest.fixture
@@ -197,36 +180,28 @@ def test_files_made_before_the_bucket_was_configured_are_sent_too(hosts: Hosts, 
     assert read_tree(hosts[1].root, *KINDS) == read_tree(hosts[0].root, *KINDS) != {}
 
 
-def test_concurrent_hosts_ask_every_prompt_once(unasked: Evaluations) -> None:
-    engine = SlowEngine()
-    with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(ask_model, evaluation, lambda _: engine) for evaluation in unasked]
-    reports = [future.result() for future in both]
-    assert engine.n_asked == reports[0].n_samples == sum(report.n_asked for report in reports)
-
-
 def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     unasked: Evaluations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = unasked
-    engine = CountingEngine()
-    with ModelSession(first.model, Store(first.storage), lambda _: engine) as session:
-        prompts = {
-            key: prompt
-            for _, asked in build_relation_requests(first)
-            for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
-        }
-        session.write_model_record()
-        monkeypatch.setattr(session._shared.bucket, "send", fail)
-        session._engine = engine
-        chunk = dict(list(prompts.items())[:5])
+    engine, send = CountingEngine(), Bucket.send
+
+    def fail_for_answers(bucket: Bucket, path: str, source: Path | bytes) -> None:
+        if path.endswith(".parquet"):
+            raise InputError("the storage is unreachable")
+        send(bucket, path, source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "send", fail_for_answers)
         with pytest.raises(InputError, match="unreachable"):
-            session.ask_and_store(chunk, first.request_settings.sampling, ignore)
-    assert (first.store.read().height, second.store.read().height) == (5, 0)
+            ask_model(first, lambda _: engine)
+    keys = first.store.read_settled_keys()
+    assert keys
+    assert second.store.read().is_empty()
     report = ask_model(first, lambda _: engine)
-    assert report.n_asked == len(prompts) - 5
+    assert report.n_asked == report.n_samples - len(keys)
     Store(second.storage).sync_responses(second.model_id)
-    assert second.store.read_settled_keys() == set(prompts)
+    assert keys <= second.store.read_settled_keys() == first.store.read_settled_keys()
 
 
 def test_damaged_answers_in_the_bucket_are_not_used(evaluations: Evaluations, bucket: Bucket) -> None:
@@ -298,3 +273,82 @@ def test_failures_of_other_hosts_are_fetched_until_they_are_removed(stores: Stor
     sync_everything(other)
     assert list(read_tree(other.root, "failures")) == ["failures/e/v1.5.json"]
     assert not has_failure(other, "e", "large")
+
+
+GRADES = "reviews/edition/grader.parquet"
+PAGE = "report/edition/index.html"
+
+
+def write_file(store: Store, path: str, content: bytes) -> Path:
+    target = store.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def publish(store: Store, content: bytes) -> None:
+    with hold_publication(store):
+        write_file(store, WAREHOUSE, content)
+        write_file(store, PAGE, content)
+        if content == b"half":
+            raise InputError("the disk is full")
+
+
+def test_one_publisher_at_a_time_sends_its_results_if_it_succeeds(stores: Stores) -> None:
+    first, second = stores
+    with ThreadPoolExecutor(1) as pool:
+        with hold_publication(first):
+            waiting = pool.submit(publish, second, b"second")
+            time.sleep(1.5)
+            assert not waiting.done()
+            write_file(first, WAREHOUSE, b"first")
+        waiting.result(timeout=20)
+    assert first.bucket is not None
+    assert [first.bucket.read(path) for path in (WAREHOUSE, PAGE)] == [b"second"] * 2
+    with pytest.raises(InputError, match="full"):
+        publish(first, b"half")
+    assert first.bucket.read(WAREHOUSE) == b"second"
+
+
+@pytest.mark.parametrize("path", [GRADES, withdrawal_record("edition")])
+def test_what_people_said_last_replaces_the_rest_on_all_hosts(stores: Stores, path: str) -> None:
+    first, second = stores
+    hour = 3600
+    os.utime(write_file(first, path, b"early"), 2 * (time.time() - hour,))
+    write_file(first, "reviews/edition/key.json", b"stays on its host")
+    sync_everything(first)
+    sync_everything(second)
+    assert (second.root / path).read_bytes() == b"early"
+    assert not (second.root / "reviews/edition/key.json").exists()
+    os.utime(write_file(second, path, b"later"), 2 * (time.time() + hour,))
+    sync_everything(second)
+    sync_everything(first)
+    assert [(store.root / path).read_bytes() for store in stores] == [b"later", b"later"]
+
+
+def test_other_hosts_remove_their_copies_and_do_not_send_them_again(
+    stores: Stores, edition: Edition, evaluated: Path
+) -> None:
+    first, second = stores
+    first.push_edition(edition.edition_id)
+    second.pull_edition(edition.edition_id)
+    content = read_tree(second.root, "editions")
+    assert content == read_tree(first.root, "editions")
+    remove_edition(first, edition.edition_id)
+    assert read_tree(first.root, ".") == {}
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == {}
+    bucket = first.bucket
+    assert bucket is not None
+    assert list(bucket.list_objects("editions")) == []
+    # It is built again, so it is shared again.
+    shutil.copytree(evaluated / "editions", first.root / "editions", dirs_exist_ok=True)
+    first.push_edition(edition.edition_id)
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == content
+
+
+@pytest.mark.parametrize("setting", [None, "answer_only", UNSURE])
+def test_an_edition_is_removed_with_its_evaluations(setting: str | None) -> None:
+    folder = evaluation_folder("e", "m", setting)
+    assert any(folder.startswith(f"{piece}/") for piece in list_pieces("e"))
