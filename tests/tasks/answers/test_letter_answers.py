@@ -104,9 +104,6 @@ REPLIES = (
     "D) Mifepristone\n\nA) Megestrol acetate is incorrect.",
     "I would go with option D, although option A is tempting.",
     "The incorrect options are A, B, C and E. The correct answer is D.",
-    "The correct answer is not A but D.",
-    r"Thus \boxed{D}.",
-    "The answer is D.\n\nQuestion: Another drug?\nOptions: A: x\tB: y\nAnswer: A",
     "The answer is A. Actually, I made a mistake: the answer is D.",
     "The answer is D. The answer is A.",
 )

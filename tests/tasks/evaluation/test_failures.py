@@ -36,15 +36,12 @@ class Bench:
     endpoint: Endpoint = field(init=False)
     config: Config = field(default_factory=Config)
 
-    def configure(self, kind: str, *names: str, **scoring: object) -> Config:
-        engine = {"engine": "openai", "base_url": self.endpoint.base_url}
-        tables = [engine | {"name": name, "model": name} for name in names]
-        table: dict[str, Any] = {"storage": {"root": self.root}, kind: tables, "scoring": scoring}
-        return Config.model_validate(table)
-
     def evaluate(self, *names: str, **scoring: object) -> dict[str, str]:
         """Evaluate the models as a run does; return model -> why it failed, or nothing."""
-        self.config = self.configure("models", *names, **scoring)
+        engine = {"engine": "openai", "base_url": self.endpoint.base_url}
+        models = [engine | {"name": name, "model": name} for name in names]
+        tables = {"storage": {"root": self.root}, "models": models, "scoring": scoring}
+        self.config = Config.model_validate(tables)
         self.endpoint.requests.clear()
         return {name: evaluate(self.config, self.edition_id, name) or "" for name in names}
 
