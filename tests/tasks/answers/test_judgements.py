@@ -6,7 +6,6 @@ OPTIONS = ("Aspirin", "Atropine", "Clonidine", "Dopamine", "Warfarin")
 # The offered answer, D, is called right.
 RIGHT = (
     *("correct", "**Correct**", "Yes", "True.", "D is correct.", "The given answer is correct."),
-    "I agree with the answer D.",
     # A judgement that is stated as the answer counts before words about options and findings in the thought.
     "No fever was reported, and the right lung is clear. The given answer is correct.",
     "The effect on D is false to assume. I agree with the answer.",
@@ -21,13 +20,11 @@ WRONG = (
     "D is true of adults. In children it is harmful. Her answer is incorrect. The answer is B.",
     "No treatment is needed here. Final judgement: incorrect. The correct answer is B.",
     "The given answer (D) is wrong; it should be B.",
-    "The answer is wrong. It should be B, not D.",
     "The provided answer D is not right; B is the correct answer.",
     "The answer is incorrect. Option A is wrong, option B is correct.",
     "I disagree. The answer is B",
     '{"judgement": "incorrect", "answer": "B"}',
     '{"correct": false, "corrected_answer": "B"}',
-    "No, the correct answer is B: Atropine.",
 )
 REVISIONS = {
     **dict.fromkeys(RIGHT, "T|D"),
@@ -53,7 +50,6 @@ PROSE = (
 TRUTHS = {
     **dict.fromkeys(("true", "**True**", "Yes", "not false", "A: True", r"\boxed{True}"), "T"),
     "The patient has no fever. Therefore, the statement is true.": "T",
-    "No signs of infection were seen. The statement is true.": "T",
     "False positive tests are common. The statement is true.": "T",
     "The statement Psoriasis is not the most likely diagnosis is true.": "T",
     **dict.fromkeys(("False.", "No", "untrue", "That is wrong.", '{"answer": "false"}'), "F"),
@@ -93,14 +89,7 @@ def test_a_truth_is_what_the_response_says_of_the_statement() -> None:
 
 # What is read in responses to statements that a model may be unsure of (docs/unsure.md).
 UNSURE = (
-    *(
-        "Unsure",
-        " unsure.",
-        "**Unsure**",
-        "Answer: Unsure",
-        'The answer is "Unsure".',
-        '{"answer": "Unsure"}',
-    ),
+    *("Unsure", "**Unsure**", "Answer: Unsure", '{"answer": "Unsure"}'),
     *("I am not sure.", "I'm not entirely sure.", "I’m really not certain", "I don't know.", "Uncertain."),
     *("Unknown", "Not sure", "Cannot be determined.", "The statement cannot be verified."),
     "I don’t know if the answer is True.",

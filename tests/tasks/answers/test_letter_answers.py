@@ -35,7 +35,6 @@ ONE_LETTER = {
     "Atropine.": "text_alone",
     "The answer is atropine.": "stated",
     "Atropine is the most appropriate drug, aspirin is not.": "concluded_text",
-    "The best next step is to treat him with atropine. Aspirin is not indicated.": "concluded_text",
     "The best drug is a vagal blocker such as atropine. Aspirin is no blocker.": "concluded_text",
     "The pulse suggests a diagnosis of atropine intoxication. Aspirin is out.": "concluded_text",
     # A response that was cut after an article states no option A.
@@ -62,7 +61,6 @@ A_AND_C = (
     "1. A\n2. C",
     "The correct options are:\n\n- **A: Aspirin**\n- **C: Clonidine**\n\nExplanation: B is not.",
     "Answer: A. Aspirin, C. Clonidine",
-    "Options A and C are correct.",
     "The correct answers are A and C. The other options (B, D, E) are incorrect.",
     "Correct answers: A, C\nIncorrect answers: B, D, E",
     "I choose A and C.",
@@ -104,10 +102,6 @@ REPLIES = (
     "D) Mifepristone\n\nA) Megestrol acetate is incorrect.",
     "I would go with option D, although option A is tempting.",
     "The incorrect options are A, B, C and E. The correct answer is D.",
-    "The correct answer is not A but D.",
-    r"Thus \boxed{D}.",
-    "The answer is D.\n\nQuestion: Another drug?\nOptions: A: x\tB: y\nAnswer: A",
-    "The answer is A. Actually, I made a mistake: the answer is D.",
     "The answer is D. The answer is A.",
 )
 

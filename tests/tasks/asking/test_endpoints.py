@@ -102,15 +102,9 @@ ZIPPED = render_reply(200, JSON_TYPE | {"Content-Encoding": "gzip"}, gzip.compre
 # Each replaces a part of a good reply, or its whole body.
 ILLEGAL = {
     "a status that is no number": WHOLE.replace(b"HTTP/1.1 200", b"HTTP/1.1 2x0"),
-    "another protocol": WHOLE.replace(b"HTTP/1.1", b"ICY"),
     "a header without a colon": WHOLE.replace(b"Content-Type: ", b"Content-Type "),
-    "a space before the colon": WHOLE.replace(b"Content-Type:", b"Content-Type :"),
-    "a header without a name": WHOLE.replace(b"Content-Type:", b":"),
     "a byte that no header holds": WHOLE.replace(b"Content-Type: ", b"Content-Type: \x00"),
-    "a length that is no number": WHOLE.replace(b"Content-Length: ", b"Content-Length: x"),
-    "a negative length": WHOLE.replace(b"Content-Length: ", b"Content-Length: -"),
     "two lengths": WHOLE.replace(b"Content-Type: application/json", b"Content-Length: 3"),
-    "an unknown coding": WHOLE.replace(b"Content-Type: application/json", b"Transfer-Encoding: odd"),
     "a header of 200 kB": WHOLE.replace(b"Content-Type: ", b"X: " + b"x" * 200_000 + b"\r\nContent-Type: "),
     "another coding than it says": WHOLE.replace(
         b"Content-Type: application/json", b"Content-Encoding: gzip"

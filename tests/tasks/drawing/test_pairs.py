@@ -18,12 +18,11 @@ from flows.support.periods import plan_period
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.reader import read_knowledge_base
-from tasks.drawing import pieces
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
-from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.uniform_pairs import draw_uniform
 from tasks.edition.planning import plan_edition
@@ -65,28 +64,6 @@ def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:
         assert positive in true
         assert negative in false
     assert Counter(drawn["positive"]) == Counter(drawn["negative"])
-
-
-@given(row_lists(), row_lists(), st.integers(0, 3))
-@settings(max_examples=count_examples(30))
-def test_tails_of_a_block_balance_and_no_negative_is_true_or_uncertain(
-    rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
-) -> None:
-    base = as_rows(rows)
-    true = set(base.select("head", "tail").iter_rows())
-    facts = index_facts(base, as_rows([row for row in asserted if (row["head"], row["tail"]) not in true]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "BLOCK_HEADS", 8)
-        drawn, plain = draw_in_balance(facts, seed), draw_in_balance(index_facts(base), seed)
-        blocks = list(Piece("r").select_blocks(facts.order_heads(str(seed), "cap")))
-    assert sum(map(len, blocks)) == facts.heads.height
-    for block in blocks:
-        pairs = drawn.filter(pl.col("head").is_in(block.implode()))
-        assert Counter(pairs["positive"]) == Counter(pairs["negative"])
-    given = facts.heads.select("head")
-    excluded = facts.exclude(facts.list_true(given), facts.tails.to_frame("tail"))
-    assert drawn.join(excluded, left_on=["head", "negative"], right_on=PAIR, how="semi").is_empty()
-    require_balance(index_facts(base), plain)
 
 
 def count_keepable(heads: Mapping[str, tuple[Collection[str], Collection[str]]]) -> int:

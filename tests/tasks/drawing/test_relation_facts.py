@@ -179,57 +179,38 @@ def test_heads_and_tails_are_sorted_and_distinct() -> None:
     assert find(facts, "b")[0] == ["y", "z"]
 
 
-def test_truth_is_tested_on_folded_names() -> None:
-    names = {"Angina": ["chest pain"], "angina.": ["Dyspnea"], "Gout": ["Chest-Pain", "Itch"]}
-    assert find(index_facts(as_facts(names)), "Angina") == (
-        ["chest pain"],
-        ["Chest-Pain", "Dyspnea", "chest pain"],
-    )
+# Facts, with an id after a slash, and "!" where a fact is only also true; a head; the tails that may be its
+# positive; and those that may not be its negative.
+OF_SPELLINGS = "Angina>chest pain, angina.>Dyspnea, Gout>Chest-Pain, Gout>Itch"
+OF_IDS = "a/1>t, a/2>t, b/1>u, c/2>v, d/3>w"
+OF_ITSELF = "Pain/1>t, b>pain, c>ache/1, d>D, e>E, e>t"
+SAME = [
+    (OF_SPELLINGS, "Angina", "chest pain", "Chest-Pain, Dyspnea, chest pain"),
+    ("a>x/9, b>y/9, c>z/8", "a", "x", "x, y"),
+    (OF_IDS, "a", "t", "t, u, v"),
+    (OF_IDS, "d", "w", "w"),
+    ("a>t, a>u!, a>only also true!, b>u", "a", "t", "t, u"),
+    (OF_ITSELF, "Pain", "t", "ache, pain, t"),
+    (OF_ITSELF, "e", "E, t", "E, t"),
+]
 
 
-def test_truth_is_tested_on_the_ids_of_heads_and_tails() -> None:
-    rows = [
-        {"head": "a", "head_id": "1", "tail": "t"},
-        {"head": "a", "head_id": "2", "tail": "t"},
-        {"head": "b", "head_id": "1", "tail": "u"},
-        {"head": "c", "head_id": "2", "tail": "v"},
-        {"head": "d", "head_id": "3", "tail": "w"},
-    ]
-    tails = [
-        {"head": "a", "tail": "x", "tail_id": "9"},
-        {"head": "b", "tail": "y", "tail_id": "9"},
-        {"head": "c", "tail": "z", "tail_id": "8"},
-    ]
-    assert find(index_facts(as_rows(tails)), "a") == (["x"], ["x", "y"])
-    for ordered in (rows, rows[::-1]):
-        assert find(index_facts(as_rows(ordered)), "a") == (["t"], ["t", "u", "v"])
-        assert find(index_facts(as_rows(ordered)), "d") == (["w"], ["w"])
+def read_facts(text: str) -> list[dict[str, Any]]:
+    rows = []
+    for fact in text.split(", "):
+        (head, _, head_id), (tail, _, tail_id) = (end.partition("/") for end in fact.strip("!").split(">"))
+        ids = {"head_id": head_id or None, "tail_id": tail_id or None}
+        rows.append({"head": head, "tail": tail, "also_true": fact.endswith("!"), **ids})
+    return rows
 
 
-def test_also_true_tails_are_neither_tested_nor_negatives() -> None:
-    rows: list[dict[str, Any]] = [
-        {"head": "a", "tail": "t"},
-        {"head": "a", "tail": "u", "also_true": True},
-        {"head": "a", "tail": "only also true", "also_true": True},
-        {"head": "b", "tail": "u"},
-    ]
-    facts = index_facts(as_rows(rows))
-    assert facts.tails.to_list() == ["t", "u"]
-    assert find(facts, "a") == (["t"], ["t", "u"])
-
-
-def test_head_is_never_its_own_negative() -> None:
-    rows = [
-        {"head": "Pain", "head_id": "1", "tail": "t"},
-        {"head": "b", "tail": "pain"},
-        {"head": "c", "tail": "ache", "tail_id": "1"},
-        {"head": "d", "tail": "D"},
-        {"head": "e", "tail": "E"},
-        {"head": "e", "tail": "t"},
-    ]
-    facts = index_facts(as_rows(rows))
-    assert find(facts, "Pain")[1] == ["ache", "pain", "t"]
-    assert find(facts, "e")[1] == ["E", "t"]
+def test_truth_is_tested_on_folded_names_and_ids() -> None:
+    """A tail that is only also true is neither tested nor a negative, nor is the head itself."""
+    for text, head, tested, excluded in SAME:
+        for order in (1, -1):
+            facts = index_facts(as_rows(read_facts(text)[::order]))
+            found = [", ".join(names) for names in find(facts, head)]
+            assert (text, head, found) == (text, head, [tested, excluded])
 
 
 def test_names_are_the_same_through_shared_keys() -> None:

@@ -83,6 +83,10 @@ def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
             assert not is_true(full, head, tail)
             assert fold_name(head) != fold_name(tail)
             assert tail in {name for _, name in tested}
+    if policy == "balanced":
+        tested_rows = frame.filter(split="test")
+        true, false = (Counter(tested_rows.filter(is_positive=b)["tail"]) for b in (True, False))
+        assert true == false
     shuffled = as_rows(random.sample(rows, len(rows)))
     assert frame.equals(draw(shuffled, given))
     assert list_left_out(base, given) == list_left_out(shuffled, given)

@@ -3,12 +3,9 @@
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pretexeval.primitives.errors import InputError
 from prototypes.pool import load_pool
@@ -24,12 +21,10 @@ from tests.support.small_bases import (
     make_edition,
     make_facts,
     make_prototypes,
-    names,
 )
 
 INSTANCE = ("TakesDrug", "IsTreatedFor")
 BASE = make_base(r=make_facts(40, 10))
-PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["Cs"]), max_size=9)
 CONSTANT = ["method", "rephraser", "status", "attempts"]
 SENTENCES = [
     ("[X] may treat [Y].", "aspirin", "pain", "Aspirin may treat pain."),
@@ -70,10 +65,8 @@ def list_predicates(head: str, tail: str) -> list[str]:
     ]
 
 
-@given(st.lists(st.tuples(names(), names(), st.booleans()), min_size=1, max_size=5))
-def test_eight_variants_with_predicate_and_label_follow_each_triplet(
-    rows: list[tuple[str, str, bool]],
-) -> None:
+def test_eight_variants_with_predicate_and_label_follow_each_triplet() -> None:
+    rows = [("[Y]", '\\1 "$1"', True), ("{} é", "[X]", False)]
     triplets = pl.concat(make_triplet(*row, number=i) for i, row in enumerate(rows))
     variants = derive_variants(triplets, INSTANCE, is_possibility=True)
     assert variants.columns == VARIANTS.names
@@ -108,18 +101,6 @@ def fill(*rows: tuple[str, ...]) -> list[str]:
     return write_sentences(frame).to_list()
 
 
-@given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
-def test_names_do_not_change_how_a_template_is_filled(
-    parts: tuple[str, str, str], head: str, tail: str, is_head_first: bool
-) -> None:
-    before, between, after = parts
-    slots = ("[X]", "[Y]") if is_head_first else ("[Y]", "[X]")
-    values = (head, tail) if is_head_first else (tail, head)
-    # A word before the slot: what begins a sentence gets a capital, and an article fits the name.
-    template = f"As {before}: {slots[0]}{between}: {slots[1]}{after}"
-    assert fill((template, head, tail)) == [f"As {before}: {values[0]}{between}: {values[1]}{after}"]
-
-
 def test_sentences_begin_with_a_capital_and_have_the_right_articles() -> None:
     assert fill(*SENTENCES) == [text for *_, text in SENTENCES]
 
@@ -139,10 +120,6 @@ def test_articles_follow_the_sound_of_the_name(written: str) -> None:
     assert fill(*((f"It is {written} [X] of [Y].", name, "x") for name in articles)) == expected
 
 
-def make_samples(root: Path, **table: Any) -> pl.DataFrame:  # noqa: ANN401
-    return build_frames(make_edition(root, BASE, **table), "r")["samples"]
-
-
 def test_statements_are_filled_prototypes_and_reviewed_samples_filled_wordings(tmp_path: Path) -> None:
     frames = build_frames(make_edition(tmp_path, BASE), "r")
     statements, samples, variants = frames["statements"], frames["samples"], frames["variants"]
@@ -153,10 +130,8 @@ def test_statements_are_filled_prototypes_and_reviewed_samples_filled_wordings(t
     assert statements.select("variant_id", "label").equals(variants.select("variant_id", "label"))
     assert samples["sample_id"].n_unique() == samples.height == 640
     entities = {i: (h, t) for i, h, t in frames["triplets"].select("triplet_id", "head", "tail").iter_rows()}
-    columns = ("triplet_id", "transformation", "sample_index", "text")
-    for (triplet_id, name, index, text), statement in zip(
-        samples.select(columns).iter_rows(), statements["statement"], strict=True
-    ):
+    columns = [samples[name] for name in ("triplet_id", "transformation", "sample_index", "text")]
+    for triplet_id, name, index, text, statement in zip(*columns, statements["statement"], strict=True):
         head, tail = entities[triplet_id]
         first, second = (tail, head) if name.startswith("inv") else (head, tail)
         assert statement == f"r {name} 0: {first} and {second}."
@@ -222,7 +197,7 @@ def test_origin_fills_the_template_of_the_base_in_place_of_the_prototype(tmp_pat
 
 
 def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Path) -> None:
-    samples = make_samples(tmp_path, methods=("direct", "prototype"))
+    samples = build_frames(make_edition(tmp_path, BASE, methods=("direct", "prototype")), "r")["samples"]
     assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
     assert samples["sample_id"].n_unique() == 720
 

@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 
 from pretexeval.config.file import Config
-from pretexeval.primitives.errors import InputError
-from pretexeval.storage.store import Store
 from report.page import write_pages
 from tasks.asking import model_session
-from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.scoring import score_again
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
-from tests.support.evaluations import evaluate, ignore
+from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
@@ -39,15 +36,12 @@ class Bench:
     endpoint: Endpoint = field(init=False)
     config: Config = field(default_factory=Config)
 
-    def configure(self, kind: str, *names: str, **scoring: object) -> Config:
-        engine = {"engine": "openai", "base_url": self.endpoint.base_url}
-        tables = [engine | {"name": name, "model": name} for name in names]
-        table: dict[str, Any] = {"storage": {"root": self.root}, kind: tables, "scoring": scoring}
-        return Config.model_validate(table)
-
     def evaluate(self, *names: str, **scoring: object) -> dict[str, str]:
         """Evaluate the models as a run does; return model -> why it failed, or nothing."""
-        self.config = self.configure("models", *names, **scoring)
+        engine = {"engine": "openai", "base_url": self.endpoint.base_url}
+        models = [engine | {"name": name, "model": name} for name in names]
+        tables = {"storage": {"root": self.root}, "models": models, "scoring": scoring}
+        self.config = Config.model_validate(tables)
         self.endpoint.requests.clear()
         return {name: evaluate(self.config, self.edition_id, name) or "" for name in names}
 
@@ -196,14 +190,3 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_i
         {"n_samples": N_SAMPLES, "n_errors": 0}
     ]
     assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
-
-
-def test_writer_that_is_refused_gets_32_prompts_and_a_probe(bench: Bench) -> None:
-    bench.reply = refuse()
-    config = bench.configure("writers", "w")
-    writer = identify_writer(config.writers[0])
-    prompts = [writer.build_prompt(f"Paraphrase statement {n}.", 16) for n in range(100)]
-    with pytest.raises(InputError, match="model 'w': the endpoint refused every one of 32 prompts") as caught:
-        ask_for_replies(Store(config.storage), writer, prompts, ignore)
-    assert WORDS in str(caught.value)
-    assert len(bench.endpoint.requests) == 33

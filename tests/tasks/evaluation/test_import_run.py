@@ -128,19 +128,6 @@ def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> No
     assert folder.command(folder.write(folder.answers), "--budget", budget) == 2
 
 
-def test_repeats_vote(folder: Folder) -> None:
-    wrong = {"A": "B", "B": "A", "C": "A", "D": "A"}
-    rows = [row | {"repeat": n} for n in (2, 0, 1) for row in folder.answers]
-    for row in rows:
-        if row["repeat"] == 1 and row["response"] in wrong:
-            row["response"] = wrong[row["response"]]
-    evaluation = folder.run(rows, "chain_of_thought").evaluation
-    predictions = folder.read_rows(evaluation)
-    assert predictions["is_correct"].all()
-    assert set(predictions["n_agreeing"]) == {2, 3}
-    assert set(folder.read_rows(evaluation, "readings")["repeat"]) == {0, 1, 2}
-
-
 def test_unknown_repeated_and_missing_ids_are_reported_and_never_guessed(folder: Folder) -> None:
     missing, same, second, *_ = folder.answers
     different = {**second, "response": "another answer"}

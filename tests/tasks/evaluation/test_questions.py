@@ -82,25 +82,6 @@ def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) 
     assert not is_complete(replace(evaluation, subject=reasoned))
 
 
-def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path) -> None:
-    evaluation = plan(tmp_path, "chain_of_thought", repeats=5)
-
-    def vary(prompt: str, sampling: Sampling) -> str:
-        is_true = sampling.repeat in (1, 2, 4)
-        return " I see. Therefore, the answer is: " + ("True" if is_true else "False") + ". The answer is B."
-
-    engine = Scripted(vary)
-    evaluate(evaluation, engine)
-    readings = read(evaluation, READINGS)
-    assert set(readings.group_by("item_id").len()["len"]) == {5}
-    statements = read_questions(evaluation).filter(type="TFQ")["question_id"]
-    predictions = read(evaluation, PREDICTIONS).filter(pl.col("item_id").is_in(statements.to_list()))
-    assert set(predictions["prediction"]) == {"T"}
-    assert set(predictions["n_agreeing"]) == {3}
-    assert {sampling.seed_of_repeat for _, sampling in engine.asked} == {0, 1, 2, 3, 4}
-    assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
-
-
 def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> None:
     evaluation = plan(tmp_path, "chain_of_thought", repeats=2)
     answers = find_answers(evaluation)
@@ -119,6 +100,13 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
     with_shots = [prompt for prompt, _ in engine.asked if "\n\n" in prompt]
     assert with_shots
     assert all("Drugs differ. Some fit. Therefore, the answer is:" in prompt for prompt in with_shots)
+    # Every repeat has its own seed and is kept, and the only answer of the two has the majority.
+    assert {sampling.seed_of_repeat for _, sampling in engine.asked} == {0, 1}
+    assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
+    assert set(read(evaluation, READINGS).group_by("item_id").len()["len"]) == {2}
+    predictions = read(evaluation, PREDICTIONS)
+    assert predictions["is_correct"].all()
+    assert set(predictions["n_agreeing"]) == {1}
 
 
 def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:

@@ -116,14 +116,7 @@ def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
 
 
 def test_distance_is_the_least_number_of_edits() -> None:
-    edits = {
-        ("", ""): 0,
-        ("", "ab"): 2,
-        ("abc", "abc"): 0,
-        ("abc", "abd"): 1,
-        ("abc", "c"): 2,
-        ("ab", "ba"): 2,
-    }
+    edits = {("", ""): 0, ("", "ab"): 2, ("abc", "abc"): 0, ("abc", "abd"): 1, ("abc", "c"): 2}
     edits |= {("ab", "ba"): 2, ("kitten", "sitting"): 3, ("saturday", "sunday"): 3, ("abcabc", "bcabca"): 2}
     for (left, right), n in edits.items():
         distance = n / max(len(left), len(right), 1)
