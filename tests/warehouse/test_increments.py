@@ -11,19 +11,21 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
 from pretexeval.storage.records import write_record
 from pretexeval.storage.withdrawals import withdraw_edition
+from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert, silent
-from tests.support.stage_rows import Row, digest, response_row
-from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.support.stage_rows import Row, digest, response_row, write_measured, write_rows
+from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
 from warehouse import published, publishing
-from warehouse.catalogue import VIEW_GROUPS
+from warehouse.catalogue import SUMS, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 
 FRESH = "tiny-seed2-00000002"
 HEADACHE = "Kopf-\n\nschmerz 🤕\u0301"
 RELATIONS = "select table_name, table_type from information_schema.tables where table_schema = 'main'"
+SUFFIXES = (".json", ".parquet")
 Rows = dict[str, Counter[str]]
 """Table or view -> its rows, each as text."""
 
@@ -163,6 +165,48 @@ def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder, exten
     assert publish(data.root) == ""
     assert len(read_rows(data.root / WAREHOUSE, "BASE TABLE")["pair_scores"]) == 4
     assert len(extended) == 2
+
+
+def damage(path: Path, how: int) -> None:
+    """Empty the file, cut it, or change two of its bytes."""
+    content = path.read_bytes()
+    third = len(content) // 3
+    path.write_bytes((b"", content[: 2 * third], content[:third] + b"\x00\xff" + content[third + 2 :])[how])
+
+
+@pytest.mark.long
+def test_any_damaged_file_is_named_and_adds_no_wrong_row(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The root has a file of each kind at least."""
+    folder, root = fill_points(QuestionFolder(data)), data.root
+    folder.write_edition(EDITION, ("pretexeval",))
+    folder.write_answers(EDITION, "expert", erratic)
+    distances = dict.fromkeys(DIVERSITY.names[-4:], 0.5)
+    write_measured(root, EDITION, DIVERSITY, [s | distances for s in data.samples("pretexeval")[:1]])
+    write_rows(root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, list_grades(data, "ada", [5]))
+    failure = {"edition_id": EDITION, "model": "another", "reason": "it is down"}
+    write_record(root / "failures" / EDITION / "another.json", failure)
+    publish(root)
+    expected = read_rows(root / WAREHOUSE, "BASE TABLE")
+    backup = root.with_name("backup")
+    shutil.copytree(root, backup)
+    names = [path.relative_to(root) for path in sorted(root.rglob("*.*")) if path.suffix in SUFFIXES]
+    assert len(names) > 15
+    wrong = {}
+    for k, name in enumerate(names):
+        shutil.rmtree(root)
+        shutil.copytree(backup, root)
+        damage(root / name, k % 3)
+        caplog.clear()
+        said = publish(root) + caplog.text
+        found = read_rows(root / WAREHOUSE, "BASE TABLE")
+        # What was read from an answer stays without its text.
+        changed = {*SUMS, *(("predictions", "question_answers") if name.parts[0] == "responses" else ())}
+        added = [table for table, rows in found.items() if table not in changed and rows - expected[table]]
+        if name.stem not in said or found == expected or added:
+            wrong[f"{name}, damage {k % 3}"] = (said, added)
+    assert wrong == {}
 
 
 def test_an_edition_whose_withdrawal_is_damaged_is_not_published(data: DataFolder) -> None:
