@@ -34,6 +34,8 @@ from commands.preflight.services import (
 from flows.support import keys
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.gpus import MIB, Gpu, find_gpus
+from pretexeval.engines.identity import identify_model
+from pretexeval.primitives import http_client
 from pretexeval.primitives.errors import InputError
 from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
 from tests.support.web_server import QuietHandler, Route, serve, serve_routes
@@ -198,6 +200,11 @@ def test_weights_of_pytorch_and_code_of_the_model(tmp_path: Path) -> None:
     assert check(folder, LAPTOP).state == "ok"
     found = check(folder, LAPTOP, trust_remote_code=True)
     assert (found.state, "trust_remote_code" in found.found) == ("warning", True)
+    plain = ModelConfig(name="m", model=str(folder))
+    trusting = plain.model_copy(update={"trust_remote_code": True})
+    ids = {identify_model(plain).model_id, identify_model(trusting).model_id}
+    (folder / "modeling_x.py").write_text("x = 2")
+    assert len(ids | {identify_model(trusting).model_id}) == 3
     (folder / "pytorch_model.bin").write_bytes(b"cut off")
     with pytest.raises(InputError, match="no archive of PyTorch"):
         check(folder, LAPTOP)
@@ -266,6 +273,15 @@ def test_an_error_is_failing_and_an_endpoint_that_lists_nothing_a_warning() -> N
         for address, settings, words in refused:
             with pytest.raises(InputError, match=words):
                 ask(address, **settings)
+
+
+def test_an_endpoint_that_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
+    with (
+        serve_routes({"/v1/models": (200, LISTED)}, wait_s=0.5) as web,
+        pytest.raises(InputError, match=r"no answer within 0\.1 s"),
+    ):
+        ask(f"{web.address}/v1")
 
 
 def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
