@@ -142,17 +142,16 @@ def test_files_editions_and_models_that_are_missing_are_named(
     assert not (tmp_path / "lost").exists()
 
 
-@pytest.mark.parametrize("folder", [".", "new/mine"])
 def test_init_writes_files_that_are_valid_and_replaces_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["init", *([] if folder == "." else [folder])]) == 0
+    assert main(["init", "new/mine"]) == 0
     said = capsys.readouterr().out
-    monkeypatch.chdir(tmp_path / folder)
-    written = {path.relative_to(Path.cwd()).as_posix() for path in Path.cwd().rglob("*") if path.is_file()}
-    assert written == {"config.toml", "prototypes.toml", "facts/facts.csv"}
-    assert all((path if folder == "." else f"{folder}/{path}") in said for path in written)
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {f"new/mine/{path}" for path in ("config.toml", "prototypes.toml", "facts/facts.csv")}
+    assert all(path in said for path in written)
+    monkeypatch.chdir(tmp_path / "new/mine")
     assert main(["validate", "config.toml"]) == 0
     found = capsys.readouterr()
     assert found.out.startswith("edition mine-seed1-")

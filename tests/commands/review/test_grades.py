@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,19 +15,43 @@ import pytest
 from commands.review.grades import draw_items, export_review, import_review, read_key
 from commands.review.sheet import GRADES, ReviewItem, read_sheet, render_sheet
 from pretexeval.primitives.errors import InputError
-from tests.support.review_sheets import (
-    METHODS,
-    N_PAIRS,
-    build_edition,
-    export_filled,
-    fill_rows,
-    read_rows,
-    write_rows,
-)
+from tests.support.small_bases import build_edition, make_base, make_edition, make_facts
 
 HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
 ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
 TEXTS = (("Gout hurts.", True), ("Gout\ndoes not hurt.", False))
+METHODS = ("pretexeval", "prototype", "direct")
+# Five pairs per relation are demonstrations: (14 - 5) + (12 - 5) pairs are tested.
+N_PAIRS = 16
+Rows = list[dict[str, str]]
+
+
+def build(root: Path, seed: int = 1) -> str:
+    base = make_base(r=make_facts(14, 6), s=make_facts(12, 5))
+    edition = make_edition(root, base, methods=METHODS, seed=seed, evidence=[])
+    build_edition(edition)
+    return edition.edition_id
+
+
+def read_rows(path: Path) -> Rows:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> Path:
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def export_filled(root: Path, edition_id: str, change: Callable[[Rows], None] | None = None) -> Path:
+    """Write the sheet of grader `a`, with grades that differ, and then changed; return its path."""
+    sheet, *_ = export_review(root, edition_id, ["a"], n_pairs=3)
+    rows = read_rows(sheet)
+    for i, row in enumerate(rows):
+        row |= {name: str((i + k) % 6) for k, name in enumerate(GRADES)}
+        row["comment"] = "unclear" if i == 0 else ""
+    if change:
+        change(rows)
+    return write_rows(root / "filled.csv", rows)
 
 
 def make_item(head: str = "gout", samples: tuple[tuple[str, bool], ...] = TEXTS) -> ReviewItem:
@@ -68,9 +93,7 @@ def test_a_sheet_is_read_as_any_spreadsheet_saves_it(tmp_path: Path) -> None:
         assert rows[0].cells["comment"] == "naïve – déjà vu"
         assert [rows[1].cells[name] for name in ("reliability", "lexical_diversity")] == ["4", "4.0"]
         assert not any(row.has_extra_cells for row in rows)
-
-
-def test_rows_are_numbered_as_in_a_spreadsheet_even_if_a_cell_has_several_lines(tmp_path: Path) -> None:
+    # Rows are numbered as in a spreadsheet, even if a cell has several lines.
     rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}well, this\n'))
     assert [(row.number, row.has_extra_cells) for row in rows] == [(2, False), (3, True)]
     assert rows[0].cells["comment"] == "two\nlines"
@@ -95,7 +118,7 @@ def test_a_file_that_is_not_a_sheet_is_refused(tmp_path: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A root with an edition, which no test changes."""
     root = tmp_path_factory.mktemp("built")
-    return root, build_edition(root)
+    return root, build(root)
 
 
 @pytest.fixture
@@ -153,7 +176,7 @@ def test_a_grader_may_join_later_and_no_sheet_with_grades_is_overwritten(
     export_review(tmp_path, edition_id, ["a", "b"], n_pairs=4)
     assert first.read_bytes() == content
     assert list(read_key(tmp_path, edition_id).graders) == ["a", "b"]
-    write_rows(first, fill_rows(read_rows(first)))
+    write_rows(first, [row | {"reliability": "3"} for row in read_rows(first)])
     content = first.read_bytes()
     for graders, n_pairs, message in (
         (["c", "a"], 4, r"sheet-a\.csv already exists and differs"),
@@ -200,7 +223,7 @@ def test_a_flipped_bit_changes_no_grade_without_being_noticed(tmp_path: Path, ed
 
 
 def test_every_wrong_cell_is_named_at_once(tmp_path: Path, edition_id: str) -> None:
-    def spoil(rows: list[dict[str, str]]) -> None:
+    def spoil(rows: Rows) -> None:
         rows[0]["reliability"] = ""
         rows[0]["structural_diversity"] = "7"
         rows[4]["lexical_diversity"] = "³"
@@ -234,7 +257,7 @@ def test_a_sheet_of_another_grader_or_edition_is_refused(tmp_path: Path, edition
     export_review(tmp_path, edition_id, ["b"], n_pairs=3)
     with pytest.raises(InputError, match=r"row 2, row_id: '[a-z]{12}' belongs to the sheet of 'a'"):
         import_review(tmp_path, filled, "b")
-    other = build_edition(tmp_path, seed=2)
+    other = build(tmp_path, seed=2)
     for edition, message in (
         (other, f"no review of edition '{other}' was exported here"),
         ("../x", "names no edition"),

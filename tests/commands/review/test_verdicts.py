@@ -19,9 +19,9 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
+from tests.commands.review.test_grades import Rows, read_rows, write_rows
 from tests.support.data_folder import DataFolder
 from tests.support.endpoint import serve_endpoint
-from tests.support.review_sheets import build_edition, read_rows, write_rows
 from tests.support.simulated_models import expert
 from tests.support.small_bases import build_frames
 from tests.support.stage_rows import Row
@@ -31,7 +31,6 @@ from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows as query
 
-Rows = list[dict[str, str]]
 # Whether a triplet is true, and its place among those under test -> its doubt and the reason.
 DOUBTS = {
     (False, 12): (0.25, "a general tail"),
@@ -65,21 +64,21 @@ def plan(root: Path, **knowledge: Path) -> Edition:
 
 def build(edition: Edition) -> str:
     """Write an edition with DOUBTS, and return its name."""
-    keys = ["is_positive", "split", "place"]
-    rows = [(is_positive, "test", place, *doubt) for (is_positive, place), doubt in DOUBTS.items()]
-    doubts = pl.DataFrame(rows, [*keys, "doubt", "doubt_reason"], orient="row")
-    refs = []
-    for piece in edition.pieces:
-        frames = build_frames(edition, piece)
-        triplets = frames["triplets"]
-        placed = triplets.drop("doubt", "doubt_reason").with_columns(
-            place=pl.int_range(pl.len()).over(keys[:2])
+    (piece,) = edition.pieces
+    frames = build_frames(edition, piece)
+    blank = {"doubt": pl.lit(None, pl.Float64), "doubt_reason": pl.lit(None, pl.String)}
+    frames["triplets"] = frames["triplets"].with_columns(**blank)
+    key = pl.struct("is_positive", "split", place=pl.int_range(pl.len()).over("is_positive", "split"))
+    for (is_positive, place), (doubt, reason) in DOUBTS.items():
+        is_meant = key == pl.struct(is_positive=is_positive, split=pl.lit("test"), place=pl.lit(place))
+        frames["triplets"] = frames["triplets"].with_columns(
+            pl.when(is_meant).then(pl.lit(value)).otherwise(name).alias(name)
+            for name, value in (("doubt", doubt), ("doubt_reason", reason))
         )
-        doubtful = placed.join(doubts, on=keys, how="left", maintain_order="left")
-        frames["triplets"] = doubtful.select(triplets.columns)
-        for name, frame in frames.items():
-            path = f"{edition.folder}/{name}/{piece}.parquet"
-            refs.append(write_stage_file(edition.root, path, frame, RECIPES[name].stage))
+    refs = [
+        write_stage_file(edition.root, f"{edition.folder}/{name}/{piece}.parquet", frame, RECIPES[name].stage)
+        for name, frame in frames.items()
+    ]
     return complete_edition(edition, refs, [])
 
 
@@ -244,6 +243,6 @@ def test_verdicts_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
     assert row["wrong_rate"] == estimate["wrong_rate"]
 
 
-def test_edition_without_a_writer_has_no_sheet(tmp_path: Path) -> None:
+def test_edition_without_a_writer_has_no_sheet(data: BuiltFolder) -> None:
     with pytest.raises(InputError, match="no texts of a language model"):
-        export_rewordings(tmp_path, build_edition(tmp_path))
+        export_rewordings(data.root, data.edition_id)
