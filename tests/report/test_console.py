@@ -10,8 +10,9 @@ import pytest
 from report.console import WIDTH, render_rows
 from report.paper_tables import render_all_tables, render_paper_tables
 from report.score_tables import render_leaderboard
-from tests.report.conftest import EDITION, METHODS, SETTING
+from tests.report.conftest import SETTING
 from tests.support.data_folder import query_rows
+from tests.warehouse.conftest import EDITION, METHODS
 from warehouse.query import run_query
 
 Rows = list[tuple[Any, ...]]

@@ -9,12 +9,12 @@ from report.edition_reader import EditionReader
 from report.edition_rows import read_leaderboard
 from report.leaders import describe_lead, find_lead, read_lead
 from report.page import write_index, write_report
-from tests.report.conftest import EDITION, read_pages
+from tests.report.conftest import read_pages
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import Row
-from tests.warehouse.conftest import publish_signs
+from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 

@@ -12,7 +12,6 @@ from report.formats import FORMS, format_percent, format_points
 from report.page import PAGES, write_index, write_report
 from report.page_rows import read_contents
 from tests.report.conftest import (
-    EDITION,
     FRESH,
     ODD_HEAD,
     ODD_NAME,
@@ -29,6 +28,7 @@ from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder, query_rows
 from tests.support.parsed_page import Parsed, parse
 from tests.support.stage_rows import Row
+from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
 ADDRESSES = ("href", "src", "action", "data", "poster", "srcset", "xlink:href")

@@ -9,10 +9,11 @@ from playwright.sync_api import Browser, Page
 
 from report.page import PAGES, write_pages
 from tests.report.browser.conftest import EDITION as HOSTILE
-from tests.report.conftest import EDITION, FRESH
+from tests.report.conftest import FRESH
 from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, digest
+from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
 pytestmark = pytest.mark.long
