@@ -1,6 +1,5 @@
 """What tests do to an installation and read from it: its processes, runs, warehouse, and automations."""
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from tests.support.data_folder import DataFolder
 from tests.support.fault_models import wait_until
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
 from warehouse.records import require_record
 
 # The commands of docs/operations.md, with a web hook instead of Slack.
@@ -53,17 +51,6 @@ def kill_run(run_id: str) -> None:
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-
-
-def checksum_tables(root: Path) -> dict[str, str]:
-    """Return table -> checksum of its rows, and the same for the view `leaderboard`."""
-    names = [
-        str(name)
-        for (name,) in run_query(root, "select table_name from duckdb_tables() where schema_name = 'main'")[1]
-    ]
-    rows = {name: run_query(root, f"from {name} order by all")[1] for name in (*names, "leaderboard")}
-    assert rows["predictions"]
-    return {name: hashlib.sha256(repr(found).encode()).hexdigest() for name, found in rows.items()}
 
 
 def run_python(installation: Installation, source: str, *arguments: str) -> str:
