@@ -11,7 +11,7 @@ import pytest
 from pretexeval.engines import openai_engine
 from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.loading import load_engine
-from pretexeval.engines.openai_answers import Answer
+from pretexeval.engines.openai_answers import Answer, find_pause_of_limit
 from pretexeval.engines.openai_engine import MAX_OUTAGES, ask_through_outages
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
@@ -247,6 +247,11 @@ def test_temporary_failure_is_retried() -> None:
         completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=5)
     assert completions == [Completion("True", finish_reason="stop")]
     assert len(endpoint.requests) == 5
+
+
+def test_an_endpoint_that_asks_for_no_pause_again_and_again_is_given_longer_ones() -> None:
+    pauses = [find_pause_of_limit(0.0, n, 1.0, max_attempts=5, has_answered=True) for n in (1, 5, 9)]
+    assert pauses == [0.02, 0.32, 5.12]
 
 
 def test_endpoint_that_is_down_is_one_clear_message() -> None:

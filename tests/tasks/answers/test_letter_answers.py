@@ -29,6 +29,7 @@ ONE_LETTER = {
     "Option A is wrong. Option B is correct.": "called_right",
     # Machine formats.
     '{"answer": "B"}': "json",
+    '{"answer": "A"} No: {"answer": "B"}': "json",
     r"$\boxed{\text{B}}$": "boxed",
     r"The answer is A... no, \boxed{B}.": "boxed",
     # The option's text instead of its letter.

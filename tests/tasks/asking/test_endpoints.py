@@ -150,6 +150,14 @@ def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp
     assert {text: endpoint.asked[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
+def test_a_key_in_the_text_of_an_answer_is_hidden(tmp_path: Path) -> None:
+    with serve_bytes(lambda *_: RawReply(render_answer(f"the key is {KEY}"))) as endpoint:
+        run = ask(endpoint, tmp_path, ["a"])
+    assert run.error is None
+    assert "the key is" in repr(run)
+    assert KEY not in repr(run)
+
+
 def _say_also(unasked: bytes, prompt: str, _: int) -> RawReply:
     return say(prompt, unasked=unasked)
 

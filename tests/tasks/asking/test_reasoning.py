@@ -63,6 +63,7 @@ def test_thought_that_does_not_end_is_no_answer_and_is_counted() -> None:
 def test_thought_that_the_template_opened_and_that_was_cut_has_no_mark_but_is_known_from_the_others() -> None:
     others = [("False? </think> True", "stop"), ("Hm.</think> False", "stop"), ("No.", "stop")]
     assert read(("So it is false that", "length"), *others)[0] == (None, True)
+    assert read(("So it is false that", "max_tokens"), *others)[0] == (None, True)
     # One reply of three with a stray mark says nothing about the template.
     assert read(("True, because", "length"), *others[1:], others[2])[0] == ("True, because", False)
 
