@@ -10,6 +10,7 @@ import pytest
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.disek import ASPECTS, find_relation
 from pretexeval.knowledge.medqa import MedqaItem, read_medqa
+from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
 from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows
 from tests.support.small_bases import MEDLAMA, needs_reference
@@ -246,3 +247,11 @@ def test_repeated_questions_and_options_are_left_out_and_listed(tmp_path: Path) 
         ("medqa.jsonl, line 2", "repeats medqa.jsonl, line 1"),
         ("medqa.jsonl, line 3", "two options have the same text"),
     ]
+
+
+def test_quotation_marks_within_a_name_of_a_tab_separated_table_stay(tmp_path: Path) -> None:
+    path = tmp_path / "own.tsv"
+    path.write_text(
+        'head\trelation\ttail\n"weak" pulse\tsymptoms\t"low ""normal"" pressure"\n', encoding="utf-8"
+    )
+    assert read_table(path).select("head", "tail").row(0) == ('"weak" pulse', 'low "normal" pressure')
