@@ -122,3 +122,8 @@ def test_distance_is_the_least_number_of_edits() -> None:
         distance = n / max(len(left), len(right), 1)
         distances = (measure_distance(tuple(left), tuple(right)), measure_distance(tuple(right), tuple(left)))
         assert distances == pytest.approx((distance, distance)), (left, right)
+
+
+def test_the_longer_of_two_names_that_begin_alike_is_found() -> None:
+    words = read_sentence("Iron may treat iron deficiency.", "iron", "iron deficiency").words
+    assert words == ("headentity", "may", "treat", "tailentity")
