@@ -11,6 +11,7 @@ from pretexeval.storage.records import write_record
 from report.contents import Row, Setting, choose_setting, list_models
 from report.curves import draw_trends
 from report.edition_reader import EditionReader
+from report.formats import format_points
 from report.model_difference import estimate_p_value, judge, judge_relations
 from report.page import write_pages
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
@@ -169,3 +170,7 @@ def test_pages_are_written_again_only_if_the_warehouse_or_a_file_changed(tmp_pat
     build_warehouse(data.root)
     write_pages(data.root, [EDITION])
     assert "masters 0.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+
+
+def test_a_difference_that_rounds_to_zero_has_no_sign() -> None:
+    assert [format_points(x) for x in (-0.0001, 0.0001, -0.148, 0.148)] == ["0.0", "0.0", "−14.8", "+14.8"]
