@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import product
 from math import tanh
 from statistics import fmean
+from typing import Any
 
 import pytest
 from scipy.stats import binom, binomtest, norm
@@ -123,8 +124,8 @@ def test_the_columns_that_only_some_of_these_views_have(published: DataFolder, s
     ranks = {row["model_id"]: row["rank"] for row in published.query(f"from leaderboard where {PRETEXEVAL}")}
     assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
     assert ranks["always_true"] == ranks["polarity"]
-    scores = published.query(f"from leaderboard where {PRETEXEVAL} order by rank")
-    ordered = [(row["mastery"], row["average_accuracy"]) for row in scores]
+    ranked = published.query(f"from leaderboard where {PRETEXEVAL} order by rank")
+    ordered: list[Any] = [(row["mastery"], row["average_accuracy"]) for row in ranked]
     assert ordered == sorted(ordered, reverse=True)
     assert ordered != sorted(ordered, key=lambda row: row[::-1], reverse=True)
     ablations = published.query(
