@@ -13,8 +13,8 @@ INSTALL := $(BIN)/python requirements/install.py
 CONFIG ?= configs/quickstart.toml configs/comparison.toml configs/facets.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# The installation compiles nothing, because a run imports only a part of all modules. Python compiles a module when it is
-# first imported, and must keep what it compiles.
+# The installation compiles no modules, because a run imports only some of them. Python compiles these at the first import
+# and, with this variable empty, keeps the compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
 # The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.

@@ -24,6 +24,7 @@ from tests.support.command import (
     run_process_command,
     write_config,
 )
+from tests.support.small_disk import mount_disk
 from warehouse.publishing import build_warehouse
 
 # Importing any of these takes seconds. The errors tested here must come before Prefect starts.
@@ -98,14 +99,8 @@ def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MiB; the test is skipped if it cannot be mounted."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a file system, and not in every container")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mount_disk(tmp_path / "disk", 2**20) as folder:
+        yield folder
 
 
 def test_a_disk_without_room_or_read_only(

@@ -24,8 +24,7 @@ EDITION = "tiny-seed1-00000001"
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
-    for k in range(6):
-        data.add_pair("symptoms", f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+    data.add_six_pairs("symptoms")
     data.write_edition(EDITION)
     for rule in (simulated_models.expert, simulated_models.always_true):
         data.write_model(rule.__name__)

@@ -1,7 +1,6 @@
 """A full disk during an evaluation and during a publication: nothing is lost, the tables are equal."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tests.support.fault_models import (
     count_requests,
     list_different_tables,
 )
+from tests.support.small_disk import mount_disk
 from warehouse.publishing import build_warehouse
 
 pytestmark = pytest.mark.long
@@ -53,13 +53,8 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a file system can be mounted by root only, and not in every container")
-    yield Disk(folder)
-    subprocess.run(["umount", str(folder)], check=True)
+    with mount_disk(tmp_path / "disk", DISK_BYTES) as folder:
+        yield Disk(folder)
 
 
 @pytest.fixture(scope="module")

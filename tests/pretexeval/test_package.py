@@ -30,8 +30,7 @@ EDITION = "tiny-seed1-00000001"
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = DataFolder(tmp_path_factory.mktemp("it's") / "data")
-    for k in range(6):
-        data.add_pair("symptoms", f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+    data.add_six_pairs("symptoms")
     data.write_edition(EDITION)
     for name in ("erratic", "silent"):
         data.write_model(name)

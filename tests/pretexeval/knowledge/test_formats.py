@@ -250,8 +250,6 @@ def test_repeated_questions_and_options_are_left_out_and_listed(tmp_path: Path) 
 
 
 def test_quotation_marks_within_a_name_of_a_tab_separated_table_stay(tmp_path: Path) -> None:
-    path = tmp_path / "own.tsv"
-    path.write_text(
-        'head\trelation\ttail\n"weak" pulse\tsymptoms\t"low ""normal"" pressure"\n', encoding="utf-8"
-    )
+    rows = '"weak" pulse\tsymptoms\t"low ""normal"" pressure"\n'
+    path = write(tmp_path / "own.tsv", f"head\trelation\ttail\n{rows}")
     assert read_table(path).select("head", "tail").row(0) == ('"weak" pulse', 'low "normal" pressure')

@@ -46,8 +46,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the pages of an edition with twelve models and sixteen relations."""
     data = DataFolder(tmp_path_factory.mktemp("crowd") / "data")
     for relation in RELATIONS:
-        for k in range(6):
-            data.add_pair(relation, f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+        data.add_six_pairs(relation)
     data.write_edition(CROWD)
     for k in range(12):
         data.write_model(f"instruct-model-{k}-of-12")

@@ -26,6 +26,7 @@ from tests.support.endpoint import build_model_config
 from tests.support.evaluations import CountingEngine, ignore
 from tests.support.object_storage import ObjectStorage
 from tests.support.raw_endpoint import RawReply, build_prompts, render_answer, serve_bytes
+from tests.support.small_disk import mount_disk
 
 MODEL = ModelConfig(name="m", model="org/name")
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -135,14 +136,8 @@ ENLARGE = ("mount", "-o", "remount,size=100m")
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=9500k", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a file system can be mounted by root only, and not in every container")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mount_disk(tmp_path / "disk", 9500 * 1024) as folder:
+        yield folder
 
 
 def write_text(prompt: str, n_bytes: int = 130_000) -> str:
