@@ -44,8 +44,8 @@ def pretexeval(
     method: str = "",
     prompt_style: str = "chat",
     system_prompt: str = "",
-    opening_mark: str = "<think>",
-    closing_mark: str = "</think>",
+    opening_mark: str = "",
+    closing_mark: str = "",
     part: str = "1/1",
 ) -> Task:
     """Ask whether the statements of one method are true.
@@ -55,7 +55,7 @@ def pretexeval(
         prompt_style: chat, or completion for models of the provider openai-api-completions.
         system_prompt: text of a system turn, only in chat style; by default there is none.
         opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty if nothing is a mark.
+        closing_mark: the text that closes a thought; empty for the marks of all known families.
         part: which part of the pairs is asked, such as 2/3; by default all.
     """
     record = _read_record()
@@ -72,8 +72,8 @@ def pretexeval(
 def multifaceteval(
     prompt_style: str = "chat",
     system_prompt: str = "",
-    opening_mark: str = "<think>",
-    closing_mark: str = "</think>",
+    opening_mark: str = "",
+    closing_mark: str = "",
     part: str = "1/1",
 ) -> Task:
     """Ask the questions of four types about the points of the edition; arguments as for `pretexeval`."""

@@ -108,7 +108,12 @@ def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) ->
 def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
     shares = {"accuracy": 0.5, "accuracy_ci_low": 0.4, "accuracy_ci_high": 0.6}
     model = {"setting": "answer_only", "model_id": "m", "model": "m", "scoring_policy": "strict"}
-    rates = {"no_answer_rate": 0.125, "unfinished_reasoning_rate": 0.125, "error_rate": 0.0}
+    rates = {
+        "no_answer_rate": 0.125,
+        "unfinished_reasoning_rate": 0.125,
+        "refused_rate": 0.0,
+        "error_rate": 0,
+    }
     facet = model | shares | rates | {"facet": "comparison", "random_baseline": 0.25, "n_questions": 8}
 
     def read_some(sql: str) -> list[Row]:
