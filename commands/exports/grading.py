@@ -30,18 +30,14 @@ def read_row(
     response: str,
     row: Mapping[str, Any],
     prompt_style: str,
-    opening_mark: str = "",
-    closing_mark: str = "",
 ) -> str | None:
     """Return what the response answers, written as the right answer is; None if it contains no answer.
 
     Args:
         row: a row of the files of JSON lines: a sample, or a question, which has options.
         prompt_style: chat or completion; of a completion, only the first line with text is read.
-        opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty for the marks of all known families.
     """
-    answer = remove_reasoning(response, (opening_mark, closing_mark) if closing_mark else None)
+    answer = remove_reasoning(response)
     if answer is not None and prompt_style == "completion":
         answer = cut_completion(answer)
     if "point_id" in row:
