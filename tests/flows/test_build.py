@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.command import (
     REPOSITORY,
-    Outcome,
     list_half_written,
     make_rows,
     read_bytes,
@@ -74,14 +73,6 @@ class Bench:
         (run,) = ask("flow_runs", flow_runs=named, sort="START_TIME_DESC", limit=1)
         wait_until(are_final, f"the states of the tasks of {run_name}", timeout_s=60)
         return states
-
-
-def require_nothing_left(outcome: Outcome, root: Path) -> None:
-    """Check that a failed build printed no path and left neither a manifest nor a half-written file."""
-    assert outcome.out == ""
-    assert "Traceback" not in outcome.err
-    assert list_half_written(root) == []
-    assert list(root.glob("editions/*/manifest.json")) == []
 
 
 def copy_pool(path: Path, relation: str, find: str, replace: str) -> Path:
@@ -175,7 +166,10 @@ def test_failed_expectation_stops_before_the_edition_is_complete(
     outcome = run_command(
         "build", bench.configure("own", pool=str(pool)), folder=tmp_path, environment=prefect_server
     )
-    require_nothing_left(outcome.require(2), bench.root)
+    assert outcome.require(2).out == ""
+    assert "Traceback" not in outcome.err
+    assert list_half_written(bench.root) == []
+    assert list(bench.root.glob("editions/*/manifest.json")) == []
     assert "stage statements of own-seed1-" in outcome.err
     assert "statement: is_one_line (the text has no line breaks or control characters)" in outcome.err
     assert "variant_id=" in outcome.err

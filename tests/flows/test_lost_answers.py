@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -32,7 +33,7 @@ def n_lost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """
     seen, n_lost, send = Counter[str](), Counter[str](), httpx.Client.send
 
-    def lose(client: httpx.Client, request: httpx.Request, **options: bool) -> httpx.Response:
+    def lose(client: httpx.Client, request: httpx.Request, **options: Any) -> httpx.Response:  # noqa: ANN401
         path = request.url.path
         state = json.loads(request.content)["state"]["type"] if path.endswith("/set_state") else None
         if state not in FINAL:
