@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import SystemRandom
 
@@ -25,7 +25,6 @@ def run_process(
     folder: Path,
     environment: Mapping[str, str],
     timeout_s: float,
-    prepare: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; if it does not end in time, fail with the stacks of its threads.
 
@@ -35,7 +34,6 @@ def run_process(
         command,
         cwd=folder,
         env={**environment, "PYTHONFAULTHANDLER": "1"},
-        preexec_fn=prepare,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
