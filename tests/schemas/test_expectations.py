@@ -3,12 +3,7 @@ import pyarrow as pa
 import pytest
 
 from schemas.columns import Column, Stage
-from schemas.expectations import (
-    RULES,
-    describe_structure,
-    evaluate_rules,
-    may_break_rules,
-)
+from schemas.expectations import RULES, describe_structure, evaluate_rules, may_break_rules
 from schemas.stages import STAGES, STATEMENTS
 from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
