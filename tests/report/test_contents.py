@@ -1,7 +1,5 @@
 """The rows that a page shows, and when pages are written again."""
 
-import math
-import re
 from datetime import date, datetime
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from report.page import write_pages
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
-from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from warehouse.publishing import build_warehouse
@@ -55,13 +52,6 @@ def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_
     rows = [score(f"m{k:02}", f"m{k:02}", k + 1) for k in range(24)]
     models = list_models(rows, SETTING, {}, {row["model_id"]: k for k, row in enumerate(rows)})
     assert len({model.colour for model in models[:12]}) == 12
-    style = (REPOSITORY / "report" / "style.css").read_text(encoding="utf-8")
-    # By day and by night.
-    colours = re.findall(r"--model-(\d+): *#(\w{6})", style)
-    assert len(colours) == 24
-    for palette in (colours[:12], colours[12:]):
-        parts = [[int(colour[k : k + 2], 16) for k in (0, 2, 4)] for _, colour in palette]
-        assert min(math.dist(parts[i], parts[j]) for i in range(12) for j in range(i)) > 40
     assert len({(model.colour, model.mark) for model in models}) == 24
 
 
