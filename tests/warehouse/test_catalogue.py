@@ -71,13 +71,6 @@ def test_every_view_is_in_one_group_and_short() -> None:
     assert {name for name in short if re.match(r"-- Grain: one row per .*\.\n", files[name])} == set(files)
 
 
-@pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])
-def test_wilson(connection: duckdb.DuckDBPyConnection, k: int, n: int) -> None:
-    expected = binomtest(k, n).proportion_ci(method="wilson")
-    sql = f"select wilson_low({k} / {n}, {n}), wilson_high({k} / {n}, {n})"
-    assert connection.execute(sql).fetchone() == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
 def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
     degrees = [*range(1, 41), 100, 1000, 17_000]
     rows = connection.execute("select t_quantile(df) from (select unnest(?) as df)", [degrees]).fetchall()
