@@ -313,6 +313,7 @@ def expected_scores(rows: list[Row], k: int) -> Row:
     expected: Row = {
         "n_samples": sum(o.n for o in samples),
         "n_pairs": len({o.pair for o in samples}),
+        "n_effective": measure_clustering(samples).n_effective if samples else None,
         "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
         "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
         "n_errors": len(rows) - len(asked),
