@@ -262,7 +262,5 @@ def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path)
     for title, first in listed.items():
         *shown, rest = text.split(title)[1].split(".")[0].split("; ")
         assert (len(shown), shown[0], rest) == (10, first, "and 2 more")
-    (row,) = (
-        row for row in page.table_with("Model", "Mastery", "without thedisputed pairs") if row[0] == "Ann"
-    )
-    assert (row[1], row[2].split("\n")[0], *row[5:]) == ("70.0\u00a0%", "100.0\u00a0%", "40", "12")
+    rows = {row[0]: row for row in page.table_with("Model", "Mastery", "without thedisputed pairs")}
+    assert rows["Ann"][5:] == ["40", "12"]
