@@ -96,6 +96,10 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         return "timed out" if sample["transformation"] == "none" else None
 
     data.write_answers(EDITION, "wavering", waver, fail=fail, max_error_rate=1.0, n_repeats=2)
+    data.write_model("halved")
+    data.write_answers(
+        EDITION, "halved", expert, fail=lambda s: None if s["is_positive"] else fail(s), max_error_rate=1.0
+    )
     build_warehouse(data.root)
     return data
 
@@ -108,6 +112,21 @@ def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolde
         assert (row["true_tail"], row["false_tail"]) == (f"{head} true", f"{head} false")
         assert (row["wrong_of_true"], row["wrong_of_false"]) == ([*NAMES[n:]], [*NAMES[m:]])
         assert (row["n_correct"], row["is_mastered"], row["is_complete"]) == (n + m, n + m == 16, True)
+
+
+def test_a_pair_is_complete_only_if_both_triplets_are_graded(worked: DataFolder) -> None:
+    rows = worked.query("from pair_details where model_id = 'halved'")
+    assert {(row["n_correct"], row["is_complete"], row["is_mastered"]) for row in rows} == {(15, False, False)}
+
+
+def test_names_in_other_capitals_are_one_cluster(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "data")
+    data.add_pair("sign", "gout", "Pain", "itch")
+    data.add_pair("site", "Gout", "pain", "Itch")
+    data.write_edition(EDITION)
+    build_warehouse(data.root)
+    (row,) = data.query("select count(distinct columns('cluster')) as 'n_\\0' from pair_clusters")
+    assert set(row.values()) == {1}
 
 
 def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked: DataFolder) -> None:
