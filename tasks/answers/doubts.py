@@ -5,9 +5,11 @@ import re
 from tasks.answers.judgements import (
     BOTH,
     CONCLUDED,
+    ECHO,
     LEAD,
     WHETHER,
     Judgement,
+    read_foreign,
     read_leading_judgement,
     read_truth,
 )
@@ -23,6 +25,7 @@ OWN_DOUBT = (
     r"|(?:it|this|that|the (?:statement|claim|answer))\s(?:cannot|can\snot|can['’]t|could\snot)\sbe\s"
     rf"{_ADVERB}(?:determined|known|verified|confirmed|judged|answered)"
     r"|I have no (?:idea|knowledge)|(?<!or )unsure"
+    r"|there (?:is|are) (?:not enough|insufficient) (?:information|evidence|data|context)"
 )
 # What says the same at the beginning of a clause. Elsewhere it may be about medicine: "The cause is unknown."
 BEGINNING = (
@@ -65,6 +68,9 @@ def read_truth_or_doubt(text: str) -> tuple[str, str] | None:
     within a quoted statement do not count.
     """
     text = QUOTATION.sub(lambda match: match[0] if ANSWER_ALONE.fullmatch(match[1]) else '""', text)
+    if read_foreign(text) == "U":
+        return "U", "foreign_word"
+    text = ECHO.sub("", text)
     if _begins_with_doubt(text):
         return _read_after_doubt(text)
     if _concludes_with_doubt(text):

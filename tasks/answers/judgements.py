@@ -9,14 +9,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from tasks.answers.segments import FOREIGN_NOUN, find_json_answers
+
 # "correct" and "wrong" do not count in phrases such as "The correct answer is False", which says False.
 ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
 JUDGING_WORDS = ("correct", "wrong")
-NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
-# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
+NEGATORS = (
+    r"not|never|neither|cannot|hardly|[a-z]+n['’]t|(?:wrong|incorrect|inaccurate|false|mistake)\s+to(?=\s+"
+    r"(?:call|say|claim|state|consider|conclude|think|believe|describe|assume)\b)"
+)
+# A negation applies to the next answer word; only these adverbs, articles, verbs and nouns may stand between.
 FILLERS = (
     r"a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really"
-    r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be"
+    r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be|think|believe|call|say|claim|state|consider"
+    r"|conclude|describe|assume|that|this|it|statement|is|as|actually|generally|usually"
 )
 # Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
@@ -67,10 +73,50 @@ NEEDS_BEFORE = {
     "agree": re.compile(r"\b(?:I|we|would|also|must|fully)\s$", re.IGNORECASE),
     "disagree": re.compile(r"\b(?:I|we|would|must|respectfully)\s$", re.IGNORECASE),
 }
-JSON_VALUE = re.compile(
-    r"[\"'](?:is[ _]?)?(?:\w{1,20}[ _])?"
-    r"(?:correct|correctness|right|true|judge?ment|verdict|label|valid|answer)[\"']"
-    r"\s?:\s?[\"']?(?=true|false|correct|incorrect|yes|no|right|wrong)",
+# The words for true, false and unsure in other languages, where a reply is nothing else.
+FOREIGN = {
+    "T": "正确, 对, 是, 真, 正しい, はい, 참, 예, wahr, richtig, ja, verdadero, cierto, correcto, sí, vrai"
+    ", oui, vero, corretto, sì, verdadeiro, certo, sim, верно, правда, да, صحيح, نعم, सही, सत्य, हाँ, doğru"
+    ", waar",
+    "F": "错误, 不正确, 错, 不对, 否, 假, 誤り, 間違い, いいえ, 거짓, 아니요, falsch, nein, falso, incorrecto"
+    ", faux, non, sbagliato, errado, não, неверно, ложь, нет, خطأ, لا, गलत, असत्य, नहीं, yanlış, onwaar",
+    "U": "不确定, 不知道, わからない, 不明, 모름, unsicher, unbekannt, inseguro, incierto, no sé, incertain"
+    ", incerto, не уверен, не знаю, غير متأكد, لا أعرف, अनिश्चित",
+}
+FOREIGN_WORDS = {word.strip(): answer for answer, words in FOREIGN.items() for word in words.split(",")}
+FOREIGN_LEAD = re.compile(rf"[\s*_]{{0,4}}{FOREIGN_NOUN}[\s*_]{{0,4}}", re.IGNORECASE)
+SEGMENT_END = re.compile(r"[.,;!?\n]")
+# A letter answers where it is said to be the answer, or where nothing else is said.
+LETTER = re.compile(r"[\s*_\"'({]{0,4}(?:(?P<true>T)|(?P<false>F))(?P<negated>(?!))?(?=[\"'*_)}.,;\]\s]|$)")
+LETTER_ALONE = re.compile(r"\W{0,4}(?:(?P<true>T)|(?P<false>F))(?P<negated>(?!))?\W{0,4}")
+# What repeats the question: "True/False? True" and "True, False, or Unsure?".
+ECHO = re.compile(
+    r"\b(?:true|false|yes|correct)\s?(?:/|,|or\b)\s?(?:or\s)?(?:false|true|no|incorrect)"
+    r"(?:\s?(?:/|,|or\b)\s?(?:or\s)?unsure)?\s?[\"']?[?:]",
+    re.IGNORECASE,
+)
+# A reply that declines or asks for something. What it calls correct or accurate is what it asks for.
+DECLINES = re.compile(
+    r"\b(?:I|we)(?:['’]m|\sam|['’]re|\sare)?\s(?:\w+\s)?(?:unable|not able|not capable|cannot|can\snot"
+    r"|can['’]t|could\snot|couldn['’]t|won['’]t|do\snot have|don['’]t have)\s(?:\w+\s){0,2}?(?:provid|answer"
+    r"|give|help|determin|assist|verif|confirm|evaluat|assess|judge|mak|offer|respond|find|enough|sufficient|access)"
+    r"|\b(?:not|im)\s?possible\sto\s(?:\w+\s)?(?:give|provide|answer|determine|say|tell|judge|evaluate|assess)"
+    r"|\bplease\s(?:\w+\s)?(?:provide|consult|give|clarify|share|specify|let me know|ask|rephrase|check|see)"
+    r"|\b(?:could|can|would)\syou\s(?:\w+\s)?(?:provide|clarify|give|share|specify|rephrase)"
+    r"|\bno\s(?:\w+\s)?(?:statement|question|claim)s?\s(?:is|are|was|were|to|provided|given|mentioned|above)\b"
+    r"|\bconsult(?:ing)?\s(?:with\s)?(?:a|an|your|the)\b|\b(?:is|remains)\s(?:inconclusive|unclear)\b",
+    re.IGNORECASE,
+)
+# "1. True" and, in the next line, "2. False" answer several statements.
+LISTED = re.compile(
+    r"^[\s*_(]{0,4}(?:\d{1,2}|[a-e])[.):][\s*_]{1,4}(?:true|false|correct|incorrect|yes|no)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+BOTH_SAID = re.compile(r"\W*(?:both\s)?(?:true\sand\sfalse|false\sand\strue)\b", re.IGNORECASE)
+# "It may look true. **False**": an answer that is emphasised, or in a tag, at the beginning of a sentence.
+MARKED = re.compile(
+    r"(?:^|[.!?:]\s|\n)[ \t]?(?:\*\*|__|<\w+>)(?=(?:not\s)?[A-Za-z]+[.!]?(?:\*\*|__|</))"
+    r"|<(?:final_?)?(?:answer|ans)>",
     re.IGNORECASE,
 )
 NAMED_JUDGEMENT = (
@@ -152,17 +198,33 @@ class Judgement:
 
 def read_truth(text: str) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing."""
-    found = _read_at(text, JSON_VALUE, "json")
+    if foreign := read_foreign(text):
+        return Judgement(foreign == "T", "foreign_word", 0) if foreign != "U" else None
+    text = ECHO.sub("", text)
+    found = _read_places(text, find_json_answers(text), "json")
     text = QUOTED.sub('""', text)
-    return (
-        found
-        or read_leading_judgement(text)
+    if found or BOTH_SAID.match(text) or len(LISTED.findall(text)) > 1:
+        return found
+    found = (
+        read_leading_judgement(text)
         or _read_concluded(text)
         or _read_at(text, STATED_JUDGEMENT, "stated_word")
-        or _read_first(text, TRUTH_WORDS, "first_word")
+        or _read_at(text, MARKED, "marked_word")
+    )
+    if found or DECLINES.search(text):
+        return found
+    return (
+        _read_first(text, TRUTH_WORDS, "first_word")
         or _read_first(text, JUDGEMENT_WORDS, "judging_word")
         or _read_yes(text)
     )
+
+
+def read_foreign(text: str) -> str | None:
+    """Return T, F or U if the text begins with a word for it in another language, and nothing more."""
+    lead = FOREIGN_LEAD.match(text)
+    said = SEGMENT_END.split(text[lead.end() if lead else 0 :], maxsplit=1)[0]
+    return FOREIGN_WORDS.get(said.strip(" *_\"'()").casefold())
 
 
 def read_judgement(text: str, offered: str) -> Judgement | None:
@@ -170,7 +232,11 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
 
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
-    found = _read_at(text, JSON_VALUE, "json") or read_leading_judgement(text) or _read_concluded(text)
+    found = (
+        _read_places(text, find_json_answers(text), "json")
+        or read_leading_judgement(text)
+        or _read_concluded(text)
+    )
     if found:
         return found
     about_offered = [
@@ -179,7 +245,8 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
     named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
         return _build(named[-1], "judged_answer")
-    return _build(about_offered[0], "judging_word") if about_offered else None
+    is_said = about_offered and not DECLINES.search(text)
+    return _build(about_offered[0], "judging_word") if is_said else None
 
 
 def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
@@ -212,7 +279,7 @@ def _ends_clause(text: str, match: re.Match[str]) -> bool:
 def read_leading_judgement(text: str) -> Judgement | None:
     """Return the judgement with which a text begins, such as "The answer is True", or None."""
     lead = LEAD.match(text)
-    match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0)
+    match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0) or LETTER_ALONE.fullmatch(text)
     if match is None or TEST_RESULT.match(text, match.end()) or BOTH.match(text, match.end()):
         return None
     # "True" and "False" are the answers that prompts ask for, whatever follows them.
@@ -222,9 +289,15 @@ def read_leading_judgement(text: str) -> Judgement | None:
 
 def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
     """Read the last judgement that follows such a phrase."""
+    return _read_places(text, (match.end() for match in lead.finditer(text)), rule)
+
+
+def _read_places(text: str, places: Iterable[int], rule: str) -> Judgement | None:
+    """Read the judgement at the last of these places that has one."""
     found = None
-    for place in lead.finditer(text):
-        match = LEADING_WORDS.pattern.match(text, place.end())
+    for place in places:
+        match = LEADING_WORDS.pattern.match(text, place + (text[place : place + 1] in ("'", '"')))
+        match = match or LETTER.match(text, place)
         if match and not BOTH.match(text, match.end()):
             found = _build(match, rule)
     return found

@@ -5,10 +5,10 @@ rule takes linear time on any text.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
-from tasks.answers.segments import remove_repeated_options
+from tasks.answers.segments import FOREIGN_NOUN, find_json_answers, remove_repeated_options
 from tasks.answers.text_rules import (
     Found,
     read_concluded_text,
@@ -31,8 +31,10 @@ STATED = re.compile(
     # "Options:" is left out: it introduces the list of all options.
     rf"(?P<noun>\b{NOUN}\b[^.\n:;?!]{{0,90}}?{SAYS}[\s*_]{{0,4}}[:=\-–—]?"
     r"|\b(?:answers?|choice|option|response|solution|selection|ans|correct|final)"
-    r"[\s*_]{0,4}(?:\([^)\n]{0,30}\))?[\s*_]{0,4}[:=\-–—]|<(?:final_?)?(?:answer|ans)>)"
-    # "It should be B", "I would choose option B", "is therefore option B", "It is B."
+    r"[\s*_]{0,4}(?:\([^)\n]{0,30}\))?[\s*_]{0,4}[:=\-–—]|<(?:final_?)?(?:answer|ans)>"
+    rf"|{FOREIGN_NOUN})"
+    # "That leaves B", "It should be B", "I would choose option B", "is therefore option B", "It is B."
+    r"|\b(?:that|which|this)\sleaves(?:\sus\swith|\sonly)?(?=\s(?:options?\s|\W{0,3}(?-i:[A-J])\b))"
     r"|\b(?:should|must|would|ought to|has to)(?:\s(?:actually|instead|rather|really|therefore))?"
     r"\s(?:be|have been)\b\s?:?"
     r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
@@ -66,12 +68,7 @@ TAKEN_BACK = re.compile(
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
-JSON_KEY = re.compile(
-    r"[\"'](?:\w{1,20}[ _-])?(?:answers?|choices?|options?|letters?|selections?)(?:[ _-]?letters?)?[\"']"
-    r"\s?[:=]\s?",
-    re.IGNORECASE,
-)
-BOXED = re.compile(r"\\boxed\b")
+BOXED = re.compile(r"\\boxed\{")
 BEFORE_LETTER = re.compile(
     r"(?:\b(?:options?|choices?|answers?|statements?)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
     r"(?=[*_\"'(\[]{0,3}[A-J]\b)",
@@ -86,27 +83,43 @@ DENIED = re.compile(
     r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
 )
 VERDICT = re.compile(
-    r"^[\s*_\-•#]{0,8}(?:option\s|choice\s)?[(]?([A-J])[).:*_\-–—\s]{1,6}"
-    r"(correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b",
+    r"(?:^|[{,])[\s*_\-•#\"']{0,8}(?:option\s|choice\s)?[(]?([A-J])[).:*_\-–—\s\"']{1,6}"
+    r"((?:correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b|[✓✔✅☑✗✘❌✖])",
     re.IGNORECASE | re.MULTILINE,
 )
-RIGHT = ("correct", "true", "yes", "right")
+RIGHT = ("correct", "true", "yes", "right", *"✓✔✅☑")
 ALL = re.compile(
     r"(?:^|\b(?:is|are|answers?:)\s)[\s*_\"'(]{0,4}all (?:of )?(?:the |these|them)"
     r"(?:above|options|choices|answers|statements)?(?: above)?[\s*_\"')]{0,4}"
     r"(?:[.,\n]|are (?:correct|true|right)|$)",
     re.IGNORECASE,
 )
+ALL_BUT = re.compile(
+    r"\b(?:all|any|each|every(?: one)?)\b"
+    r"(?:\s(?:of|the|these|them|above|options?|choices?|answers?|statements?)){0,4},?"
+    r"\s(?:except(?:\sfor)?|but|other than|besides)\s(?=\W{0,3}(?:options?\s)?(?-i:[A-J])\b)",
+    re.IGNORECASE,
+)
 
 
 def read_json(text: str, options: AnswerOptions) -> Found:
     """Read {"answer": "B"} and {"answers": ["A", "C"]}: the last key that holds letters."""
-    return _read_last(text, options, (match.end() for match in JSON_KEY.finditer(text)))
+    return _read_last(text, options, find_json_answers(text))
 
 
 def read_boxed(text: str, options: AnswerOptions) -> Found:
-    r"""Read \boxed{B}: the last one."""
-    return _read_last(text, options, (match.start() for match in BOXED.finditer(text)))
+    r"""Read the last \boxed{B} or \boxed{text}, with those that are joined to it: "and \boxed{C}"."""
+    found: Found = ()
+    end = 0
+    for match in BOXED.finditer(text):
+        if match.start() >= end:
+            letters, texts = (
+                scan_letters(text, match.end(), options),
+                read_texts_at(text, match.end(), options),
+            )
+            boxed, end = (letters.found, letters.end) if letters else texts
+            found = boxed or found
+    return found
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
@@ -180,7 +193,10 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
 
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
-    """Read "All of the above"."""
+    """Read "All of the above", and "All of the above except B"."""
+    if exception := ALL_BUT.search(text):
+        letters = scan_letters(text, exception.end(), options)
+        return tuple(letter for letter in options.letters if letters and letter not in letters.found)
     return tuple(options.letters) if ALL.search(text) else ()
 
 
@@ -235,6 +251,10 @@ def find_letters(text: str, options: AnswerOptions) -> tuple[Found, str | None]:
     return (), None
 
 
-def _read_last(text: str, options: AnswerOptions, places: Iterator[int]) -> Found:
-    found = (scan_letters(text, place, options) for place in places)
-    return next(reversed([letters.found for letters in found if letters]), ())
+def _read_last(text: str, options: AnswerOptions, places: Iterable[int]) -> Found:
+    """Read the letters, or else the texts, at the last of these places that has some."""
+    found: Found = ()
+    for place in places:
+        letters = scan_letters(text, place, options)
+        found = (letters.found if letters else read_texts_at(text, place, options)[0]) or found
+    return found

@@ -10,7 +10,7 @@ from tasks.answers.doubts import read_truth_or_doubt
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
-from tasks.answers.segments import split_questions, tidy_text
+from tasks.answers.segments import find_other_statement, split_questions, tidy_text
 
 OTHER_QUESTION = "other_question"
 UNKNOWN = "?"
@@ -63,6 +63,9 @@ def read_answer(
     text = tidy_text(response or "")
     listed = _list_options(tuple(options or ()))
     own, others = split_questions(text, question, listed)
+    if question_type in ("TFQ", "TFU") and (place := find_other_statement(own, question)) is not None:
+        # What it says of the asked statement stands before.
+        own, others = own[:place], [own[place:], *others]
     read = READERS[question_type]
     reading = read(own, listed, offered or "") if own else NOTHING
     if reading != NOTHING:

@@ -26,19 +26,106 @@ FINAL = ("final", "last")
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
+# What chat templates, LaTeX and other spellings of a box put around an answer.
+SPECIAL_TOKEN = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>(?:(?:assistant|model)\s?\n)?|<(?:start|end)_of_turn>(?:model\n)?|</?s>|<eos>"
+)
+BOX = re.compile(r"\\(?:fbox|framebox(?:\[[^\]\n]{0,20}\])?|boxed)\s?\{\s?")
+FONT = re.compile(r"\\(?:text|math)\w{0,8}\s?\{([^{}\n]{0,200})\}")
+QUOTED_STATEMENT = re.compile(r"\bstatements?\s(?:\w+\s){0,2}[\"“]([^\"“”\n]{12,600})[\"”]", re.IGNORECASE)
+# Words of four letters or more; some occur in every question.
+WORD = re.compile(r"\w{4,}")
+COMMON = frozenset(
+    (
+        "this",
+        "that",
+        "with",
+        "most",
+        "likely",
+        "best",
+        "next",
+        "step",
+        "patient",
+        "patients",
+        "management",
+        "condition",
+    )
+)
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". "})
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response with single spaces, at most one empty line in a row, and no full-width signs."""
-    return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
+    r"""Return the response with single spaces, at most one empty line in a row, and no full-width signs.
+
+    Special tokens and fonts are removed, and every box is written \boxed{...}.
+    """
+    text = SPECIAL_TOKEN.sub("", response.translate(FULL_WIDTH))
+    text = BOX.sub(r"\\boxed{", FONT.sub(r"\1", FONT.sub(r"\1", text)))
+    return LINES.sub("\n\n", SPACES.sub(" ", text)).strip()
+
+
+# "The answer" in other languages.
+FOREIGN_NOUN = (
+    r"(?:(?:正确|最终)?答案|答え|정답|답|antwort|respuesta|réponse|risposta|resposta|ответ|الإجابة|الجواب|उत्तर|cevap)"
+    r"(?:\s?(?:ist|es|est|è|é|是|为|は|는|은))?\s?:?"
+)
+JSON_KEY = re.compile(r"[\"'](?P<key>[A-Za-z][\w \-]{0,40})[\"']\s?[:=]\s?")
+KEY_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+# A key with one of these words says what the answer is not, what somebody else answered, or why.
+NOT_ANSWERING = re.compile(
+    r"\b(?:incorrect|wrong|false|rejected|others?|not|alternatives?|excluded|eliminated|distractors?|unlikely"
+    r"|remaining|original|given|offered|previous|initial|student|explanation|reason|reasoning|rationale|thoughts?"
+    r"|thinking|analysis|justification|confidence|question|statement)\b"
+)
+ANSWERING = (
+    re.compile(r"\b(?:options?|letters?|response|result|output|value)\b"),
+    re.compile(
+        r"\b(?:answers?|choices?|correct|correctness|right|true|valid|prediction|label|verdict|selections?"
+        r"|selected|judge?ment|decision|conclusion)\b"
+    ),
+    re.compile(r"\bfinal\b"),
+)
+"""The words of keys that answer; a key with a later word counts before one with an earlier word."""
+
+
+def find_json_answers(text: str) -> list[int]:
+    """Return where the values of the keys that answer begin, the one that counts most last."""
+    found: list[tuple[int, int]] = []
+    end = 0
+    for match in JSON_KEY.finditer(text):
+        key = " ".join(KEY_WORD.findall(match["key"])).lower()
+        if match.start() < end:
+            continue
+        if NOT_ANSWERING.search(key):
+            end = _skip_container(text, match.end())
+        elif weights := [n for n, words in enumerate(ANSWERING) if words.search(key)]:
+            found.append((max(weights), match.end()))
+    return [place for _, place in sorted(found)]
+
+
+def _skip_container(text: str, start: int) -> int:
+    """Return the end of the object or list that begins at a place; the place itself if none does."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] in "{[") - (text[place] in "}]")
+        if depth <= 0:
+            return place if place > start else start
+    return len(text)
 
 
 def cut_completion(response: str | None) -> str | None:
     """Return the first line with text: after its answer, a raw completion continues with something else."""
     return response if response is None else next(iter(response.strip().splitlines()), "")
+
+
+def find_other_statement(text: str, question: str) -> int | None:
+    """Return where a reply quotes a statement that is not in the question; None if it does not."""
+    quoted = QUOTED_STATEMENT.search(text)
+    words = set(WORD.findall(fold_text(quoted[1]))) - COMMON if quoted and question else set()
+    is_other = 2 * len(words & set(WORD.findall(fold_text(question)))) < len(words)
+    return quoted.start() if quoted and is_other else None
 
 
 def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[str, list[str]]:

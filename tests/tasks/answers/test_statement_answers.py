@@ -28,7 +28,7 @@ FALSE = (
     "It is false, so the answer True would mislead",
 )
 NO_ANSWER = (
-    *(None, "", " ", "\n", "I cannot say", "I can't tell.", "I don't know.", "unknown", "maybe", "0", "Ja"),
+    *(None, "", " ", "\n", "I cannot say", "I can't tell.", "I don't know.", "unknown", "maybe", "0"),
     *("nothing", "know", "Now", "note", "None", "notrue", "true1", "The statement", "Not sure."),
     *("Truely", "Truly", "Truth", "untruth", "Falsehood", "Falsely", "Correctly", "correctness"),
     *("Yesterday", "yeast", "wrongly", "It entails a risk", "contradictory", "True or False", "true/false"),
