@@ -116,7 +116,8 @@ def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolde
 
 def test_a_pair_is_complete_only_if_both_triplets_are_graded(worked: DataFolder) -> None:
     rows = worked.query("from pair_details where model_id = 'halved'")
-    assert {(row["n_correct"], row["is_complete"], row["is_mastered"]) for row in rows} == {(15, False, False)}
+    outcomes = {(row["n_correct"], row["is_complete"], row["is_mastered"]) for row in rows}
+    assert outcomes == {(15, False, False)}
 
 
 def test_names_in_other_capitals_are_one_cluster(tmp_path: Path) -> None:
