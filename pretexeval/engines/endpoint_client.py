@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,8 +111,10 @@ def render_safe_address(config: EngineConfig) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
+CERT_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000
+END_OF_STREAM = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
 # With this value, zlib decompresses both gzip and deflate.
 _ANY_FORMAT = 32 + zlib.MAX_WBITS
 
@@ -172,7 +176,11 @@ class EndpointClient:
     """Sends requests to one endpoint from one event loop."""
 
     def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
-        """Prepare the client without sending anything."""
+        """Prepare the client without sending anything.
+
+        Raises:
+            InputError: SSL_CERT_FILE or SSL_CERT_DIR names nothing that can be read.
+        """
         import httpx
 
         self._base_url = base_url.rstrip("/")
@@ -187,8 +195,9 @@ class EndpointClient:
             timeout=None,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             follow_redirects=False,
-            # A proxy of the environment cannot reach this machine's loopback.
+            # A proxy of the environment cannot reach this machine's loopback, where authorities hold as well.
             trust_env=not _is_loopback(base_url),
+            verify=_trust_authorities(),
         )
 
     async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
@@ -240,7 +249,8 @@ async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:
     limit, content = (max_bytes if is_success else MAX_ERROR_BYTES), bytearray()
     async for part in response.aiter_raw():
         content += part
-        if len(content) > limit:
+        # Some servers keep the connection open after the end of a stream.
+        if len(content) > limit or END_OF_STREAM.search(content[-32:]):
             break
     decoded = _decompress(bytes(content), response.headers.get("Content-Encoding", ""), limit)
     if is_success and len(decoded) > limit:
@@ -265,6 +275,19 @@ def _render_json(body: object) -> bytes:
 
 def _describe(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def _trust_authorities() -> ssl.SSLContext:
+    """Return the certificate authorities of SSL_CERT_FILE or SSL_CERT_DIR, or else the usual ones."""
+    import httpx
+
+    try:
+        return httpx.create_ssl_context(trust_env=True)
+    except (OSError, ValueError) as error:
+        name = next(filter(os.environ.get, CERT_VARIABLES), "")
+        raise InputError(
+            f"the certificate authorities of {name} ({os.environ.get(name)}) cannot be read: {error}"
+        ) from error
 
 
 def _is_loopback(address: str) -> bool:

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pretexeval.config.engines import EngineConfig
+from pretexeval.config.engines import STREAM, EngineConfig
 from pretexeval.engines.base import read_messages
 from pretexeval.engines.endpoint_client import (
     BrokenReplyError,
@@ -133,7 +133,7 @@ def build_parameters(sampling: Sampling, style: str) -> dict[str, Any]:
 def advise_on_refusal(message: str, sampling: Sampling, style: str) -> str:
     """Return "; " and what to set if the endpoint's message names a parameter that was sent; else nothing."""
     original = {new: name for name, new in sampling.rename}
-    for sent in build_parameters(sampling, style):
+    for sent in (*build_parameters(sampling, style), STREAM):
         if re.search(rf"\b{re.escape(sent)}\b", message):
             return f"; {_advise(original.get(sent, sent), message, sampling)} in the table of the model"
     return ""
@@ -239,13 +239,13 @@ async def ask_endpoint(endpoint: Endpoint, prompt: Prompt, sampling: Sampling, m
 
 async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> Attempt:
     config = endpoint.config
-    path, body = _build_request(config.model, prompt, sampling)
+    path, body = _build_request(config, prompt, sampling)
     try:
         reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
         words = sampling.answer_words
-        return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide, words)))
+        return Attempt(Answer(read_completion(reply.content, prompt, endpoint.hide, words)))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
     except NoConnectionError as error:
@@ -259,11 +259,13 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         return Attempt(endpoint.fail(reason, "endpoint"))
 
 
-def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, object]]:
-    body = build_parameters(sampling, prompt.style)
+def _build_request(config: EngineConfig, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": config.model, **build_parameters(sampling, prompt.style)}
+    # No parameter of the sampling, because an answer does not depend on the way in which it is sent.
+    body |= {} if STREAM in config.leave_out else {STREAM: False}
     if prompt.style == "chat":
-        return "/chat/completions", {"messages": read_messages(prompt), "model": model, **body}
-    return "/completions", {"prompt": prompt.text, "model": model, **body}
+        return "/chat/completions", {"messages": read_messages(prompt), **body}
+    return "/completions", {"prompt": prompt.text, **body}
 
 
 def limit_size(sampling: Sampling) -> int:

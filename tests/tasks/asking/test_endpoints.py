@@ -20,7 +20,7 @@ from pretexeval.engines.endpoint_client import EndpointClient
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
-from schemas.exchange import Sampling
+from schemas.exchange import Prompt, Sampling
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
@@ -236,7 +236,9 @@ def test_every_field_of_an_answer_fits_its_column_or_is_null(tmp_path: Path) -> 
     for path, value, style in product(list_paths(ANSWER), ODD, ("completion", "chat")):
         with suppress(openai_replies.UnreadableAnswerError, openai_replies.AbortedAnswerError):
             content = render_odd(path, value)
-            completions.append(openai_replies.read_completion(content, style, lambda t: t.replace(KEY, "*")))
+            completions.append(
+                openai_replies.read_completion(content, Prompt(style, "p"), lambda t: t.replace(KEY, "*"))
+            )
     assert len(completions) > 400
     assert KEY not in repr(completions)
     prompts, store = build_prompts(*map(str, range(len(completions)))), ResponseStore(tmp_path, "m")
@@ -259,7 +261,7 @@ def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs() -> None:
         choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
         fields = b'"x": %s, "usage": {"prompt_tokens": 3, "x": %s}' % (value, value)
         content = b'{%s, "choices": %s}' % (fields, json.dumps(choices).encode())
-        completion = openai_replies.read_completion(content, style, str)
+        completion = openai_replies.read_completion(content, Prompt(style, "p"), str)
         assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
 
 
