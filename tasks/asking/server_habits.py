@@ -29,17 +29,17 @@ MIN_TAIL = 30
 _TAIL = pl.col("prompt").str.tail(4 * N_TAIL).str.replace_all(r"\s+", "").str.tail(N_TAIL)
 _PACKED_RESPONSE = pl.col("response").str.replace_all(r"\s+", "")
 HABITS = {
-    "hold a thought and no content, although they were not cut": (
+    "a thought and no content, although nothing was cut": (
         (pl.col("response").str.strip_chars() == "")
         & (pl.col("reasoning").str.strip_chars() != "")
         & ~pl.col("finish_reason").str.contains(OTHER_ENDS).fill_null(False),
         pl.col("reasoning").str.strip_chars().str.tail(MAX_SHOWN),
-        "They have no answer. Probably the server's reasoning parser takes the answer for a thought, or does "
-        "not fit its chat template: start the server with the parser of this model or with none (in this "
+        "So there is no answer. Probably the server's reasoning parser takes the answer for a thought, or "
+        "does not fit its chat template: start the server with the parser of this model or with none (in "
         "process, correct reasoning_parser), or switch thinking off, for example by extra_body = { "
         "chat_template_kwargs = { enable_thinking = false } }",
     ),
-    "repeat the prompt": (
+    "the prompt again beside the answer": (
         (_TAIL.str.len_chars() >= MIN_TAIL) & _PACKED_RESPONSE.str.contains(_TAIL, literal=True),
         pl.col("response").str.head(MAX_SHOWN),
         "The server returns the prompt with the answer (an echo), but not as it was sent, so that it cannot "
@@ -72,12 +72,13 @@ def count_habits(replies: pl.LazyFrame) -> dict[str, tuple[int, str]]:
 def list_remarks(counts: Mapping[str, tuple[int, str]]) -> dict[str, str]:
     """Return habit -> a remark with the share of the replies that have it, an example, and what to set."""
     n_replies, _ = counts[""]
-    return {
-        name: f"{100 * n / n_replies:.1f} % of {n_replies:,} replies {name} ({shown!r}). {remedy}."
-        for name, (_, _, remedy) in HABITS.items()
-        for n, shown in [counts[name]]
-        if n > 0 and n >= MIN_SHARE * n_replies
-    }
+    remarks = {}
+    for name, (_, _, remedy) in HABITS.items():
+        n, shown = counts[name]
+        if n > 0 and n >= MIN_SHARE * n_replies:
+            share = f"{100 * n / n_replies:.1f} % of {n_replies:,} replies" if n_replies > 1 else "the reply"
+            remarks[name] = f"{share}: {name} ({shown!r}). {remedy}."
+    return remarks
 
 
 class HabitWatch:
