@@ -20,6 +20,7 @@ _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 # The parameters of a request that an endpoint may refuse or know by another name.
 Parameter = Literal["max_tokens", "temperature", "seed", "stop", "top_p"]
+LeftOut = Literal[Parameter, "stream"]
 STREAM = "stream"
 # What a request contains already, so that extra_body must not contain it. It may contain top_p, which only
 # the setting chain_of_thought sends.
@@ -127,7 +128,7 @@ class EngineConfig(ConfigTable):
     rename: dict[Parameter, str] = {}
     """Only `openai`: parameters that the endpoint knows by another name, for example `{ max_tokens =
     "max_completion_tokens" }`."""
-    leave_out: tuple[Parameter | Literal["stream"], ...] = ()
+    leave_out: tuple[LeftOut, ...] = ()
     """Only `openai`: parameters that are not sent, for example `["temperature"]`. `stream = false` is sent
     unless it is among them; whether it is sent asks nothing again."""
     reasoning_parser: str | None = None

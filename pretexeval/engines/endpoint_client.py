@@ -21,51 +21,10 @@ from urllib.parse import urlsplit
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.secrets import MIN_LENGTH, hide_value
-from pretexeval.primitives.untrusted_text import rewrite_logs
+from pretexeval.primitives.secrets import explain_missing_key, is_sendable
 
 if TYPE_CHECKING:
     import httpx
-
-
-_hidden_keys: set[str] = set()
-
-
-def name_secret_block(variable: str) -> str:
-    """Return the name of the Prefect Secret block for a variable: `openrouter-key` for `OPENROUTER_KEY`."""
-    return variable.lower().replace("_", "-")
-
-
-def explain_missing_key(variable: str) -> str:
-    """Return the error message for a variable that is not set, then "; " and how to provide the key."""
-    return (
-        f"the environment variable {variable} is not set, and no Prefect Secret block "
-        f"{name_secret_block(variable)!r} was found; set the variable, or create the block "
-        "on the page that `prefect block create secret` names"
-    )
-
-
-def is_sendable(key: str) -> bool:
-    """Return whether an HTTP header can hold the key. If not, the client's error would contain the key."""
-    return all("!" <= character <= "~" for character in key)
-
-
-def keep_out_of_logs(key: str) -> None:
-    """Hide the key in everything that this process logs from now on, including tracebacks.
-
-    At the level DEBUG, the HTTP libraries log headers and answers, and Prefect sends logs to its server. A
-    key of fewer than MIN_LENGTH characters is not hidden, because it could be part of any word.
-    """
-    if len(key) >= MIN_LENGTH:
-        _hidden_keys.add(key)
-        rewrite_logs(hide_known_keys)
-
-
-def hide_known_keys(text: str) -> str:
-    """Return the text without the keys that this process has used so far, in whatever form they are in it."""
-    for key in _hidden_keys:
-        text = hide_value(text, key)
-    return text
 
 
 def read_api_key(config: EngineConfig) -> str | None:
@@ -100,11 +59,10 @@ def render_safe_address(config: EngineConfig) -> str:
     """
     try:
         parts = urlsplit(config.base_url or "")
-        host, is_web = parts.hostname, parts.scheme in ("http", "https")
-        parts.port  # noqa: B018 (raises ValueError if it is not a number)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        host, is_web = None, False
-    if not host or not is_web:
+        is_usable = False
+    if not is_usable:
         raise InputError(
             f"model {config.name!r}: base_url is not an address such as http://127.0.0.1:8000/v1"
         )

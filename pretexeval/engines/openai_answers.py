@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pretexeval.config.engines import STREAM, EngineConfig
 from pretexeval.engines.base import read_messages
@@ -165,6 +164,7 @@ ANSWER_BYTES = 1_000_000
 TOKEN_BYTES = 256
 LOGPROBS_BYTES = 4096
 MAX_MESSAGE = 300
+_HOST = re.compile(r"(https?://)(?:[^/?#]*@)?([\w.-]+)")
 
 
 @dataclass(frozen=True)
@@ -238,14 +238,13 @@ async def ask_endpoint(endpoint: Endpoint, prompt: Prompt, sampling: Sampling, m
 
 
 async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> Attempt:
-    config = endpoint.config
-    path, body = _build_request(config, prompt, sampling)
+    path, body = _build_request(endpoint.config, prompt, sampling)
     try:
         reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        words = sampling.answer_words
-        return Attempt(Answer(read_completion(reply.content, prompt, endpoint.hide, words)))
+        said = read_completion(reply.content, prompt, endpoint.hide, sampling.answer_words)
+        return Attempt(Answer(said))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
     except NoConnectionError as error:
@@ -300,7 +299,8 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
     """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
     words = f"Error code: {reply.status}"
     if reply.status < 400:
-        return f"{words} - {_find_host(reply.headers.get('Location', ''))}", None
+        found = _HOST.match(reply.headers.get("Location", ""))
+        return f"{words} - redirected{f' to {found[1]}{found[2]}' if found else ''}", None
     try:
         answer = read_json(reply.content)
     except UnreadableAnswerError:
@@ -310,11 +310,3 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
         return words, None
     message = error.get("message")
     return (f"{words} - {message}" if isinstance(message, str) and message else words), error.get("code")
-
-
-def _find_host(location: str) -> str:
-    try:
-        parts = urlsplit(location)
-        return f"redirected to {parts.scheme}://{parts.hostname}" if parts.hostname else "redirected"
-    except ValueError:
-        return "redirected"

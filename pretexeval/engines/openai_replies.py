@@ -22,6 +22,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 PART_FIELDS = ("text", "value", *REASONING_FIELDS)
 # A line of a stream of events (server-sent events), after an end of a line of any system.
 STREAM = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])data:")
+_START = re.compile(r"\S")
 _LINE_END = re.compile(r"\r\n?")
 # What surrounds the JSON: the name of the field, comments, other fields, and words that keep a line open.
 _FRAME = re.compile(r"(?m)^(?:data:(?:[ \t]*[A-Za-z][^\"{}\[\]\n]*$)?|(?::|event:|id:|retry:).*$)")
@@ -74,7 +75,13 @@ def read_completion(
         UnreadableAnswerError: see there.
         AbortedAnswerError: see there.
     """
-    answer = _read_answer(content, hide)
+    try:
+        answer = read_json(content)
+    except UnreadableAnswerError:
+        # An endpoint may stream although it was asked not to.
+        if not STREAM.search(content):
+            raise
+        answer = _join_stream(content, hide)
     choice = _find_choice(answer)
     if choice is None:
         raise UnreadableAnswerError(f"the answer holds no choice: {hide(str(answer))[:100]!r}")
@@ -111,16 +118,6 @@ def read_completion(
     )
 
 
-def _read_answer(content: bytes, hide: Callable[[str], str]) -> object:
-    try:
-        return read_json(content)
-    except UnreadableAnswerError:
-        # An endpoint may stream although it was asked not to.
-        if not STREAM.search(content):
-            raise
-    return _join_stream(content, hide)
-
-
 def _join_stream(content: bytes, hide: Callable[[str], str]) -> dict[str, Any]:
     """Return the answer that a stream of events holds, in the form of an answer that comes as a whole.
 
@@ -150,29 +147,23 @@ def _list_chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Return the JSON objects of a stream up to one that cannot be read, and whether its end is said."""
     text = _FRAME.sub("", _LINE_END.sub("\n", text))
     decoder = json.JSONDecoder(strict=False, parse_int=_read_integer)
-    chunks, place = [], 0
-    while place < len(text):
-        if text[place].isspace():
-            place += 1
-        elif text.startswith(END_OF_STREAM, place):
-            return chunks, True
-        else:
-            try:
-                value, place = decoder.raw_decode(text, place)
-            except (ValueError, RecursionError):
-                break
-            chunks += [value] if isinstance(value, dict) else []
-    return chunks, False
+    chunks: list[dict[str, Any]] = []
+    place = 0
+    while (start := _START.search(text, place)) and not text.startswith(END_OF_STREAM, start.start()):
+        try:
+            value, place = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            return chunks, False
+        chunks += [value] if isinstance(value, dict) else []
+    return chunks, start is not None
 
 
 def _join_choice(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the choice of which each chunk has a part."""
+    """Return the choice of which each chunk has a part, with the log-probabilities of its first token."""
     joined: dict[str, Any] = {}
     for part in parts:
-        logprobs = part.get("logprobs")
-        is_first = isinstance(logprobs, dict) and any(logprobs.values()) and "logprobs" not in joined
-        # Those of the first token are read.
-        joined |= _drop_empty({**part, "logprobs": logprobs if is_first else None})
+        joined |= _drop_empty(part)
+    found = [each for part in parts if isinstance(each := part.get("logprobs"), dict) and any(each.values())]
     deltas = [part.get("delta") for part in parts]
     names = ("content", "refusal", *REASONING_FIELDS)
     delta = {name: _join_values([_get(each, name) for each in deltas]) for name in names}
@@ -180,8 +171,11 @@ def _join_choice(parts: list[dict[str, Any]]) -> dict[str, Any]:
     said = [_get(message, "content") for message in whole] + ([delta["content"]] if delta["content"] else [])
     if any(text != said[0] for text in said):
         raise UnreadableAnswerError("the stream holds several messages")
-    message = whole[-1] if whole else delta
-    return joined | {"text": _join_values([part.get("text") for part in parts]), "message": message}
+    return joined | {
+        "text": _join_values([part.get("text") for part in parts]),
+        "message": whole[-1] if whole else delta,
+        "logprobs": found[0] if found else None,
+    }
 
 
 def _join_values(values: list[object]) -> object:
@@ -223,11 +217,8 @@ def _read_message(message: object) -> tuple[object, str | None, str | None]:
         fields.insert(0, _read_part([part for part in content if _is_thought(part)]))
         refusal = refusal or _read_part([_get(part, "refusal") for part in content])
         content = _read_part([part for part in content if not _is_thought(part)])
-    reasoning, refused = (
-        next((field for field in found if isinstance(field, str) and field), None)
-        for found in (fields, [refusal])
-    )
-    return content, reasoning, refused
+    reasoning = next((field for field in fields if isinstance(field, str) and field), None)
+    return content, reasoning, refusal if isinstance(refusal, str) else None
 
 
 def _is_thought(part: object) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import BoundedEngine, Engine, IncrementalEngine, ProbedEngine
+from pretexeval.engines.base import Engine, IncrementalEngine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
@@ -323,7 +323,7 @@ class ModelSession:
                 self._reserve_space(engine, chunk, sampling),
             ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
-                if self._chunk_size.is_on_trial and self.config.engine == "openai":
+                if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
                     self._refuse_cut_prompts(engine, answers, sampling)
         finally:
             answers.store_what_fits()
@@ -353,7 +353,7 @@ class ModelSession:
     @contextlib.contextmanager
     def _reserve_space(self, engine: Engine, chunk: PromptsByKey, sampling: Sampling) -> Iterator[None]:
         """Reserve what the rows and the answers need, those of open requests at their largest."""
-        if not isinstance(engine, BoundedEngine):
+        if not isinstance(engine, RemoteEngine):
             with reserve_space(self.store.folder, estimate_bytes(chunk, sampling)):
                 yield
             return
@@ -413,7 +413,7 @@ class ModelSession:
             have_failed(completions)
             and is_decisive
             and not self.accepts_refusal
-            and isinstance(self._engine, ProbedEngine)
+            and isinstance(self._engine, RemoteEngine)
             and not self._engine.is_answering(style, sampling)
         ):
             raise explain_failure(self.config.name, completions)
