@@ -100,9 +100,10 @@ class HabitWatch:
         names = {each.served for each in completions if each.served and self._is_endpoint}
         for served in sorted(names - self.served):
             if self.served:
-                said, before = "the endpoint names another model or configuration", ", ".join(self.served)
+                before = "; ".join(sorted(self.served))
                 logger.warning(
-                    "model %r: %s: %s, before %s. %s.", self._name, said, served, before, TELL_APART
+                    "model %r: the endpoint names another model or configuration: %s, before %s. %s.",
+                    *(self._name, served, before, TELL_APART),
                 )
             self.served.add(served)
 

@@ -2,16 +2,19 @@
 
 import gzip
 import json
+import ssl
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from pretexeval.config.tables import StorageConfig
@@ -349,7 +352,20 @@ def test_redirect_sends_neither_key_nor_prompt_to_another_address(serve: Callabl
     assert other.asked == {}
 
 
-def test_loopback_is_reached_past_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert EndpointClient("http://127.0.0.1:1/v1", KEY, 1)._client.trust_env is False
+def test_loopback_is_reached_past_the_proxy_of_the_environment_by_its_authorities(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *made, *subject], check=True, capture_output=True)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serve_bytes(lambda prompt, _: say(prompt), context) as endpoint:
+        for host, trusted in product(("localhost", "127.0.0.1"), (str(certificate), certifi.where())):
+            monkeypatch.setenv("SSL_CERT_FILE", trusted)
+            here = replace(endpoint, origin=f"https://{host}")
+            run = ask(here, tmp_path / host / Path(trusted).name, ["a"])
+            assert ("CERTIFICATE_VERIFY_FAILED" in str(run.error)) == (trusted != str(certificate))
     assert EndpointClient("https://example.org/v1", KEY, 1)._client.trust_env is True
