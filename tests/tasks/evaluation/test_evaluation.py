@@ -241,8 +241,8 @@ def test_what_replies_say_about_their_server_is_beside_the_score(record: Record)
 
     def answer(prompt: str, _: Sampling) -> Completion:
         n = int(hash_text(prompt), 16)
-        thought = {"response": "", "reasoning": "So it is true."} if n % 3 == 0 else {"response": "True"}
-        return Completion(finish_reason="stop", served=f"m:{n % 2}", **thought)
+        response, reasoning = ("", "So it is true.") if n % 3 == 0 else ("True", None)
+        return Completion(response, finish_reason="stop", reasoning=reasoning, served=f"m:{n % 2}")
 
     finish(evaluation, ask_model(evaluation, Scripted(answer).load))
     build_warehouse(evaluation.root)
