@@ -21,6 +21,7 @@ _NOT_ASKED: Row = {
     },
     "no_answer_rate": None,
     "unfinished_reasoning_rate": None,
+    "refused_rate": None,
     "error_rate": None,
     "n_questions": 0,
     "n_points": 0,
@@ -58,7 +59,7 @@ class FacetScores:
     @property
     def outcomes(self) -> Row:
         """Return the shares without an answer, over all questions, and what names these questions."""
-        rates = ("no_answer_rate", "unfinished_reasoning_rate", "error_rate")
+        rates = ("no_answer_rate", "unfinished_reasoning_rate", "refused_rate", "error_rate")
         names = ("setting", "model_id", "scoring_policy")
         return {name: self.averaged[name] for name in rates} | {n: getattr(self, n) for n in names}
 
@@ -167,30 +168,44 @@ class QuestionContents:
     """The rows of mastered_points_comparison with all facets, without negated questions."""
 
 
-def note_unfinished(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a sentence for each model and method of a leaderboard with thoughts that did not end."""
-    found = [row for row in rows if row["unfinished_reasoning_rate"]]
-    return list(dict.fromkeys(map(_note, found)))
+REFUSED = "refused by the model or by a filter of its provider, and have no answer"
 
 
-def _note(row: Mapping[str, Any]) -> str:
-    return (
-        f"{row['model']} ({row['method']}): in {100 * row['unfinished_reasoning_rate']:.1f} % of the replies "
-        "the thought did not end, so they have no answer. Raise max_tokens of the model."
-    )
+def note_unanswered(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each model and method of a leaderboard with unfinished thoughts, or refusals."""
+    return list(dict.fromkeys(note for row in rows for note in _list_notes_of_samples(row)))
 
 
-def note_unfinished_questions(scores: Iterable[FacetScores]) -> list[str]:
-    """Return a sentence for each model and setting with facets in which thoughts did not end."""
+def _list_notes_of_samples(row: Mapping[str, Any]) -> Iterator[str]:
+    name = f"{row['model']} ({row['method']})"
+    if row["unfinished_reasoning_rate"]:
+        share = f"{100 * row['unfinished_reasoning_rate']:.1f} %"
+        yield (
+            f"{name}: in {share} of the replies the thought did not end, so they have no answer. Raise "
+            "max_tokens of the model."
+        )
+    if row["refused_rate"]:
+        yield f"{name}: {100 * row['refused_rate']:.1f} % of the prompts were {REFUSED}."
+
+
+def note_unanswered_questions(scores: Iterable[FacetScores]) -> list[str]:
+    """Return a sentence for each model and setting with facets of unfinished thoughts, or of refusals."""
     return list(dict.fromkeys(note for score in scores for note in _list_notes(score)))
 
 
 def _list_notes(score: FacetScores) -> Iterator[str]:
-    shares = {facet: row["unfinished_reasoning_rate"] for facet, row in score.facets.items()}
-    found = [f"{100 * share:.1f} % of {facet}" for facet, share in shares.items() if share]
-    if found:
+    name = f"{score.model} ({score.setting})"
+    if unfinished := _list_shares(score, "unfinished_reasoning_rate"):
         table = "questions" if score.setting == "answer_only" else score.setting
         yield (
-            f"{score.model} ({score.setting}): the thought did not end in {', '.join(found)}, so these "
-            f"questions have no answer. Raise max_tokens of [{table}]."
+            f"{name}: the thought did not end in {unfinished}, so these questions have no answer. Raise "
+            f"max_tokens of [{table}]."
         )
+    if refused := _list_shares(score, "refused_rate"):
+        yield f"{name}: {refused} were {REFUSED}."
+
+
+def _list_shares(score: FacetScores, rate: str) -> str:
+    """Return "1.0 % of recall, 2.0 % of comparison": the facets in which the rate is not 0."""
+    shares = {facet: row[rate] for facet, row in score.facets.items()}
+    return ", ".join(f"{100 * share:.1f} % of {facet}" for facet, share in shares.items() if share)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from report.contents import Contents, Row
-from report.facet_scores import note_unfinished, note_unfinished_questions
+from report.facet_scores import note_unanswered, note_unanswered_questions
 from report.formats import (
     BRIEF_FORMS,
     format_count,
@@ -97,7 +97,7 @@ def list_notes(contents: Contents) -> list[str]:
         notes.append(
             f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
         )
-    return [*notes, *note_unfinished(ranked), *note_unfinished_questions(asked)]
+    return [*notes, *note_unanswered(ranked), *note_unanswered_questions(asked)]
 
 
 def list_answers(contents: Contents) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pretexeval.primitives.untrusted_text import escape_line
 from report.console import align, fit_columns, format_share, format_with_interval
-from report.facet_scores import FACETS, FacetScores, Row, note_unfinished, note_unfinished_questions
+from report.facet_scores import FACETS, FacetScores, Row, note_unanswered, note_unanswered_questions
 from report.remarks import list_remarks
 from warehouse.query import read_rows
 
@@ -21,6 +21,7 @@ KEYS = (
     "failed %",
     "no answer %",
     "unfinished %",
+    "refused %",
     "pairs",
 )
 
@@ -28,9 +29,9 @@ KEYS = (
 def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
 
-    The shares of failed prompts and of unfinished thoughts are columns only if there are any. Sentences
-    follow, where there are any: about constant answers, about mastery that does not exceed the best shortcut,
-    and about thoughts that did not end.
+    The shares of failed prompts, of unfinished thoughts and of refusals are columns only if there are any.
+    Sentences follow, where there are any: about constant answers, about mastery that does not exceed the best
+    shortcut, about thoughts that did not end and about refusals.
 
     Args:
         is_wide: whether all columns are shown. Otherwise, only the key columns that fit a terminal are.
@@ -38,7 +39,12 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     if not rows:
         return "no model has been evaluated on this edition yet"
     lines = [_leaderboard_line(row) for row in rows]
-    for name, rate in (("failed %", "error_rate"), ("unfinished %", "unfinished_reasoning_rate")):
+    rates = {
+        "failed %": "error_rate",
+        "unfinished %": "unfinished_reasoning_rate",
+        "refused %": "refused_rate",
+    }
+    for name, rate in rates.items():
         if not any(row[rate] for row in rows):
             _drop(lines, name)
     if len({row["scoring_policy"] for row in rows}) < 2:
@@ -50,7 +56,7 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
         for method in dict.fromkeys(row["method"] for row in rows)
         for remark in list_remarks([row for row in rows if row["method"] == method], names)
     ]
-    return "\n".join([table, *remarks, *note_unfinished(rows)])
+    return "\n".join([table, *remarks, *note_unanswered(rows)])
 
 
 def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:
@@ -94,6 +100,7 @@ def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
         "no answer %": format_share(row["no_answer_rate"]),
         "true %": format_share(row["true_rate"]),
         "unfinished %": format_share(row["unfinished_reasoning_rate"]),
+        "refused %": format_share(row["refused_rate"]),
         "failed %": format_share(row["error_rate"]),
         "pairs": f"{row['n_pairs']:,}",
         "samples": f"{row['n_samples']:,}",
@@ -105,7 +112,7 @@ def render_facets(scores: Sequence[FacetScores]) -> str:
 
     The scoring policy is a column only if there are several, the share of failed prompts only if a prompt
     failed. The last line of the table is what random answers score. Sentences about thoughts that did not end
-    follow.
+    and about refusals follow.
 
     Args:
         scores: at least one.
@@ -116,7 +123,7 @@ def render_facets(scores: Sequence[FacetScores]) -> str:
     if not any(score.averaged["error_rate"] for score in scores):
         _drop(lines, "failed %")
     table = align(list(lines[0]), [list(line.values()) for line in lines])
-    return "\n".join([table, *note_unfinished_questions(scores)])
+    return "\n".join([table, *note_unanswered_questions(scores)])
 
 
 def _facet_line(score: FacetScores) -> dict[str, str]:

@@ -11,6 +11,13 @@ from pretexeval.primitives.hashing import hash_text, render_canonical_json
 # The error of a prompt that does not fit the model begins with this text. Such a prompt is never asked again.
 # Stored responses contain the text, so it must not change.
 PROMPT_TOO_LONG = "prompt too long"
+# The error of a prompt that an endpoint refused for its content (status 400, 403 and others). It is the same
+# outcome as a reply with the finish reason content_filter or refusal, so the prompt is not asked again.
+REFUSED_ERROR = (
+    r"(?i:^HTTP 4(?:00|03|22|51)\b.*(?:content[ _-]?(?:filter|management|policy|moderation|restriction)"
+    r"|moderation|responsible ?ai|flagged|safety (?:system|filter|policy|reasons)|usage polic|prohibited"
+    r"|inappropriate))"
+)
 ALWAYS_RENDERED = ("max_tokens", "temperature", "seed", "stop", "logprobs")
 
 # The default of `max_error_rate` in `[scoring]`, and the limit of evaluations whose record names none.

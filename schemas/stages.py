@@ -319,6 +319,19 @@ READINGS = Stage(
             "true if there is no answer because the thought did not end; null otherwise",
             is_nullable=True,
         ),
+        Column(
+            "is_refused",
+            pa.bool_(),
+            "true if there is no answer because the model or a filter refused; null otherwise",
+            is_nullable=True,
+        ),
+        Column(
+            "thought_start",
+            pa.int32(),
+            "characters of the response before its thought; null if it contains none",
+            is_nullable=True,
+        ),
+        Column("thought_end", pa.int32(), "characters up to the end of the thought", is_nullable=True),
     ),
 )
 PREDICTIONS = Stage(

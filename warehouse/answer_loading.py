@@ -28,33 +28,29 @@ from warehouse.records import (
 
 logger = logging.getLogger(__name__)
 
-# The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
 # A prompt that had failed when the answers were scored counts as failed until they are scored again.
 READ = """
 with answers as (
     select
-        * exclude (prompt_number, error),
-        length(response) - length(string_split(response, $closing)[-1]) as n_reasoning
+        * exclude (prompt_number, error)
     from storage.responses
     where model_id = $model_id
 ),
 
 read as (
     select
-        readings.* exclude (is_unfinished_reasoning),
+        readings.* exclude (is_unfinished_reasoning, is_refused),
         coalesce(readings.is_unfinished_reasoning, false) as is_unfinished_reasoning,
+        coalesce(readings.is_refused, false) as is_refused,
         requests.n_demonstrations_dropped,
         answers.response,
         answers.logprob_true,
         answers.logprob_false,
         coalesce(
             answers.reasoning,
-            nullif(trim(replace(replace(
-                case
-                    when readings.is_unfinished_reasoning then answers.response
-                    else left(answers.response, answers.n_reasoning)
-                end,
-                $closing, ''), $opening, '')), '')
+            nullif(trim(substring(
+                answers.response, readings.thought_start + 1, readings.thought_end - readings.thought_start
+            )), '')
         ) as reasoning
     from storage.read_files($readings) as readings
     left join answers
@@ -86,6 +82,7 @@ select
         ) then predictions.is_correct
     end as is_correct,
     read.is_unfinished_reasoning,
+    read.is_refused,
     read.response,
     read.reasoning,
     read.error,
@@ -109,6 +106,7 @@ select
     rule,
     error,
     is_unfinished_reasoning,
+    is_refused,
     n_demonstrations_dropped,
     response,
     reasoning
@@ -150,8 +148,6 @@ RUNS = {
 # A sample has two answers, or three (unsure_predictions).
 TWO_ANSWERS, THREE_ANSWERS = "predictions.prediction = 'T' as prediction", "predictions.prediction as answer"
 KEY = ("edition_id", "setting", "period", "model_id")
-# The marks of a model for which nothing is a mark: no response contains this text.
-NO_MARKS = ("\x00", "\x00")
 
 
 def load_run(connection: duckdb.DuckDBPyConnection, part: Part) -> None:
@@ -176,13 +172,13 @@ def load_run(connection: duckdb.DuckDBPyConnection, part: Part) -> None:
 
     table = RUNS[part.kind]
     if part.kind == "question_run":
-        n_readings = insert(INSERT_ANSWERS.format(key=selected), "requests", "readings", **read_marks(run))
+        n_readings = insert(INSERT_ANSWERS.format(key=selected), "requests", "readings")
         check_rows(folder, run, READINGS, n_readings)
         n_rows = insert(INSERT_QUESTION_PREDICTIONS.format(key=selected), "predictions")
     else:
         answer = THREE_ANSWERS if part.kind == "unsure_run" else TWO_ANSWERS
         statement = INSERT_PREDICTIONS.format(table=table, key=selected, answer=answer)
-        n_rows = insert(statement, "requests", "readings", "predictions", **read_marks(run))
+        n_rows = insert(statement, "requests", "readings", "predictions")
     check_rows(folder, run, PREDICTIONS, n_rows)
     values = _describe_run(folder, run, key)
     described = ", ".join(f"${name} as {name}" for name in values)
@@ -268,10 +264,3 @@ def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             f"{model_file(model_id)}, which describes a model, is missing, so its evaluations are left out; "
             f"{REBUILD}"
         )
-
-
-def read_marks(run: dict[str, Any]) -> dict[str, str]:
-    """Return the opening and closing mark of the model's reasoning, as parameters of the statements."""
-    marks = run.get("reasoning_marks") or ("", "")
-    opening, closing = marks if marks[1] else NO_MARKS
-    return {"opening": opening, "closing": closing}

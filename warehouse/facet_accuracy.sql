@@ -110,6 +110,7 @@ counted as (
         share(n_right - n_right_offers_right, n_graded - n_right_offers) as wrong_offer_accuracy,
         share(n_unanswered, n_asked - n_failed) as no_answer_rate,
         share(n_unfinished, n_asked - n_failed) as unfinished_reasoning_rate,
+        share(n_refused, n_asked - n_failed) as refused_rate,
         sum(n_failed)::bigint as n_errors,
         share(n_failed, n_asked) as error_rate
     from point_scores
@@ -126,7 +127,7 @@ select
     n_effective, random_baseline, share_right,
     case when type = 'RQ' then counted.right_offer_accuracy end as right_offer_accuracy,
     case when type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
-    no_answer_rate, unfinished_reasoning_rate, n_errors, error_rate
+    no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
 from counted
 left join facets using (facet)
 left join estimate_shares('observations') as estimates

@@ -17,6 +17,7 @@ select
     count(*) filter (is_failed)::integer as n_errors,
     count(*) filter (is_unanswered)::integer as n_no_answer,
     count(*) filter (is_unfinished)::integer as n_unfinished,
+    count(*) filter (is_refused)::integer as n_refused,
     count(*) filter (prediction and not is_unanswered)::integer as n_answered_true,
     count(*) filter ((prediction = label) = is_positive and not is_unanswered)::integer as n_affirmed,
     count(is_correct) filter (is_positive)::integer as n_positive,

@@ -15,7 +15,7 @@
 -- of one quarter is subtracted without an error of its own.
 -- affirmed_rate is low if a model denies all facts that it does not know, although its true_rate is near a half.
 -- probability_range: only for `fact`, and where the log-probabilities are known.
--- no_answer_rate, unfinished_reasoning_rate: of the asked samples whose prompt did not fail.
+-- no_answer_rate, unfinished_reasoning_rate, refused_rate: of the asked samples whose prompt did not fail.
 create table part_scores as
 with scored as (
     select *
@@ -128,7 +128,7 @@ counted as materialized (
         hash(run, grouping_by, group_name) as key,
         run, scoring_policy, grouping_by, group_name, group_position, k,
         head_cluster, positive_tail_cluster, negative_tail_cluster,
-        n_asked, n_errors, n_no_answer, n_unfinished, n_answered_true, n_affirmed, probability_range,
+        n_asked, n_errors, n_no_answer, n_unfinished, n_refused, n_answered_true, n_affirmed, probability_range,
         n_positive, n_negative, n_positive_right, n_negative_right, n_most, shortcut, shortcut_mastery,
         (n_positive = k)::integer as has_positive, (n_negative = k)::integer as has_negative,
         has_positive * (n_positive_right = k)::integer as positive_right,
@@ -161,6 +161,7 @@ summed as (
         sum(n_errors)::bigint as n_errors, share(n_errors, n_asked) as error_rate,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
         share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
+        share(n_refused, n_asked - n_errors) as refused_rate,
         share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
         share(n_affirmed, n_asked - n_errors - n_no_answer) as affirmed_rate,
         avg(probability_range) filter (grouping_by = 'fact') as probability_range
@@ -221,7 +222,8 @@ select
     above.share - tossed_rate / 4 as mastery_above_shortcut,
     above.ci_low - tossed_rate / 4 as mastery_above_shortcut_ci_low,
     above.ci_high - tossed_rate / 4 as mastery_above_shortcut_ci_high,
-    no_answer_rate, unfinished_reasoning_rate, true_rate, affirmed_rate, probability_range, n_errors, error_rate
+    no_answer_rate, unfinished_reasoning_rate, refused_rate, true_rate, affirmed_rate, probability_range,
+    n_errors, error_rate
 from summed
 inner join evaluations using (run)
 left join estimates as average on summed.key = average.key and average.measure = 'average'

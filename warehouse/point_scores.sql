@@ -1,13 +1,16 @@
 -- Grain: one row per edition, setting, model, scoring policy, test point, facet and is_negated.
 -- The questions of a point added up. A repeat counts for all: a question failed if no repeat has a response, and is
--- unfinished if it has no answer and the thought of a repeat did not end.
+-- unfinished if it has no answer and the thought of a repeat did not end, and refused if a repeat was refused.
 -- n_parts, n_right_parts, n_independent: the score of the row and its weight (macros.sql).
 -- Evaluations with too many failed questions (error_counts) have no rows.
 create table point_scores as
-with unfinished as (
-    select distinct edition_id, setting, model_id, question_id
+with replied as (
+    select
+        edition_id, setting, model_id, question_id,
+        bool_or(is_unfinished_reasoning) as has_unfinished, bool_or(is_refused) as has_refused
     from question_answers
-    where is_unfinished_reasoning
+    where is_unfinished_reasoning or is_refused
+    group by edition_id, setting, model_id, question_id
 ),
 
 asked as (
@@ -16,13 +19,14 @@ asked as (
         answer like 'F|%' as is_wrong_offered, len(options) as n_options,
         error is not null as is_failed,
         n_answers = 0 and not is_failed as is_unanswered,
-        unfinished.question_id is not null and is_unanswered as is_unfinished,
+        coalesce(has_unfinished, false) and is_unanswered as is_unfinished,
+        coalesce(has_refused, false) and is_unanswered as is_refused,
         is_correct as is_right
     from question_predictions
     semi join storage.scope using (edition_id, model_id)
     semi join (from error_counts where is_evaluated) as evaluated using (edition_id, setting, model_id)
     inner join questions using (edition_id, question_id)
-    left join unfinished using (edition_id, setting, model_id, question_id)
+    left join replied using (edition_id, setting, model_id, question_id)
     where split = 'test'
 ),
 
@@ -31,6 +35,7 @@ counted as (
         edition_id, setting, model_id, scoring_policy, point_id, facet, type, is_negated,
         count(*) as n_asked, count(*) filter (is_failed) as n_failed,
         count(*) filter (is_unanswered) as n_unanswered, count(*) filter (is_unfinished) as n_unfinished,
+        count(*) filter (is_refused) as n_refused,
         count(is_right) as n_graded, count(*) filter (is_right) as n_right,
         count(is_right) filter (not is_wrong_offered) as n_right_offers,
         count(*) filter (is_right and not is_wrong_offered) as n_right_offers_right,

@@ -55,7 +55,7 @@ select
     relation, pair_id, fact, is_positive, transformation, slot, label,
     error is not null as is_failed,
     answer in (select answer from counted where prediction is null and error is null) as is_unanswered,
-    is_unfinished_reasoning as is_unfinished,
+    is_unfinished_reasoning as is_unfinished, is_refused,
     prediction, is_correct,
     case when isfinite(logprob_true) and isfinite(logprob_false) then logprob_true - logprob_false end as margin
 from counted

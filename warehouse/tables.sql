@@ -47,7 +47,7 @@ create table predictions (
     edition_id varchar not null, model_id varchar not null, sample_id varchar not null, repeat smallint not null,
     scoring_policy varchar not null, prompt_key varchar not null, n_demonstrations_dropped smallint,
     prediction boolean, is_correct boolean, is_unfinished_reasoning boolean not null,
-    response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
+    is_refused boolean not null, response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
 );
 
 create table runs (
@@ -77,7 +77,8 @@ create table transformations (
 create table question_answers (
     edition_id varchar not null, setting varchar not null, model_id varchar not null, question_id varchar not null,
     repeat smallint not null, prompt_key varchar not null, answer varchar, rule varchar, error varchar,
-    is_unfinished_reasoning boolean not null, n_demonstrations_dropped smallint, response varchar, reasoning varchar
+    is_unfinished_reasoning boolean not null, is_refused boolean not null,
+    n_demonstrations_dropped smallint, response varchar, reasoning varchar
 );
 
 create table question_predictions (

@@ -12,7 +12,7 @@ from typing import Any
 
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
-from tasks.asking.thoughts import ReasoningMarks, remove_reasoning
+from tasks.asking.thoughts import remove_reasoning
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,14 @@ def read_row(
     response: str,
     row: Mapping[str, Any],
     prompt_style: str,
-    opening_mark: str = "<think>",
-    closing_mark: str = "</think>",
 ) -> str | None:
     """Return what the response answers, written as the right answer is; None if it contains no answer.
 
     Args:
         row: a row of the files of JSON lines: a sample, or a question, which has options.
         prompt_style: chat or completion; of a completion, only the first line with text is read.
-        opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty if nothing is a mark.
     """
-    answer = remove_reasoning(response, ReasoningMarks(opening_mark, closing_mark))
+    answer = remove_reasoning(response)
     if answer is not None and prompt_style == "completion":
         answer = cut_completion(answer)
     if "point_id" in row:

@@ -44,8 +44,6 @@ def pretexeval(
     method: str = "",
     prompt_style: str = "chat",
     system_prompt: str = "",
-    opening_mark: str = "<think>",
-    closing_mark: str = "</think>",
     part: str = "1/1",
 ) -> Task:
     """Ask whether the statements of one method are true.
@@ -54,8 +52,6 @@ def pretexeval(
         method: how the statements were made; by default the first method of the edition.
         prompt_style: chat, or completion for models of the provider openai-api-completions.
         system_prompt: text of a system turn, only in chat style; by default there is none.
-        opening_mark: the text that opens a thought; empty if the chat template opens it.
-        closing_mark: the text that closes a thought; empty if nothing is a mark.
         part: which part of the pairs is asked, such as 2/3; by default all.
     """
     record = _read_record()
@@ -63,7 +59,7 @@ def pretexeval(
     method = method or next(iter(methods), "")
     if method not in methods:
         raise ValueError(f"method is {method!r}; this edition has {', '.join(methods) or 'no samples'}")
-    scorer = true_or_false(prompt_style, opening_mark, closing_mark)
+    scorer = true_or_false(prompt_style)
     metadata = {"edition_id": record["edition_id"], "method": method}
     return _build_task(f"{method}.jsonl", scorer, record, metadata, prompt_style, system_prompt, part)
 
@@ -72,15 +68,13 @@ def pretexeval(
 def multifaceteval(
     prompt_style: str = "chat",
     system_prompt: str = "",
-    opening_mark: str = "<think>",
-    closing_mark: str = "</think>",
     part: str = "1/1",
 ) -> Task:
     """Ask the questions of four types about the points of the edition; arguments as for `pretexeval`."""
     record = _read_record()
     if "questions" not in record:
         raise ValueError("this edition has no questions")
-    scorer = right_answer(prompt_style, opening_mark, closing_mark)
+    scorer = right_answer(prompt_style)
     metadata = {"edition_id": record["edition_id"]}
     asked = record["questions"]
     return _build_task("questions.jsonl", scorer, asked, metadata, prompt_style, system_prompt, part)
@@ -180,9 +174,9 @@ def no_answer_rate() -> Metric:
         grouped(accuracy(), "transformation", all=False, name_template="transformation {group_name}"),
     ]
 )
-def true_or_false(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+def true_or_false(prompt_style: str) -> Scorer:
     """Read true, false or no answer from a response, and compare it with the label."""
-    return _build_scorer(prompt_style, opening_mark, closing_mark)
+    return _build_scorer(prompt_style)
 
 
 @scorer(
@@ -196,15 +190,15 @@ def true_or_false(prompt_style: str, opening_mark: str, closing_mark: str) -> Sc
         grouped(accuracy(), "relation", all=False, name_template="relation {group_name}"),
     ]
 )
-def right_answer(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+def right_answer(prompt_style: str) -> Scorer:
     """Read the answer to a question from a response, and compare it with the right one."""
-    return _build_scorer(prompt_style, opening_mark, closing_mark)
+    return _build_scorer(prompt_style)
 
 
-def _build_scorer(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+def _build_scorer(prompt_style: str) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         response = state.output.completion
-        answer = read_row(response, state.metadata, prompt_style, opening_mark, closing_mark)
+        answer = read_row(response, state.metadata, prompt_style)
         if answer is None:
             return Score(value=NOANSWER, answer=None, explanation=response)
         value = CORRECT if answer == target.text else INCORRECT

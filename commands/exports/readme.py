@@ -32,9 +32,8 @@ export LOCAL_BASE_URL=http://127.0.0.1:8000/v1 LOCAL_API_KEY=none
 ```
 
 Of each two `inspect` lines, the first one sends each prompt as one chat message, the second one as a text to
-continue. Other arguments of a task: `-T system_prompt=…`, `-T opening_mark=…`, `-T closing_mark=…`, and for
-samples `-T method=…`. At most {max_tokens} are generated; a model that thinks needs more:
-`--max-tokens 2000`.
+continue. Other arguments of a task: `-T system_prompt=…`, and for samples `-T method=…`. At most
+{max_tokens} are generated; a model that thinks needs more: `--max-tokens 2000`.
 
 inspect_ai keeps a whole log in memory. Ask a large edition in parts of at most {part_size} samples or
 questions: `-T part=1/{n_parts}` to `-T part={n_parts}/{n_parts}`. Import their logs one after the other with

@@ -21,6 +21,7 @@ SAMPLE_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
 QUESTION_TOKENS: int = QuestionsConfig.model_fields["max_tokens"].default
 RECORD = "export.json"
 COPIED = (
+    "pretexeval.engines.thoughts",
     "tasks.asking.thoughts",
     "tasks.answers.letters",
     "tasks.answers.segments",

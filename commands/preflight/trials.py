@@ -19,7 +19,7 @@ from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.prompts import render_answer
-from tasks.asking.reasoning import find_marks, read_answers
+from tasks.asking.reasoning import read_answers
 from tasks.asking.server_habits import (
     CUT,
     count_habits,
@@ -44,6 +44,8 @@ UNREAD = (
     "see how the model is asked (prompt_style, system_prompt, max_tokens) and how answers are read "
     "(reasoning_marks)"
 )
+REFUSED = "the model or a filter of its provider refused the prompt; see the provider's content filters"
+TEXTS = ("response", "error", "finish_reason")
 REJECTED = (
     "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
     "the writer or the instruction in [rephraser] (docs/gate.md)"
@@ -117,17 +119,23 @@ def _read_answer(
     evaluation: Evaluation, request: pl.DataFrame, item: pl.DataFrame, completion: Completion
 ) -> tuple[str, str]:
     """Read the answer as a run does."""
-    said = {"response": completion.response, "finish_reason": completion.finish_reason, "error": None}
-    columns = [pl.lit(value, pl.String).alias(name) for name, value in said.items()]
-    stored = request.select("prompt_key", "repeat", *columns)
-    is_chat = evaluation.model.prompt_style == "chat"
-    answers = read_answers(stored, evaluation.scoring.marks, is_chat=is_chat)
+    texts = [pl.lit(getattr(completion, name), pl.String).alias(name) for name in TEXTS]
+    n_tokens = pl.lit(completion.n_completion_tokens, pl.Int32).alias("n_completion_tokens")
+    stored = request.select("prompt_key", "repeat", *texts, n_tokens)
+    answers = read_answers(
+        stored,
+        evaluation.scoring.marks,
+        is_chat=evaluation.model.prompt_style == "chat",
+        max_tokens=evaluation.request_settings.sampling.max_tokens,
+    )
     subject = evaluation.subject
     reading = read_responses(subject.kind, request, item, answers, is_reasoned=subject.is_reasoned)
     answer, type_ = reading["answer"][0], item["type"][0]
     right = f"(right: {render_answer(type_, item['answer'][0])})"
     if answers["is_unfinished_reasoning"][0]:
         return f"read as an unfinished thought {right}", UNFINISHED
+    if answers["is_refused"][0]:
+        return f"refused (finish_reason {completion.finish_reason}) {right}", REFUSED
     if answer is None:
         return f"read as no answer {right}", UNREAD
     return f"read as {render_answer(type_, answer)} {right}", ""
@@ -154,7 +162,7 @@ def _try_writer(
 ) -> Trial:
     def read_completion(completion: Completion) -> tuple[str, str]:
         logprobs = (completion.logprob_true, completion.logprob_false)
-        reply = read_reply(completion.response or "", find_marks(writer.config), logprobs)
+        reply = read_reply(completion.response or "", writer.config.reasoning_marks, logprobs)
         return (f"no text ({reply.error})", UNFINISHED) if reply.text is None else read(reply)
 
     return Trial(name, writer.config, prompt.prompt, prompt.sampling, read_completion)

@@ -30,7 +30,7 @@ from pretexeval.storage.layout import (
     edition_folder,
     page_file,
 )
-from report.facet_scores import note_unfinished, read_facet_scores, select_first_policy
+from report.facet_scores import note_unanswered, read_facet_scores, select_first_policy
 from report.remarks import list_remarks, read_reply_remarks
 from report.score_tables import note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
@@ -204,7 +204,7 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
     freshness = describe_freshness(root, edition_id)
     drift = describe_drift(root, edition_id)
     repeats = note_repeats(root, edition_id)
-    notes = [*repeats, *note_unfinished(rows), *([freshness] if freshness else []), *drift]
+    notes = [*repeats, *note_unanswered(rows), *([freshness] if freshness else []), *drift]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
     key = name_artifact("leaderboard", config, edition_id)
     show_in_ui(create_table_artifact, scored + failed, key=key, description=description)

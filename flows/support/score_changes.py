@@ -43,7 +43,7 @@ select
     edition_id, model_id, model, method, repeat, rank, average_accuracy, average_accuracy_ci_low,
     average_accuracy_ci_high, mastery, best_shortcut_mastery, mastery_above_shortcut,
     mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high, no_answer_rate,
-    unfinished_reasoning_rate, true_rate, constant_answer, error_rate
+    unfinished_reasoning_rate, refused_rate, true_rate, constant_answer, error_rate
 from leaderboard
 where edition_id in ({edition_ids}) and scoring_policy = 'strict'
 order by method, rank, model_id, repeat

@@ -134,9 +134,10 @@ class EngineConfig(ConfigTable):
     reasoning_parser: str | None = None
     """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, for example
     `"qwen3"`. Most models need none (see `reasoning_marks`)."""
-    reasoning_marks: tuple[str, ...] = ("<think>", "</think>")
-    """The two texts between which the model writes what it thinks. Give an empty first text if the chat
-    template opens every thought, and an empty list if nothing is a mark (docs/models.md)."""
+    reasoning_marks: tuple[str, ...] | None = None
+    """The two texts between which the model writes what it thinks, for marks that are not known: those of all
+    common families are found by default. Give an empty first text if the chat template opens every thought,
+    and an empty list if nothing is a mark (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`. Give both prices or
     neither."""
@@ -191,7 +192,7 @@ class EngineConfig(ConfigTable):
 
     @field_validator("reasoning_marks")
     @classmethod
-    def _require_two_marks(cls, marks: tuple[str, ...]) -> tuple[str, ...]:
+    def _require_two_marks(cls, marks: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if marks and (len(marks) != 2 or not marks[1] or marks[0] == marks[1]):
             raise ValueError(
                 "give the opening and the closing mark, which differ, or an empty list for no marks; only "

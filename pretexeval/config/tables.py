@@ -124,7 +124,7 @@ class EditionConfig(ConfigTable):
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the authors' CSV or
     Parquet file."""
-    methods: tuple[Method, ...] = ("pretexeval",)
+    methods: Annotated[tuple[Method, ...], Field(min_length=1)] = ("pretexeval",)
     """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
     authors' CSV or the key `origin` of a pool in TOML, or else the name of the relation between the two
     names."""

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import find_commit, find_folder
+from pretexeval.engines.thoughts import MARK, opens_thought, split_reply
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from schemas.exchange import Completion, Sampling
@@ -240,8 +241,10 @@ class ReasoningSplitter:
         Raises:
             InputError: vLLM has no parser of that name, or the parser does not fit the model.
         """
-        self._opening, self._closing = config.reasoning_marks or ("", "")
-        self.skip_special_tokens = True
+        self._marks = config.reasoning_marks
+        # Where marks of a thought are special tokens, they must stay in the text.
+        special = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
+        self.skip_special_tokens = not any(map(MARK.search, special))
         self._parser: ReasoningParser | None = None
         if config.reasoning_parser is not None:
             try:
@@ -266,7 +269,7 @@ class ReasoningSplitter:
         if self._parser is not None:
             reasoning, content = self._parser.extract_reasoning(answer, self._request)
             answer = content or ""
-        elif self._opening and prompt.rstrip().endswith(self._opening) and self._closing not in answer:
+        elif opens_thought(prompt, self._marks) and split_reply(answer, self._marks).thought is None:
             reasoning, answer = answer, ""
         if reasoning is None:
             return replace(completion, response=answer)

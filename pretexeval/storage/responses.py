@@ -22,7 +22,7 @@ from pretexeval.primitives.literal_paths import read_parquet, scan_parquet_files
 from pretexeval.primitives.untrusted_text import read_count, read_float, replace_surrogates
 from pretexeval.storage.files import build_stage_table, write_bytes
 from pretexeval.storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER, responses_folder
-from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
+from schemas.exchange import PROMPT_TOO_LONG, REFUSED_ERROR, Completion, Prompt
 from schemas.stages import RESPONSES
 
 logger = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 # Digits of the checksum in a file's name.
 N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
+# A refusal is an answer, which scoring reads from the error.
+IS_FAILED = (pl.col("status") == "error") & ~pl.col("error").str.contains(REFUSED_ERROR).fill_null(False)
 # Stored answers are kept for ever. Files may lack the columns reasoning and served, and names the number.
 _NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
 
@@ -140,18 +142,18 @@ class ResponseStore:
         return prefer_responses(pl.concat([empty, *(known[file.name] for file in files)])).drop("status")
 
     def read_failed_keys(self, repeat: int = 0) -> set[str]:
-        """Return the keys of the prompts that were asked and have no answer of this repeat."""
-        rows = self.read(["prompt_key", "repeat", "status"])
-        return set(rows.filter(repeat=repeat, status="error")["prompt_key"])
+        """Return the keys of the prompts that were asked and have no answer of this repeat, nor a refusal."""
+        rows = self.read(["prompt_key", "repeat", "status", "error"])
+        return set(rows.filter(IS_FAILED, repeat=repeat)["prompt_key"])
 
     def read_settled_keys(self, repeat: int = 0) -> set[str]:
-        """Return the keys of the prompts whose repeat is answered, or that are too long in any case.
+        """Return the keys of the prompts whose repeat is answered or refused, or that are too long.
 
         The next run asks every other failed prompt again.
         """
         rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
-        return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
+        return set(rows.filter(~IS_FAILED | is_too_long)["prompt_key"])
 
 
 def scan_response_files(paths: Sequence[Path]) -> pl.LazyFrame:

@@ -1,61 +1,111 @@
-"""Separate what a model thinks from what it answers (method, section 3).
+"""Read how replies ended, and what of them is the answer (method, section 3).
 
-Reasoning comes in three ways: an endpoint or an engine returns it apart from the answer; the response
-contains it between two marks; or the chat template opens the thought, so that the response contains only the
-closing mark. Stored responses stay as they came: their marks are read when they are scored.
+A thought comes in three ways: an endpoint or an engine returns it apart from the answer; the response
+contains it between marks; or the chat template opens it, so that the response contains only the closing mark.
+Stored responses stay as they came: they are read when they are scored.
 """
+
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args
 
 import polars as pl
 
-from pretexeval.config.engines import EngineConfig
-from tasks.asking.thoughts import NO_MARKS, ReasoningMarks, remove_reasoning
+from pretexeval.engines.thoughts import Reply, split_reply
+from schemas.exchange import REFUSED_ERROR
+from schemas.stages import RESPONSES
 
-# What engines say of an answer that ended because no token was left.
-CUT_REASONS = ("length", "max_tokens")
+Ending = Literal["natural", "cut", "refused", "filtered", "failed", "unknown"]
+# The finish reasons of servers, vendors and tools, in lower case with single underscores.
+REASONS: dict[Ending, str] = {
+    "natural": "stop stop_sequence stop_word stopped_word stopped_eos word eos eos_token eosfound end"
+    " end_turn endoftext complete completed finished done success tool_calls tool_use function_call",
+    "cut": "length max_length max_tokens max_new_tokens max_output_tokens max_completion_tokens"
+    " token_limit limit stopped_limit error_limit model_length context_length contextlengthreached"
+    " context_length_exceeded model_context_window_exceeded maxpredictedtokensreached incomplete"
+    " time_limit repetition",
+    "refused": "refusal refused",
+    "filtered": "content_filter content_filtered filtered safety image_safety recitation blocklist"
+    " blocked spii prohibited_content guardrail_intervened sensitive error_toxic moderation",
+    "failed": "error abort aborted network_error internal_error timeout cancelled canceled userstopped"
+    " failed insufficient_system_resource malformed_function_call",
+}
+ENDINGS = {reason: ending for ending, reasons in REASONS.items() for reason in reasons.split()}
+READ_COLUMNS = ["response", "error", "finish_reason", "n_completion_tokens"]
+# A reply without marks whose end is unknown, and that is longer, may be a cut thought.
+N_SHORT = 200
 
 
-def find_marks(config: EngineConfig) -> ReasoningMarks:
-    """Return the marks that the configuration of a model names."""
-    return ReasoningMarks(*config.reasoning_marks) if config.reasoning_marks else NO_MARKS
+def name_ending(finish_reason: str | None) -> Ending:
+    """Return how a reply ended, from the finish reason of any server or tool; without one it is unknown."""
+    words = re.sub(r"[^a-z]+", "_", (finish_reason or "").casefold()).strip("_")
+    return ENDINGS.get(words.removeprefix("finish_reason_"), "unknown")
 
 
-def read_answers(responses: pl.DataFrame, marks: ReasoningMarks, *, is_chat: bool) -> pl.DataFrame:
-    """Return the responses with the columns ``answer`` and ``is_unfinished_reasoning``.
+def read_answers(
+    responses: pl.DataFrame,
+    marks: Sequence[str] | None,
+    *,
+    is_chat: bool,
+    max_tokens: int | None = None,
+) -> pl.DataFrame:
+    """Return the responses with what was read of them.
 
-    ``answer`` is the response without its reasoning; null if the prompt failed or the thought did not end.
-    ``is_unfinished_reasoning`` says whether there is no answer because the thought did not end.
+    The added columns are ``answer``, the response without its thought (null if the prompt failed, if the
+    thought did not end, or if the model refused); ``is_unfinished_reasoning`` and ``is_refused``, which say
+    why there is no answer; and ``thought_start`` and ``thought_end``, the place of the thought in the
+    response. A response that failed while it was written is null, with an error.
 
     Args:
-        responses: all responses of one evaluation; columns response and finish_reason.
+        responses: all responses of one evaluation; columns response and finish_reason, and if known error and
+            n_completion_tokens.
+        marks: `reasoning_marks` of the model.
         is_chat: whether the prompts were chat messages. A chat reply that was cut and has no text is a
             thought that the endpoint returned apart from it, or hid.
+        max_tokens: the tokens that a reply may have. A reply of so many was cut, whatever its reason says.
     """
-    texts = responses["response"].drop_nulls().unique()
-    answers = {text: remove_reasoning(text, marks) for text in texts}
-    answer = pl.col("response").replace_strict(answers, default=None, return_dtype=pl.String)
-    is_cut = pl.col("finish_reason").is_in(CUT_REASONS).fill_null(False)
-    is_unfinished = answer.is_null()
+    responses = pl.concat([RESPONSES.empty.select(READ_COLUMNS), responses], how="diagonal")
+    replies = {text: split_reply(text, marks) for text in responses["response"].drop_nulls().unique()}
+    rows = responses.join(_tabulate(replies), on="response", how="left", maintain_order="left")
+    endings = {reason: name_ending(reason) for reason in rows["finish_reason"].unique()}
+    ending = pl.col("finish_reason").replace_strict(endings, return_dtype=pl.Enum(get_args(Ending)))
+    is_long = (pl.col("n_completion_tokens") >= max_tokens).fill_null(False) if max_tokens else pl.lit(False)
+    is_cut = (ending == "cut") | is_long
+    is_plain = pl.col("thought_start").is_null() & (pl.col("answer").str.strip_chars() != "")
+    is_blocked = pl.col("error").str.contains(REFUSED_ERROR).fill_null(False)
+    is_refused = ending.is_in(["refused", "filtered"]).fill_null(False) | is_blocked
+    is_failed = (ending == "failed") & pl.col("response").is_not_null()
+
+    is_unfinished = pl.col("answer").is_null()
     if is_chat:
-        is_unfinished |= is_cut & (answer.str.strip_chars() == "")
-    if _is_opened_by_template(responses, marks):
-        is_unfinished |= is_cut & ~_contains(marks.closing)
-    is_unfinished &= pl.col("response").is_not_null()
-    return responses.with_columns(
-        pl.when(~is_unfinished).then(answer).alias("answer"), is_unfinished.alias("is_unfinished_reasoning")
-    )
+        is_unfinished |= is_cut & (pl.col("answer").str.strip_chars() == "")
+    n_characters = pl.col("response").str.len_chars()
+    is_complete = ~is_cut & ((ending == "natural") | (n_characters <= N_SHORT))
+    n_closing, n_plain = rows.select(
+        (~pl.col("is_opened")).sum().alias("closing"), (is_plain & is_complete).sum().alias("plain")
+    ).row(0)
+    if n_closing > n_plain:
+        # The chat template opens the thoughts, so that one which does not end has no mark at all.
+        is_unfinished |= is_plain
+    is_unfinished &= pl.col("response").is_not_null() & ~is_refused & ~is_failed
+    has_no_mark = is_unfinished & pl.col("thought_start").is_null()
+    reason = pl.format("the answer was cut short (finish_reason {})", "finish_reason")
+    return rows.with_columns(
+        answer=pl.when(~is_unfinished & ~is_refused & ~is_failed).then("answer"),
+        is_unfinished_reasoning=is_unfinished,
+        is_refused=is_refused,
+        thought_start=pl.when(has_no_mark).then(0).otherwise("thought_start").cast(pl.Int32),
+        thought_end=pl.when(has_no_mark).then(n_characters).otherwise("thought_end").cast(pl.Int32),
+        response=pl.when(~is_failed).then("response"),
+        error=pl.when(is_failed).then(reason).otherwise("error"),
+    ).drop("is_opened")
 
 
-def _is_opened_by_template(rows: pl.DataFrame, marks: ReasoningMarks) -> bool:
-    """Return whether most responses that ended by themselves close a thought that they did not open.
-
-    A response that was cut has no mark at all then, although all of it is a thought.
-    """
-    if not marks.opening or not marks.closing:
-        return False
-    ended = rows.filter(pl.col("finish_reason") == "stop")
-    n_closing = ended.select((_contains(marks.closing) & ~_contains(marks.opening)).sum()).item()
-    return bool(2 * n_closing > ended.height)
-
-
-def _contains(mark: str) -> pl.Expr:
-    return pl.col("response").str.contains(mark, literal=True)
+def _tabulate(replies: dict[str, Reply]) -> pl.DataFrame:
+    """Return one row per reply: the columns response, answer, is_opened, thought_start and thought_end."""
+    rows = [
+        (text, reply.answer, reply.is_opened, *(reply.thought or (None, None)))
+        for text, reply in replies.items()
+    ]
+    types = {"response": pl.String, "answer": pl.String, "is_opened": pl.Boolean}
+    return pl.DataFrame(rows, types | {"thought_start": pl.Int32, "thought_end": pl.Int32}, orient="row")

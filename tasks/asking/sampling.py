@@ -36,8 +36,6 @@ def build_sampling(
 
 def describe_asking(config: EngineConfig) -> dict[str, Any]:
     """Return, as JSON, the settings of the model's table that change its replies; only those that are set."""
-    default = EngineConfig.model_fields["reasoning_marks"].default
-    marks = None if config.reasoning_marks == default else list(config.reasoning_marks)
     settings = {
         "extra_body": config.extra_body,
         "leave_out": sorted({*config.leave_out} - {STREAM}),
@@ -45,4 +43,5 @@ def describe_asking(config: EngineConfig) -> dict[str, Any]:
         "reasoning_parser": config.reasoning_parser,
     }
     given = {name: value for name, value in settings.items() if value}
-    return given if marks is None else given | {"reasoning_marks": marks}
+    marks = config.reasoning_marks
+    return given if marks is None else given | {"reasoning_marks": list(marks)}

@@ -12,6 +12,7 @@ from uuid import uuid4
 import polars as pl
 
 from schemas.exchange import Completion, Prompt
+from tasks.asking.reasoning import name_ending
 
 logger = logging.getLogger(__name__)
 
@@ -20,19 +21,18 @@ MIN_SHARE = 0.01
 MAX_SHOWN = 80
 """Characters of a reply that are shown."""
 N_SERVED_SHOWN = 4
-# Every reason of an end that is not natural contains one of these, in the words of servers and tools.
-OTHER_ENDS = r"(?i)length|max_|limit|filter|refus|safety|recitation|abort|error|cancel"
 N_TAIL = 80
 """The characters at the end of a prompt by which an echo is found; spaces do not count."""
 MIN_TAIL = 30
 
+_ENDING = pl.col("finish_reason").map_elements(name_ending, pl.String)
 _TAIL = pl.col("prompt").str.tail(4 * N_TAIL).str.replace_all(r"\s+", "").str.tail(N_TAIL)
 _PACKED_RESPONSE = pl.col("response").str.replace_all(r"\s+", "")
 HABITS = {
     "a thought and no content, although nothing was cut": (
         (pl.col("response").str.strip_chars() == "")
         & (pl.col("reasoning").str.strip_chars() != "")
-        & ~pl.col("finish_reason").str.contains(OTHER_ENDS).fill_null(False),
+        & _ENDING.is_in(["natural", "unknown"]).fill_null(True),
         pl.col("reasoning").str.strip_chars().str.tail(MAX_SHOWN),
         "So there is no answer. Probably the server's reasoning parser takes the answer for a thought, or "
         "does not fit its chat template: start the server with the parser of this model or with none (in "

@@ -14,9 +14,8 @@ from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import PromptForm
-from tasks.asking.reasoning import find_marks
 from tasks.asking.sampling import build_sampling, describe_asking
-from tasks.asking.thoughts import ReasoningMarks, remove_reasoning
+from tasks.asking.thoughts import remove_reasoning
 
 # In completion style a model would continue with another paragraph.
 STOP_TEXTS = ("\n\n",)
@@ -118,11 +117,13 @@ def read_replies(root: Path, writer: Writer) -> Replies:
     store = ResponseStore(root, writer.model_id)
     # The names of the files hold their checksums, so new files give a new cache entry.
     files = tuple(path.name for path in store.list_files())
-    return _read_cached_replies(root, writer.model_id, find_marks(writer.config), files)
+    return _read_cached_replies(root, writer.model_id, writer.config.reasoning_marks, files)
 
 
 @lru_cache(maxsize=4)
-def _read_cached_replies(root: Path, model_id: str, marks: ReasoningMarks, _: tuple[str, ...]) -> Replies:
+def _read_cached_replies(
+    root: Path, model_id: str, marks: Sequence[str] | None, _: tuple[str, ...]
+) -> Replies:
     columns = ["prompt_key", "response", "status", "error", "logprob_true", "logprob_false"]
     rows = ResponseStore(root, model_id).read(columns)
     return {
@@ -132,7 +133,7 @@ def _read_cached_replies(root: Path, model_id: str, marks: ReasoningMarks, _: tu
     }
 
 
-def read_reply(response: str, marks: ReasoningMarks, logprobs: Logprobs) -> Reply:
+def read_reply(response: str, marks: Sequence[str] | None, logprobs: Logprobs) -> Reply:
     """Return the reply that a response contains, without its reasoning."""
     text = remove_reasoning(response, marks)
     if text is None:

@@ -4,6 +4,7 @@ The rounds of a relation are a generator. It yields the prompts of a round and c
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
+import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -20,8 +21,12 @@ from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities, write_on_one_line
 from tasks.judging.judge import Judge, combine_scores
 
+logger = logging.getLogger(__name__)
+
 PANEL = "panel"
 """The name of the rephraser in its first step, in which it rewords the panel."""
+MAX_UNREAD_RATE = 0.01
+"""Share of the judge's replies without a verdict from which a warning says so."""
 JUDGE = "judge"
 """The reason for which an attempt is rejected that the judge denies."""
 Aliases = Mapping[str, Sequence[str]]
@@ -38,7 +43,11 @@ def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
     """Return the reasons of the rules against each attempt with a text, also if a judge overruled them."""
     written = attempts.filter(pl.col("text").is_not_null())
     rows = written.select("reasons", "overruled").iter_rows()
-    return [overruled or [reason for reason in reasons if reason != JUDGE] for reasons, overruled in rows]
+    return [overruled or _drop_judge(reasons) for reasons, overruled in rows]
+
+
+def _drop_judge(reasons: Iterable[str]) -> list[str]:
+    return [reason for reason in reasons if reason != JUDGE]
 
 
 def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
@@ -48,7 +57,7 @@ def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterP
         attempts: the stage attempts, with the column statement.
     """
     for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
-        if judge.is_asked(row["overruled"] or [reason for reason in row["reasons"] if reason != JUDGE]):
+        if judge.is_asked(row["overruled"] or _drop_judge(row["reasons"])):
             yield from judge.build_prompts(row["statement"], row["text"])
 
 
@@ -271,7 +280,30 @@ def ask_rounds(
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
                     replies[name] = ask_for_replies(store, writer, prompts, advance, load)
         waiting = _advance(rounds, list(waiting), replies, attempts)
+    _warn_of_unread_verdicts(rephraser, list(attempts.values()))
     return [attempts[number] for number in range(len(rounds))]
+
+
+def _warn_of_unread_verdicts(rephraser: Rephraser, attempts: Sequence[pl.DataFrame]) -> None:
+    """Warn if replies of the judge hold neither Yes nor No, because these reject their rewordings."""
+    if (judge := rephraser.judge) is None:
+        return
+    verdicts = ("is_judged_implied", "is_judged_implying")
+    asked = [
+        row
+        for frame in attempts
+        for row in frame.iter_rows(named=True)
+        if row["text"] is not None and judge.is_asked(row["overruled"] or _drop_judge(row["reasons"]))
+    ]
+    n_unread = sum(row[verdict] is None for row in asked for verdict in verdicts)
+    if n_unread > MAX_UNREAD_RATE * 2 * len(asked):
+        logger.warning(
+            "the judge %r: %s of %s replies hold neither Yes nor No, so that their rewordings are rejected; "
+            "see the instruction and max_tokens in [judge], and its thoughts (reasoning_marks)",
+            judge.writer.config.name,
+            f"{n_unread:,}",
+            f"{2 * len(asked):,}",
+        )
 
 
 def _advance(

@@ -24,7 +24,6 @@ from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.withdrawals import require_published
 from schemas.exchange import MAX_ERROR_RATE
 from tasks.asking.prompts import PromptForm
-from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
@@ -214,7 +213,7 @@ def plan_evaluation(
         InputError: the configuration has no such model, or the file of its imported responses is missing.
     """
     table, model = config.scoring, find_model(config, model_name)
-    scoring = Scoring(table.policies, find_marks(model))
+    scoring = Scoring(table.policies, model.reasoning_marks)
     subject = select_subject(config, model, setting)
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)

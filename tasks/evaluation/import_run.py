@@ -13,7 +13,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
-from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.responses import IS_FAILED, ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
 from tasks.asking.model_session import ModelSession
@@ -281,6 +281,6 @@ def _count_requests(evaluation: Evaluation, requests: RequestFiles) -> AskingRep
     """Return the counts of the requests. The failed ones are never asked, so that none is open."""
     columns = ["prompt_key", "repeat"]
     asked = pl.concat(read_parquet(evaluation.root / ref.path, columns) for ref in requests.files)
-    failed = evaluation.store.read([*columns, "status"]).filter(status="error")
+    failed = evaluation.store.read([*columns, "status", "error"]).filter(IS_FAILED)
     n_errors = asked.join(failed, on=columns, how="semi").height
     return AskingReport(asked.height, n_reused=asked.height - n_errors, n_errors=n_errors)

@@ -8,10 +8,10 @@ from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
 from tasks.answers.segments import cut_completion
-from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks
+from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import ItemKind
 
-PREDICTIONS_VERSION = 3
+PREDICTIONS_VERSION = 4
 """Count it up when `read_responses` or `score_readings` gives other rows for the same arguments."""
 NEVER_ASKED = "the prompt was never asked"
 
@@ -21,7 +21,8 @@ class Scoring:
     """How responses are read, and how no answer is scored."""
 
     policies: tuple[str, ...] = ("strict",)
-    marks: ReasoningMarks = THINK_MARKS
+    marks: tuple[str, ...] | None = THINK_MARKS
+    """`reasoning_marks` of the model."""
 
 
 STRICT = Scoring()
@@ -39,17 +40,20 @@ def read_responses(
 
     Args:
         items: the items of the relation.
-        answers: columns prompt_key, repeat, response, error, answer and is_unfinished_reasoning, from
-            `read_answers`; failed prompts have a null response.
+        answers: columns prompt_key and repeat, and those of `read_answers`; failed prompts have a null
+            response.
         is_reasoned: whether the model reasons before it answers: then all lines of a completion are read.
     """
-    error = pl.when(pl.col("response").is_null()).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
+    has_failed = pl.col("response").is_null() & ~pl.col("is_refused").fill_null(False)
+    error = pl.when(has_failed).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
+    reasons = ("is_unfinished_reasoning", "is_refused")
     asked = (
         requests.join(
             answers.rename({"answer": "said"}), on=["prompt_key", "repeat"], how="left", maintain_order="left"
         )
         .join(items.drop("relation"), on="item_id", how="left", maintain_order="left")
-        .with_columns(error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True))
+        .with_columns(pl.when(name).then(True).alias(name) for name in reasons)
+        .with_columns(error=error)
     )
     if not is_reasoned and (requests["prompt_style"] == "completion").any():
         cut = {text: cut_completion(text) for text in asked["said"].unique()}
@@ -66,11 +70,11 @@ def score_readings(
 ) -> pl.DataFrame:
     """Return one row per policy and item, and per repeat if these do not vote.
 
-    No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
-    `excluded`, and replaced by a guess under `coin-flip` (as the papers do; seeded by item, model and
-    repeat). If every repeat failed, there is no answer: no policy grades the row, and it has the error.
-    The answer Unsure is wrong, also under `coin-flip`, which guesses only where there is no answer; under
-    `excluded` it is not graded.
+    No answer, such as a refusal, is a null prediction under every policy. It is wrong under `strict`, not
+    graded under `excluded`, and replaced by a guess under `coin-flip` (as the papers do; seeded by item,
+    model and repeat). If every repeat failed, there is no answer: no policy grades the row, and it has the
+    error. The answer Unsure is wrong, also under `coin-flip`, which guesses only where there is no answer;
+    under `excluded` it is not graded.
 
     Args:
         items: the items of the relation.

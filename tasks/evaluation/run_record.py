@@ -41,7 +41,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
     return hash_json(
         {
             "requests": requests_key,
-            "marks": vars(evaluation.scoring.marks),
+            "marks": evaluation.scoring.marks,
             "version": PREDICTIONS_VERSION,
         },
         digits=32,
@@ -134,7 +134,6 @@ def complete_run(
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
-            "reasoning_marks": list(vars(evaluation.scoring.marks).values()),
             **_describe_replies(evaluation, requests),
             **({} if evaluation.model.price is None else {"price": evaluation.model.price}),
             "checks": list(scored.checks),

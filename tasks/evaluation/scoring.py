@@ -13,7 +13,7 @@ from pretexeval.storage.records import key_content, read_reports
 from pretexeval.storage.responses import ResponseStore, prefer_responses, scan_response_files
 from schemas.columns import Stage
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
-from tasks.asking.reasoning import read_answers
+from tasks.asking.reasoning import READ_COLUMNS, read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, read_responses, score_readings
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, write_requests
@@ -118,10 +118,16 @@ def score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
     """Yield (file name, readings and predictions) of each relation."""
-    stored = evaluation.store.read(["prompt_key", "repeat", "response", "error", "finish_reason"])
+    stored = evaluation.store.read(["prompt_key", "repeat", *READ_COLUMNS])
     responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
-    is_chat = evaluation.model.prompt_style == "chat"
-    answers = read_answers(responses, scoring.marks, is_chat=is_chat)
+    model, max_tokens = evaluation.model, evaluation.request_settings.sampling.max_tokens
+    is_imported = model.engine == "imported"
+    answers = read_answers(
+        responses,
+        scoring.marks,
+        is_chat=model.prompt_style == "chat",
+        max_tokens=None if is_imported else max_tokens,
+    )
     row_files = evaluation.relation_files()
     subject = evaluation.subject
     kind, is_reasoned = subject.kind, subject.is_reasoned

@@ -1,7 +1,6 @@
 """`pretexeval build`: editions are deterministic, work is reused, and no file is incomplete."""
 
 import json
-import resource
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,11 @@ import pytest
 
 from tests.support.command import (
     REPOSITORY,
-    Outcome,
     list_half_written,
     make_rows,
     read_bytes,
     read_stamps,
     run_command,
-    run_process_command,
     write_base,
     write_config,
 )
@@ -76,14 +73,6 @@ class Bench:
         (run,) = ask("flow_runs", flow_runs=named, sort="START_TIME_DESC", limit=1)
         wait_until(are_final, f"the states of the tasks of {run_name}", timeout_s=60)
         return states
-
-
-def require_nothing_left(outcome: Outcome, root: Path) -> None:
-    """Check that a failed build printed no path and left neither a manifest nor a half-written file."""
-    assert outcome.out == ""
-    assert "Traceback" not in outcome.err
-    assert list_half_written(root) == []
-    assert list(root.glob("editions/*/manifest.json")) == []
 
 
 def copy_pool(path: Path, relation: str, find: str, replace: str) -> Path:
@@ -177,7 +166,10 @@ def test_failed_expectation_stops_before_the_edition_is_complete(
     outcome = run_command(
         "build", bench.configure("own", pool=str(pool)), folder=tmp_path, environment=prefect_server
     )
-    require_nothing_left(outcome.require(2), bench.root)
+    assert outcome.require(2).out == ""
+    assert "Traceback" not in outcome.err
+    assert list_half_written(bench.root) == []
+    assert list(bench.root.glob("editions/*/manifest.json")) == []
     assert "stage statements of own-seed1-" in outcome.err
     assert "statement: is_one_line (the text has no line breaks or control characters)" in outcome.err
     assert "variant_id=" in outcome.err
@@ -191,32 +183,3 @@ def test_publish_names_the_sample_with_a_wrong_label(bench: Bench) -> None:
     outcome = run_command("publish", config, folder=bench.folder, environment=bench.server)
     assert outcome.status == 2
     assert f"wrong label: sample {sample_id} of relation 'occurs_after'" in outcome.err
-
-
-@pytest.mark.long
-def test_full_disk_leaves_no_incomplete_file_and_the_next_run_continues(
-    tmp_path: Path, prefect_server: dict[str, str], bench: Bench
-) -> None:
-    """A limit on file sizes imitates the full disk: the system refuses the write in the same way."""
-    whole = bench.build(bench.configure("whole"))
-    other = Bench(tmp_path, prefect_server)
-    config = other.configure("whole")
-    triplets, variants = (
-        max(path.stat().st_size for path in whole.glob(f"{stage}/*")) for stage in ("triplets", "variants")
-    )
-    assert triplets < variants
-    limit = (triplets + variants) // 2
-
-    def limit_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    outcome = run_process_command(
-        "build", config, folder=tmp_path, environment=prefect_server, prepare=limit_files
-    )
-    require_nothing_left(outcome.require(1), other.root)
-    assert "File too large" in outcome.err
-    assert "run again" in outcome.err
-    kept = read_bytes(other.root / "editions" / whole.name)
-    assert kept.items() < read_bytes(whole).items()
-    assert {f"triplets/{relation}.parquet" for relation in RELATIONS} <= kept.keys()
-    assert read_bytes(other.build(config)) == read_bytes(whole)

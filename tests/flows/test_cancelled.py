@@ -1,24 +1,17 @@
-"""Runs that are cancelled on a real Prefect server stop asking, and keep every answer."""
+"""A run that is cancelled on a real Prefect server during a query of DuckDB."""
 
 import subprocess
 import sys
 import time
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from flows.support import artifacts
-from tests.support.command import build_environment, run_command, write_config
-from tests.support.endpoint import Body, EndpointReply, serve_endpoint
-from tests.support.fault_models import answer_slowly, build_model_table, count_requests
+from tests.support.command import build_environment
 from tests.support.prefect_server import open_client
 
 pytestmark = pytest.mark.long
 
-KNOWLEDGE = {"relations": ["affected_sites"]}
 IN_QUERY_S = 0.5
 COMPUTE = """
 import duckdb
@@ -36,47 +29,6 @@ def compute():
 compute()
 """
 RUNNING: dict[str, Any] = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
-# A busy machine notices it some seconds later; the endpoint answers at most 80 prompts a second.
-MAX_LATE = 400
-
-
-def cancel_evaluations(server: dict[str, str], model: str) -> None:
-    """Cancel the running evaluations of the model."""
-    client = open_client(server)
-    running = {"flows": {"name": {"any_": ["evaluate-model"]}}, **RUNNING}
-    for run in client.post("/flow_runs/filter", json=running).raise_for_status().json():
-        if run["parameters"]["model_name"] == model:
-            body = {"state": {"type": "CANCELLING"}}
-            client.post(f"/flow_runs/{run['id']}/set_state", json=body).raise_for_status()
-
-
-@pytest.mark.parametrize("moment", [1, 300])
-def test_a_cancelled_command_stops_asking_and_the_next_asks_the_rest(
-    tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch, moment: int
-) -> None:
-    monkeypatch.setattr(artifacts, "SECONDS_BETWEEN_UPDATES", 0.2)
-    name, is_cancelled = f"cancelled-{moment}", False
-
-    def reply(body: Body, number: int) -> EndpointReply:
-        nonlocal is_cancelled
-        if number >= moment and not is_cancelled:
-            is_cancelled = True
-            cancel_evaluations(prefect_server, name)
-        return answer_slowly(body, number)
-
-    with serve_endpoint(reply) as endpoint:
-        models = [build_model_table(name, endpoint)]
-        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=KNOWLEDGE, models=models)
-        first = run_command("evaluate", config, folder=tmp_path, environment=prefect_server)
-        assert "cancelled" in first.err
-        asked = count_requests(endpoint, name)
-        assert len(asked) <= moment + MAX_LATE
-        stored = pl.read_parquet(list(tmp_path.glob("data/responses/*/part-*.parquet")))
-        assert Counter(stored["prompt"]) == asked
-        run_command("evaluate", config, folder=tmp_path, environment=prefect_server).require()
-        counts = count_requests(endpoint, name)
-        assert len(counts) > len(asked)
-        assert set(counts.values()) == {1}
 
 
 def test_a_run_that_is_ended_during_a_query_is_cancelled_and_has_not_failed(

@@ -17,7 +17,7 @@ from commands.deploy.cards import GpuWorker
 from commands.deploy.local.installation import Installation, start_installation
 from pretexeval.config.schedule import label_period
 from tests.flows.deployed import ENDS, Deployed, Row
-from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
+from tests.support.command import REPOSITORY, run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.endpoint import Endpoint, EndpointReply, build_reply, serve_endpoint
@@ -25,7 +25,6 @@ from tests.support.fault_models import wait_until
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
     MAKE_BLOCK,
-    kill_run,
     run_python,
     write_falling_score,
 )
@@ -135,23 +134,6 @@ def test_scheduled_flow_completes_with_artifacts_and_its_linked_page_shows_the_s
     for row in table:
         assert row["model"] in text
         assert f"{row['accuracy %']:.1f}" in text
-
-
-def test_second_run_of_the_week_asks_nothing_even_if_its_process_is_killed(
-    regenerated: Row, server: Server, root: Path
-) -> None:
-    before = read_stamps(root, "responses/**/*.parquet")
-    editions = sorted(path.name for path in (root / "editions").iterdir())
-    # Without a moment, a second run on the other side of midnight on Sunday is of the next week.
-    given = {"moment": regenerated["expected_start_time"]}
-    run_id = server.start("regenerate", "pretexeval.config", **given)
-    server.wait_for_runs("it is running", [run_id], 300, ("RUNNING",))
-    kill_run(run_id)
-    # Until it is started again, its state is Crashed.
-    (run,) = server.wait_for_runs("it has ended", [run_id], 300, ("COMPLETED", "FAILED", "CANCELLED"))
-    assert (run["state_type"], run["run_count"]) == ("COMPLETED", 2), run["state"]["message"]
-    assert read_stamps(root, "responses/**/*.parquet") == before
-    assert sorted(path.name for path in (root / "editions").iterdir()) == editions
 
 
 # A report of data quality holds brackets too, in patterns.

@@ -1,12 +1,9 @@
-"""`pretexeval run` as a user runs it, with real vLLM and Prefect: once, again, and killed."""
+"""`pretexeval run` as a user runs it, with real vLLM and Prefect: once, and again."""
 
 import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +17,6 @@ from pretexeval.storage.layout import diversity_file
 from tests.support.command import (
     Outcome,
     block_packages,
-    build_command,
-    build_environment,
     list_half_written,
     read_bytes,
     read_record,
@@ -34,10 +29,6 @@ from tests.support.tiny_llama import build_tiny_llama
 
 pytestmark = pytest.mark.slow
 
-RELATIONS = ("affected_sites", "symptoms", "therapeutic_drugs")
-# More samples than the first chunk of 1,024, so that a run can be killed between two chunks.
-MANY_PAIRS, FEW_PAIRS = 30, 2
-N_SAMPLES = len(RELATIONS) * MANY_PAIRS * 16
 # Enough for five demonstrations in tokens of a tiny vocabulary.
 N_POSITIONS = 2048
 NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
@@ -57,19 +48,6 @@ class Run:
         return self.config.parent / "data"
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_tiny_llama(tmp_path_factory.mktemp("models") / "tiny", 1, N_POSITIONS)
-
-
-def configure(folder: Path, model: Path, n_pairs: int) -> Path:
-    tiny = {"name": "tiny", "model": str(model), "dtype": "bfloat16", "logprobs": True}
-    models = [tiny | {"pairs_per_relation": n_pairs}]
-    return write_config(
-        folder / "c.toml", folder / "data", knowledge={"relations": list(RELATIONS)}, models=models
-    )
-
-
 def run(config: Path, blocked: Path | None = None) -> Run:
     root = config.parent / "data"
     outcome = run_process_command("run", config, folder=config.parent, blocked=blocked).require()
@@ -82,8 +60,13 @@ def run(config: Path, blocked: Path | None = None) -> Run:
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Run:
-    return run(configure(tmp_path_factory.mktemp("first"), model, FEW_PAIRS))
+def first(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("first")
+    model = build_tiny_llama(folder / "tiny", 1, N_POSITIONS)
+    tiny = {"name": "tiny", "model": str(model), "dtype": "bfloat16", "logprobs": True}
+    models = [tiny | {"pairs_per_relation": 2}]
+    knowledge = {"relations": ["affected_sites", "symptoms", "therapeutic_drugs"]}
+    return run(write_config(folder / "c.toml", folder / "data", knowledge=knowledge, models=models))
 
 
 def test_records_list_every_file_with_its_checksum(first: Run) -> None:
@@ -142,32 +125,3 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
     edition_id = first.record["edition_id"]
     assert is_evaluated_here(config, edition_id) == is_evaluated
     assert (find_published(config, edition_id) is not None) == is_published
-
-
-@pytest.mark.long
-def test_a_killed_run_keeps_its_answers_and_the_next_one_asks_the_rest(tmp_path: Path, model: Path) -> None:
-    """The tables after a kill are compared with undisturbed ones in test_weeks.py and test_faults.py."""
-    config, root = configure(tmp_path, model, MANY_PAIRS), tmp_path / "data"
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
-            build_command("run", config), cwd=tmp_path, env=build_environment(), stdout=log, stderr=log
-        )
-    while not list(root.glob("responses/*/part-*.parquet")):
-        assert process.poll() is None, (tmp_path / "log").read_text()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait(20)
-    parts = read_bytes(root, "responses/*/part-*.parquet")
-    n_kept = sum(pl.read_parquet(root / name).height for name in parts)
-    assert 0 < n_kept < N_SAMPLES
-    # Neither a complete evaluation nor a server is left.
-    assert [*root.rglob("*.duckdb"), *root.rglob("run.json")] == []
-    assert wait_for_servers_to_end(root)
-
-    again = run(config)
-    now = read_bytes(root, "responses/*/part-*.parquet")
-    assert parts.items() < now.items()
-    assert (again.record["n_asked"], again.record["n_reused"]) == (N_SAMPLES - n_kept, n_kept)
-    keys = pl.concat(pl.read_parquet(root / name, columns=["prompt_key"]) for name in now)
-    assert keys["prompt_key"].is_unique().all()
-    assert list_half_written(root) == []

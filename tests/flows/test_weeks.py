@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,12 +13,10 @@ from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.disturbances import KINDS, DisturbedWeeks
 from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
-from tests.support.prefect_server import open_client
 from tests.support.weeks import (
     CONCURRENCY,
     REASON,
     TEN_WEEKS,
-    YEAR,
     LivedWeeks,
     change_answers,
     list_asked,
@@ -43,17 +40,15 @@ WEEKS = range(TEN_WEEKS.first, TEN_WEEKS.last + 1)
 KEPT = [name_week(number) for number in WEEKS[-TEN_WEEKS.n_kept - 1 :]]
 # The editions are as many as are kept, and both models have answered each of them.
 FULL_IN = 15
-Row = dict[str, Any]
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
 
 @dataclass
 class Lived:
-    """Weeks that were lived, and what was counted at the endpoint and at the server when they ended."""
+    """Weeks that were lived, and what was counted at the endpoint when they ended."""
 
     weeks: LivedWeeks
     asked: list[tuple[float, str, str]]
-    runs: list[Row]
 
 
 @pytest.fixture(scope="module")
@@ -70,24 +65,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
                 shutil.copytree(weeks.root, folder / "copy", ignore=ignored)
 
         weeks.live(copy_root)
-        yield Lived(weeks, list_asked(endpoint), list_runs(weeks))
-
-
-def list_runs(weeks: LivedWeeks) -> list[Row]:
-    """Return the runs of `regenerate` for the configuration, in the order of their start."""
-    wanted = {"flows": {"name": {"any_": ["regenerate"]}}, "sort": "START_TIME_ASC"}
-    runs = open_client(weeks.server).post("/flow_runs/filter", json=wanted).raise_for_status().json()
-    return [run for run in runs if run["parameters"]["config_file"] == str(weeks.config)]
-
-
-def test_each_week_has_one_edition_and_one_run_that_is_named_after_it(lived: Lived) -> None:
-    assert list(YEAR.list_moments()) == list(range(1, 54))
-    assert sorted(week.number for week in lived.weeks.weeks) == list(WEEKS)
-    on_time = [name_week(number) for number in WEEKS if number not in TEN_WEEKS.missed]
-    assert [run["name"] for run in lived.runs] == [
-        f"regenerate-{lived.weeks.config.stem}-{label}" for label in on_time
-    ]
-    assert {run["state_type"] for run in lived.runs} == {"COMPLETED"}
+        yield Lived(weeks, list_asked(endpoint))
 
 
 def test_scores_of_each_week_are_those_of_the_models_rules(lived: Lived) -> None:
@@ -149,23 +127,6 @@ def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(l
     assert list(trend) == scored
     rows = read_rows(lived.weeks.root, "select distinct edition_id from leaderboard order by edition_id")
     assert [read_label(row["edition_id"]) for row in rows] == scored
-
-
-def test_new_texts_are_those_that_no_kept_edition_of_an_earlier_week_has(lived: Lived) -> None:
-    texts = {week.number: set(week.texts) for week in lived.weeks.weeks}
-    for week in lived.weeks.weeks:
-        earlier = set().union(*(texts[number] for number in week.kept if number < week.number))
-        n_new = len(texts[week.number] - earlier)
-        assert week.new_text_rate == pytest.approx(n_new / len(texts[week.number])), week.number
-
-
-def test_anchors_find_the_change_and_no_other(lived: Lived) -> None:
-    rows = read_rows(lived.weeks.root, "from anchor_drift where is_successive and scoring_policy = 'strict'")
-    changes = {(row["model"], row["other_period"]) for row in rows if row["has_changed"]}
-    assert changes == {("changing", name_week(TEN_WEEKS.changed_in))}
-    assert Counter(row["model"] for row in rows) == {
-        name: n - 1 for name, n in count_periods(lived.weeks).items()
-    }
 
 
 def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(

@@ -169,15 +169,6 @@ def test_a_batch_of_vllm_agrees(site: Site, asked: Asked) -> None:
     assert site.read_imported(asked.folder, replies) == asked.read_answers(site, "chat")
 
 
-def test_both_tools_show_the_same_standard_errors(inspect_logs: Outputs, lm_eval_folders: Outputs) -> None:
-    """inspect_ai computes that of the accuracy itself, and lm-eval shows ours as its own."""
-    metrics, _ = read_inspect_metrics(inspect_logs["samples", "completion"])
-    shown = read_lm_eval_metrics(lm_eval_folders["samples", "completion"])
-    for name, other in (("stderr", "accuracy"), ("joint_accuracy_stderr",) * 2, ("mastery_stderr",) * 2):
-        assert metrics[name] == pytest.approx(shown[f"{other.removesuffix('_stderr')}_stderr"])
-        assert metrics[name] > 0
-
-
 def test_croissant_describes_the_samples(site: Site) -> None:
     file = site.export("croissant") / "croissant.json"
     ids = json.loads(run_tool("lm-eval", "python", "-c", READ_CROISSANT, file, cwd=site.folder))

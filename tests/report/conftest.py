@@ -86,7 +86,7 @@ def appraise(data: DataFolder) -> None:
 
 @pytest.fixture(scope="session")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the root of a warehouse with two editions, four methods, three models and all appraisals."""
+    """Return the root of a warehouse with two editions, four methods, four models and all appraisals."""
     root = tmp_path_factory.mktemp("compared") / "data"
     old = fill_pairs(DataFolder(root, usable_lines={"Scurvy": 5}))
     fresh = fill_pairs(DataFolder(root, wording="fresh "))
@@ -111,6 +111,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             weigh=doubt if rule is recall else lambda sample: (None, None),
         )
         fresh.write_answers(FRESH, rule.__name__, rule)
+    old.write_model("limited")
+    DataFolder(root, pairs=fresh.pairs[:3], wording="fresh ").write_answers(
+        FRESH, "limited", simulated_models.expert
+    )
     name_model(old, "erratic", ODD_NAME)
     appraise(old)
     build_warehouse(root)

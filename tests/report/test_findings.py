@@ -1,22 +1,169 @@
-"""Who leads, what answers are constant or below shortcuts, and what reference models contradict."""
+"""What pages show: rows, trends, who leads, what is contradicted; and when they are written again."""
 
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
-from report.contents import Setting
+from pretexeval.storage.records import write_record
+from report.contents import Row, Setting, choose_setting, list_models
+from report.curves import draw_trends
 from report.edition_reader import EditionReader
-from report.edition_rows import read_leaderboard
-from report.leaders import describe_lead, find_lead, read_lead
-from report.page import write_index, write_report
-from tests.report.conftest import read_pages
+from report.formats import format_points
+from report.leaders import describe_lead, find_lead
+from report.model_difference import estimate_p_value, judge, judge_relations
+from report.page import write_index, write_pages, write_report
+from report.page_rows import N_EDITIONS_SHOWN, read_drift
+from tests.report.conftest import fill_pairs, read_pages
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
-from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
+from warehouse.records import require_record
+
+SETTING = Setting("pretexeval", "strict", 0)
+
+
+def score(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
+    keys = {"method": method, "scoring_policy": "strict", "repeat": 0}
+    return {"model_id": model_id, "model": model, "rank": rank} | keys | other
+
+
+def test_the_first_method_policy_and_repeat_are_the_setting_of_the_figures() -> None:
+    leaderboard = [
+        score("a", "A", 1, "direct"),
+        score("a", "A", 1, "prototype", scoring_policy="coin-flip"),
+        score("a", "A", 1, "prototype", repeat=1),
+        score("a", "A", 1, "prototype", repeat=0),
+    ]
+    assert choose_setting(leaderboard, ["direct"]) == (Setting("prototype", "strict", 0), 4)
+
+
+def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_names_are_alike() -> None:
+    places = {"m2": 0, "m1": 1}
+    models = list_models([score("m1", "zeta", 1), score("m2", "alpha", 2)], SETTING, {}, places)
+    assert [(m.label, m.colour) for m in models] == [("zeta", "var(--model-1)"), ("alpha", "var(--model-0)")]
+    swapped = list_models([score("m1", "zeta", 2), score("m2", "alpha", 1)], SETTING, {}, places)
+    assert {m.label: m.colour for m in swapped} == {m.label: m.colour for m in models}
+    alike = [score("same-1", "same", 1), score("same-2", "same", 2), score("o-1", "other", 3)]
+    places = {"same-1": 0, "same-2": 1, "o-1": 2, "asked": 3}
+    models = list_models(alike, SETTING, {"asked": "other"}, places)
+    assert [m.label for m in models] == ["same-1", "same-2", "o-1", "asked"]
+    rows = [score(f"m{k:02}", f"m{k:02}", k + 1) for k in range(24)]
+    models = list_models(rows, SETTING, {}, {row["model_id"]: k for k, row in enumerate(rows)})
+    assert len({model.colour for model in models[:12]}) == 12
+    assert len({(model.colour, model.mark) for model in models}) == 24
+
+
+def evaluate(label: str, first_day: date | None, evaluated_on: int) -> Row:
+    shares = {"average_accuracy": 0.75, "mastery": 0.5, "mastery_ci_low": 0.4, "mastery_ci_high": 0.6}
+    row = score("m", "m", 1, n_complete_pairs=8, edition_id=f"kb-{label}") | shares
+    return {
+        "edition_id": f"kb-{label}",
+        "kb": "kb",
+        "label": label,
+        "period_start": first_day,
+        "first_evaluated_at": datetime(2026, 11, evaluated_on),
+        "setting": SETTING,
+        "ranked": [row],
+        "has_page": True,
+    }
+
+
+def test_each_kind_of_period_has_a_trend_and_a_backfilled_week_stands_in_its_place() -> None:
+    editions = [
+        evaluate("2026-W47", date(2026, 11, 16), 17),
+        evaluate("2026-11-20", date(2026, 11, 20), 20),
+        evaluate("2026-11-21", date(2026, 11, 21), 21),
+        evaluate("seed2", None, 2),
+        evaluate("seed1", None, 3),
+        evaluate("2026-W48", date(2026, 11, 23), 23),
+        # Evaluated last, because somebody filled a gap.
+        evaluate("2026-W46", date(2026, 11, 9), 25),
+    ]
+    trends = {trend.period: trend for trend in draw_trends(editions, {"m": 0})}
+    labels = {period: [row["label"] for row in trend.editions] for period, trend in trends.items()}
+    assert labels == {
+        None: ["seed2", "seed1"],
+        "week": ["2026-W46", "2026-W47", "2026-W48"],
+        "day": ["2026-11-20", "2026-11-21"],
+    }
+    assert "2026-W47" in str(trends["week"].wide)
+    assert "by week" in str(trends["week"].wide)
+
+
+def differ(difference: float) -> Row:
+    limits = {"difference_ci_low": difference - 0.1, "difference_ci_high": difference + 0.1}
+    return {"difference": difference, "n_effective": 40.0} | limits
+
+
+def test_one_relation_has_the_verdict_of_its_interval_and_many_are_adjusted_by_holm() -> None:
+    for row in map(differ, (-0.3, -0.101, -0.099, 0.0, 0.11)):
+        ((verdict, value),) = judge_relations([row])
+        assert (verdict, value < 0.05) == (judge(row), verdict != "not distinguishable")
+    rows = [differ(sign * 0.11) for sign in (1, -1) * 10]
+    assert {judge(row) for row in rows} == {"better", "worse"}
+    assert {verdict for verdict, _ in judge_relations(rows)} == {"not distinguishable"}
+    assert [verdict for verdict, _ in judge_relations([*rows, differ(-0.5)])][-1] == "worse"
+    rows = [differ(difference) for difference in (0.12, 0.2, 0.15, 0.01)]
+    first, second, third, last = sorted(map(estimate_p_value, rows))
+    found = dict(zip(map(estimate_p_value, rows), (value for _, value in judge_relations(rows)), strict=True))
+    expected = [4 * first, 3 * second, 2 * third, last]
+    assert [found[value] for value in (first, second, third, last)] == pytest.approx(expected)
+
+
+def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    data.add_pair("symptoms", "Influenza", "Fever", "Itch")
+    data.write_model("expert")
+    for week in range(10, 18):
+        data.write_edition(f"tiny-2026w{week}")
+        if week != 12:
+            data.write_answers(f"tiny-2026w{week}", "expert", simulated_models.expert)
+    foreign = tmp_path / "editions" / "tiny-2026w14" / "manifest.json"
+    write_record(foreign, require_record(foreign) | {"kb": "another"})
+    build_warehouse(tmp_path)
+    with open_warehouse(tmp_path) as connection:
+        rows, n_others = read_drift(EditionReader(connection, "tiny-2026w13"), SETTING)
+        first, n_first = read_drift(EditionReader(connection, "tiny-2026w10"), SETTING)
+    assert {row["edition_id"] for row in rows} == {"tiny-2026w13"}
+    # No model answered week 12, and week 14 has another base.
+    assert [row["other_edition_id"][-2:] for row in rows] == ["10", "11", "15", "16"]
+    assert len(rows) == N_EDITIONS_SHOWN
+    assert [row["other_edition_id"][-2:] for row in first] == ["11", "13", "15", "16"]
+    assert n_others == n_first == 5
+
+
+def test_pages_are_written_again_only_if_the_warehouse_or_a_file_changed(tmp_path: Path) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    data.write_model("changing")
+    data.write_answers(EDITION, "changing", simulated_models.expert)
+    build_warehouse(data.root)
+    (page,) = write_pages(data.root, [EDITION])
+    files = [path for path in (data.root / "report").rglob("*") if path.is_file()]
+    assert {"index.html", "validity.html", "data.html", "sort.js"} <= {path.name for path in files}
+    before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
+    assert write_pages(data.root, [EDITION]) == [page]
+    assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
+    assert "masters 100.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+    # A page or a piece of the samples that somebody removed, and a damaged record of its inputs.
+    piece = next((page.parent / "samples" / "data").glob("*.js"))
+    for path in (page.with_name("validity.html"), piece):
+        path.unlink()
+        write_pages(data.root, [EDITION])
+        assert path.is_file()
+    data.write_answers(EDITION, "changing", simulated_models.polarity)
+    build_warehouse(data.root)
+    write_pages(data.root, [EDITION])
+    assert "masters 0.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+
+
+def test_a_difference_that_rounds_to_zero_has_no_sign() -> None:
+    assert [format_points(x) for x in (-0.0001, 0.0001, -0.148, 0.148)] == ["0.0", "0.0", "−14.8", "+14.8"]
+
 
 RANKED = [{"model_id": model_id, "mastery": 0.5} for model_id in "abc"]
 SHORTCUTS = "the best shortcuts without medical knowledge"
@@ -81,12 +228,6 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     cells = dict(zip(head, row, strict=True))
     assert cells["Leading models"] == "Guess_More and Guess_Some\nnot distinguishable"
     assert cells["Against the bestshortcut"] == "not distinguishable\n25.0\u00a0%"
-    # The index reads fewer rows than the page.
-    with open_warehouse(root) as connection:
-        reader = EditionReader(connection, EDITION)
-        lead = read_lead(reader, Setting("pretexeval"), read_leaderboard(reader))
-    assert lead is not None
-    assert (lead.level, lead.behind) == (("guess_some",), ("always_true",))
 
 
 def contradict(sample: Row) -> bool:
@@ -121,7 +262,5 @@ def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path)
     for title, first in listed.items():
         *shown, rest = text.split(title)[1].split(".")[0].split("; ")
         assert (len(shown), shown[0], rest) == (10, first, "and 2 more")
-    (row,) = (
-        row for row in page.table_with("Model", "Mastery", "without thedisputed pairs") if row[0] == "Ann"
-    )
-    assert (row[1], row[2].split("\n")[0], *row[5:]) == ("70.0\u00a0%", "100.0\u00a0%", "40", "12")
+    rows = {row[0]: row for row in page.table_with("Model", "Mastery", "without thedisputed pairs")}
+    assert rows["Ann"][5:] == ["40", "12"]

@@ -21,7 +21,6 @@ from tests.report.conftest import (
     change,
     fill_pairs,
     read_pages,
-    recall,
     share,
 )
 from tests.support.command import REPOSITORY
@@ -228,21 +227,11 @@ def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Par
     assert here[5] == change(row, "difference")
     assert there[5] == change(row, "difference", is_swapped=True)
     assert here[3:5] == there[4:2:-1]
-
-
-def test_a_model_that_an_edition_or_a_relation_lacks_has_a_dash(tmp_path: Path) -> None:
-    old, fresh = fill_pairs(DataFolder(tmp_path)), fill_pairs(DataFolder(tmp_path, wording="fresh "))
-    small = DataFolder(tmp_path, pairs=fresh.pairs[:3], wording="fresh ")
-    old.write_edition(EDITION)
-    fresh.write_edition(FRESH)
-    for name, answered in (("early", fresh), ("added", fresh), ("limited", small)):
-        old.write_model(name)
-        answered.write_answers(FRESH, name, recall)
-    old.write_answers(EDITION, "early", recall)
-    build_warehouse(tmp_path)
-    page = parse(read_pages(write_report(tmp_path, FRESH))["Results"])
-    (line,) = name_cells(page.table_with("Other edition"))
-    assert {name for name, cell in line.items() if cell == "–"} == {"Added", "Limited"}
+    # It answered the fresh edition alone, without one of the relations.
+    (line,) = name_cells(other.table_with("Other edition"))
+    assert {name for name, cell in line.items() if cell == "–"} == {"Limited"}
+    relations = name_cells(other.table_with("Relation", "Limited"))
+    assert {row["Relation"]: row["Limited"] for row in relations} == {"symptoms": "100", "drugs": "–"}
 
 
 @pytest.mark.parametrize(

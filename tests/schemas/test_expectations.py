@@ -3,13 +3,7 @@ import pyarrow as pa
 import pytest
 
 from schemas.columns import Column, Stage
-from schemas.expectations import (
-    RULES,
-    describe_structure,
-    evaluate_rules,
-    list_value_expectations,
-    may_break_rules,
-)
+from schemas.expectations import RULES, describe_structure, evaluate_rules, may_break_rules
 from schemas.stages import STAGES, STATEMENTS
 from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
@@ -35,18 +29,6 @@ def test_every_rule_has_a_broken_row() -> None:
     for stage, rules in RULES.items():
         missing = {rule.name for rule in rules} - {n for s, n in shown if s == stage} - shared
         assert missing == set(), stage
-
-
-@pytest.mark.parametrize("name", STAGES)
-def test_every_declaration_is_expected(name: str) -> None:
-    stage = STAGES[name]
-    expected = {(e.columns, e.name) for e in list_value_expectations(stage)}
-    for column in stage.columns:
-        own = (column.name,)
-        assert ((own, "is_not_null") in expected) is not column.is_nullable
-        assert ((own, "matches_pattern") in expected) is (column.pattern is not None)
-        assert ((own, "is_one_of") in expected) is (column.values is not None)
-    assert (stage.key, "is_unique") in expected
 
 
 def test_rules_about_a_null_value_report_nothing() -> None:

@@ -12,7 +12,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,21 +141,18 @@ def run_process_command(
     folder: Path,
     environment: Environment | None = None,
     blocked: Path | None = None,
-    prepare: Callable[[], None] | None = None,
     timeout_s: float = 400,
 ) -> Outcome:
     """Run `pretexeval` as a user does, in a process of its own.
 
     Args:
         blocked: a folder of `block_packages`.
-        prepare: called in the new process before the command starts.
     """
     return run_measured(
         build_command(*arguments),
         folder=folder,
         environment=build_environment(environment, blocked=blocked),
         timeout_s=timeout_s,
-        prepare=prepare,
     )
 
 
@@ -165,11 +162,10 @@ def run_measured(
     folder: Path,
     environment: Environment,
     timeout_s: float = 400,
-    prepare: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run any command in a process of its own, and measure its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run_process(command, folder=folder, environment=environment, timeout_s=timeout_s, prepare=prepare)
+    done = run_process(command, folder=folder, environment=environment, timeout_s=timeout_s)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Outcome(done.returncode, done.stdout, done.stderr, cpu_s)
@@ -213,24 +209,6 @@ def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tupl
         for i in range(n_heads)
         for tail in ((i,) if i % 3 else (i, i + 1))
     ]
-
-
-def write_question_config(folder: Path, *, n_repeats: int, models: Sequence[Table]) -> Path:
-    """Write a configuration that asks questions in both settings; the base and data are beside the file.
-
-    Args:
-        n_repeats: how often a question is asked with a chain of thought.
-    """
-    base = write_base(folder / "base.tsv", make_rows("therapeutic_drugs", n_heads=12))
-    return write_config(
-        folder / "c.toml",
-        folder / "data",
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        edition={"methods": ["direct"]},
-        questions={"settings": ["answer_only", "chain_of_thought"]},
-        chain_of_thought={"repeats": n_repeats, "max_tokens": 16},
-        models=models,
-    )
 
 
 def read_bytes(folder: Path, pattern: str = "**/*") -> dict[str, str]:

@@ -8,7 +8,6 @@ share is its part of the variance.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import floor, sqrt
 from pathlib import Path
 from typing import TypeVar
@@ -314,6 +313,7 @@ def expected_scores(rows: list[Row], k: int) -> Row:
     expected: Row = {
         "n_samples": sum(o.n for o in samples),
         "n_pairs": len({o.pair for o in samples}),
+        "n_effective": measure_clustering(samples).n_effective if samples else None,
         "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
         "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
         "n_errors": len(rows) - len(asked),
@@ -331,14 +331,3 @@ def expected_scores(rows: list[Row], k: int) -> Row:
         expected |= expected_share(shown, name)
     is_shown = expected["joint_accuracy"] is not None
     return expected | {"consistency": len(constant) / len(triplets) if is_shown else None}
-
-
-def expected_curve(rows: list[Row], k: int) -> list[float]:
-    """Return for n = 1..k the share that is all right, over all triplets and all choices of n samples."""
-    graded = group((r for r in rows if r["is_correct"] is not None), lambda r: r["triplet_id"]).values()
-    complete = [[r["is_correct"] for r in samples] for samples in graded if len(samples) == k]
-    curve = []
-    for n in range(1, k + 1):
-        choices = [all(chosen) for right in complete for chosen in combinations(right, n)]
-        curve.append(sum(choices) / len(choices))
-    return curve

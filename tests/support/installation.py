@@ -9,7 +9,7 @@ from pathlib import Path
 from commands.deploy.local.installation import Installation
 from pretexeval.storage.records import write_record
 from tests.support import simulated_models
-from tests.support.command import REPOSITORY, find_processes
+from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.fault_models import wait_until
 from tests.warehouse.conftest import fill_pairs
@@ -43,14 +43,6 @@ def kill_service(installation: Installation, name: str, number: int = signal.SIG
         return is_new and installation.services[name].is_ready()
 
     wait_until(is_restarted, f"{name} is restarted", 180)
-
-
-def kill_run(run_id: str) -> None:
-    """Kill the processes of the flow run with SIGKILL; its worker keeps running."""
-    pids = find_processes(f"PREFECT__FLOW_RUN_ID={run_id}")
-    assert pids
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
 
 
 def run_python(installation: Installation, source: str, *arguments: str) -> str:

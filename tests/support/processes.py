@@ -1,5 +1,6 @@
 """Running a process until its end, or until it serves; the report of a failure has its stacks or its log."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -7,8 +8,9 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 
@@ -23,7 +25,6 @@ def run_process(
     folder: Path,
     environment: Mapping[str, str],
     timeout_s: float,
-    prepare: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; if it does not end in time, fail with the stacks of its threads.
 
@@ -33,7 +34,6 @@ def run_process(
         command,
         cwd=folder,
         env={**environment, "PYTHONFAULTHANDLER": "1"},
-        preexec_fn=prepare,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,10 +59,16 @@ def _abort(process: subprocess.Popen[str]) -> str:
 
 
 def find_free_port() -> int:
-    """Return a free port of loopback."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a free port of loopback, for a server that binds it seconds later.
+
+    Linux gives ports from 32768 on to whoever asks for any port. A port below is not given to another process
+    until the server has bound it.
+    """
+    while True:
+        port = SystemRandom().randrange(15_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_until_served(

@@ -25,10 +25,7 @@ from training.__main__ import MODELS
 from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes
 from training.loop import Training
 from training.question_lessons import FORMS, TaughtRelation
-from training.statement_lessons import (
-    draw_bare_triplets,
-    draw_statements,
-)
+from training.statement_lessons import draw_bare_triplets, draw_statements
 from training.student import ANSWER, NO_TRUTH, WORD
 from training.writing_lessons import PREAMBLE, SHARE_FAULTY, WritingSource, fill_texts
 

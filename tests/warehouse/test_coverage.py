@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.coverage import MEASURES, Answering, measure_budget, measure_coverage, open_macros, simulate
+from benchmarks.coverage import MEASURES, Answering, measure_budget, measure_coverage, open_macros
 
 pytestmark = pytest.mark.long
 
@@ -39,10 +39,3 @@ def test_a_budget_saves_prompts_and_its_intervals_cover(pairs: pl.DataFrame) -> 
     for key, (covers, _) in found.items():
         assert 0.9 <= covers <= 0.99, key
     assert found["average", "relations"][1] > 0.2
-
-
-def test_the_simulated_answers_have_the_expected_scores(pairs: pl.DataFrame) -> None:
-    way = Answering(0.8, 0.25, 0.1)
-    (right,) = simulate(pairs, way, 400, np.random.default_rng(2))
-    found = {"average": right.mean(), "joint": right.all(-1).mean(), "mastery": right.all((-2, -1)).mean()}
-    assert found == pytest.approx({name: truth[0] for name, truth in way.expect(1).items()}, abs=0.01)

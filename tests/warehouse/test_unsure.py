@@ -28,17 +28,15 @@ def write_unsure(
 ) -> None:
     """Let the model answer every test sample with three answers, and score the answers under every policy."""
     requests, responses, predictions = [], [], []
-    for sample in (row for method in methods for row in data.samples(method)):
-        if sample["split"] != "test":
-            continue
+    samples = (row for method in methods for row in data.samples(method) if row["split"] == "test")
+    for sample in samples:
         said = answer(sample)
-        error = "HTTP 500" if said == "!" else None
+        error, read = ("HTTP 500", None) if said == "!" else (None, said)
         key = digest(model_id, UNSURE, sample["text"], n=32)
         asked = {"item_id": sample["sample_id"], "model_id": model_id, "prompt_key": key, "repeat": 0}
         asked |= {"relation": sample["relation"]}
         given = response_row(model_id, key, sample["text"], None) | {"response": str(said)}
         responses.append(given | (fail_response(error) if error else {}))
-        read = None if error else said
         reading = {"answer": read, "rule": read and "leading_word", "error": error}
         requests.append(asked | {"n_demonstrations_dropped": 0} | reading)
         truth = {"T": True, "F": False}.get(read or "")
@@ -49,8 +47,8 @@ def write_unsure(
                 graded |= {"prediction": "U", "is_correct": is_correct, "n_answers": 1, "n_agreeing": 1}
             predictions.append(asked | graded)
     data.write_responses(f"e-{UNSURE}", model_id, responses)
-    n_errors = sum(row["status"] == "error" for row in responses)
-    counts = {"n_samples": len(requests), "n_asked": len(requests), "n_errors": n_errors}
+    counts = {"n_samples": len(requests), "n_asked": len(requests)}
+    counts["n_errors"] = sum(row["status"] == "error" for row in responses)
     record = {"edition_id": "e", "scoring_policies": list(policies), "max_error_rate": 0.1} | counts
     folder = data.root / "unsure_predictions" / "e" / UNSURE / model_id
     write_evaluation(folder, requests, predictions, record)

@@ -96,6 +96,10 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         return "timed out" if sample["transformation"] == "none" else None
 
     data.write_answers(EDITION, "wavering", waver, fail=fail, max_error_rate=1.0, n_repeats=2)
+    data.write_model("halved")
+    data.write_answers(
+        EDITION, "halved", expert, fail=lambda s: None if s["is_positive"] else fail(s), max_error_rate=1.0
+    )
     build_warehouse(data.root)
     return data
 
@@ -108,6 +112,23 @@ def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolde
         assert (row["true_tail"], row["false_tail"]) == (f"{head} true", f"{head} false")
         assert (row["wrong_of_true"], row["wrong_of_false"]) == ([*NAMES[n:]], [*NAMES[m:]])
         assert (row["n_correct"], row["is_mastered"], row["is_complete"]) == (n + m, n + m == 16, True)
+
+
+def test_a_pair_is_complete_only_if_both_triplets_are_graded(worked: DataFolder) -> None:
+    rows = worked.query("from pair_details where model_id = 'halved'")
+    assert {(row["n_correct"], row["is_complete"], row["is_mastered"]) for row in rows} == {
+        (15, False, False)
+    }
+
+
+def test_names_in_other_capitals_are_one_cluster(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "data")
+    data.add_pair("sign", "gout", "Pain", "itch")
+    data.add_pair("site", "Gout", "pain", "Itch")
+    data.write_edition(EDITION)
+    build_warehouse(data.root)
+    (row,) = data.query("select count(distinct columns('cluster')) as 'n_\\0' from pair_clusters")
+    assert set(row.values()) == {1}
 
 
 def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked: DataFolder) -> None:
@@ -204,40 +225,36 @@ class Reasoner(DataFolder):
         predictions: list[Row],
         max_error_rate: float = 0.01,
     ) -> None:
-        said = (" True", "<think>False?</think> True", "False? </think> True", "<think>It is false")
+        said = (" True", "<think>False?</think> True", "False? </think> True", "<think>It is false", "No.")
         for row, text in zip(responses, said, strict=False):
             row["response"] = text
         responses[0]["reasoning"] = "False?"
-        requests[3] |= {"answer": None, "rule": None, "is_unfinished_reasoning": True}
-        predictions[3] |= {"prediction": None, "is_correct": False, "n_answers": 0, "n_agreeing": 0}
+        for row, start, end in zip(requests[1:], (7, 0, 7), (13, 7, 18), strict=False):
+            row |= {"thought_start": start, "thought_end": end}
+        for k, reason in ((3, "is_unfinished_reasoning"), (4, "is_refused")):
+            requests[k] |= {"answer": None, "rule": None, reason: True}
+            predictions[k] |= {"prediction": None, "is_correct": False, "n_answers": 0, "n_agreeing": 0}
         super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
 
 
-@pytest.mark.parametrize("marks", [["<think>", "</think>"], []])
-def test_reasoning_is_shown_apart_from_the_response(data: DataFolder, marks: list[str]) -> None:
-    """Text between marks is reasoning only where the run knows the marks."""
+def test_reasoning_is_shown_apart_from_the_response_and_refusals_are_counted(data: DataFolder) -> None:
     other = Reasoner(data.root, pairs=data.pairs)
     other.write_model("thinker")
     other.write_answers(EDITION, "thinker", expert)
     record = data.root / "predictions" / EDITION / "thinker" / "run.json"
-    write_record(
-        record, require_record(record) | {"reasoning_marks": marks, "served": ["x, fp_1", "x, fp_2"]}
-    )
+    write_record(record, require_record(record) | {"served": ["x, fp_1", "x, fp_2"]})
     build_warehouse(data.root)
     keys = [digest("thinker", s["text"], n=32) for s in data.samples("pretexeval") if s["split"] == "test"]
     rows = data.query("from prediction_details where model_id = 'thinker'")
     found = {row["prompt_key"]: (row["reasoning"], row["is_unfinished_reasoning"]) for row in rows}
-    in_text = "False?" if marks else None
     assert [found[key] for key in keys[:5]] == [
-        ("False?", False),
-        (in_text, False),
-        (in_text, False),
-        ("It is false" if marks else "<think>It is false", True),
+        *[("False?", False)] * 3,
+        ("It is false", True),
         (None, False),
     ]
     for view in ("leaderboard", "joint_accuracy_curve"):
         row, *_ = data.query(f"from {view} where model_id = 'thinker'")
-        assert row["unfinished_reasoning_rate"] == row["no_answer_rate"] == 1 / 64
+        assert row["unfinished_reasoning_rate"] == row["refused_rate"] == row["no_answer_rate"] / 2 == 1 / 64
     (run,) = data.query("select served from runs where model_id = 'thinker'")
     assert sorted(run["served"]) == ["x, fp_1", "x, fp_2"]
 

@@ -59,7 +59,7 @@ select
     scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high, scores.n_effective,
     scores.n_triplets, scores.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
     scores.n_complete_pairs, scores.mastery, scores.mastery_ci_low, scores.mastery_ci_high,
-    scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.n_errors, scores.error_rate,
+    scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate, scores.n_errors, scores.error_rate,
     n_shared_pairs, difference, difference_ci_low, difference_ci_high,
     joint_difference, joint_difference_ci_low, joint_difference_ci_high,
     mastery_difference, mastery_difference_ci_low, mastery_difference_ci_high

@@ -11,7 +11,8 @@ select
     n_triplets, joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high,
     best_shortcut, best_shortcut_mastery,
     mastery_above_shortcut, mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high,
-    pair_left_out_rate, no_answer_rate, unfinished_reasoning_rate, true_rate, affirmed_rate, n_errors, error_rate
+    pair_left_out_rate, no_answer_rate, unfinished_reasoning_rate, refused_rate, true_rate, affirmed_rate,
+    n_errors, error_rate
 from part_scores
 where grouping_by = 'relation'
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation

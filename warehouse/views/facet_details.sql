@@ -32,6 +32,7 @@ select
     answers.response,
     answers.reasoning,
     answers.is_unfinished_reasoning,
+    answers.is_refused,
     coalesce(predictions.error, answers.error) as error,
     responses.prompt,
     answers.prompt_key,

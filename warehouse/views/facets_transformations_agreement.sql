@@ -65,7 +65,8 @@ select
     by_transformations.ci_high as transformations_rate_ci_high,
     by_facets.n_effective,
     counted.agreement, counted.expected_agreement, counted.kappa, counted.phi,
-    answered.no_answer_rate, answered.unfinished_reasoning_rate, answered.n_errors, answered.error_rate
+    answered.no_answer_rate, answered.unfinished_reasoning_rate, answered.refused_rate,
+    answered.n_errors, answered.error_rate
 from counted
 inner join facet_accuracy as answered
     on counted.key.run = answered.run

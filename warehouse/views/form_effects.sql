@@ -33,7 +33,7 @@ select
     scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
     adjusted.difference, adjusted.difference_ci_low, adjusted.difference_ci_high,
     adjusted.p_value, adjusted.holm_p_value,
-    scores.n_effective, scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.true_rate,
+    scores.n_effective, scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate, scores.true_rate,
     scores.n_errors, scores.error_rate
 from part_scores as scores
 inner join transformations on scores.group_name = transformations.transformation

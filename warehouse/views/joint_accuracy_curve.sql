@@ -10,7 +10,8 @@ select
     case when whole.joint_accuracy is not null then chosen.average_accuracy end as joint_accuracy,
     case when whole.joint_accuracy is not null then chosen.average_accuracy_ci_low end as joint_accuracy_ci_low,
     case when whole.joint_accuracy is not null then chosen.average_accuracy_ci_high end as joint_accuracy_ci_high,
-    chosen.n_effective, whole.no_answer_rate, whole.unfinished_reasoning_rate, whole.n_errors, whole.error_rate
+    chosen.n_effective, whole.no_answer_rate, whole.unfinished_reasoning_rate, whole.refused_rate,
+    whole.n_errors, whole.error_rate
 from part_scores as whole
 inner join part_scores as chosen using (run)
 where whole.grouping_by = 'edition' and chosen.grouping_by = 'choices'

@@ -33,7 +33,7 @@ select
     detectable(sqrt(2) * (mastery_ci_high - mastery_ci_low)) as detectable_mastery_difference,
     n_effective,
     consistency,
-    no_answer_rate, unfinished_reasoning_rate,
+    no_answer_rate, unfinished_reasoning_rate, refused_rate,
     true_rate, affirmed_rate, constant_answer(true_rate) as constant_answer,
     n_errors, error_rate,
     pair_left_out_rate

@@ -2,6 +2,7 @@
 -- Everything about one prediction, including the text of the reply, for an analyst.
 -- reasoning: what the model thought before its answer, from the endpoint or from the marks in the response.
 -- is_unfinished_reasoning: there is no answer because the thought did not end.
+-- is_refused: there is no answer because the model or a filter refused.
 -- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
 -- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy
 -- views do not read this view: they add up pair_scores.
@@ -19,6 +20,7 @@ select
     predictions.prediction is not null as has_answer,
     predictions.error is not null as is_failed,
     predictions.is_unfinished_reasoning,
+    predictions.is_refused,
     predictions.response, predictions.reasoning, predictions.error,
     predictions.logprob_true, predictions.logprob_false,
     predictions.prompt_key, predictions.n_demonstrations_dropped

@@ -41,5 +41,5 @@ class PrefectApi:
         row: Row = self.post(f"/deployments/{deployment_id}/create_flow_run", **body)
         return row
 
-    def set_state(self, run_id: str, *, force: bool = False, **state: str) -> None:
-        self.post(f"/flow_runs/{run_id}/set_state", state=state, force=force)
+    def set_state(self, run_id: str, state: Mapping[str, str], *, force: bool = False) -> None:
+        self.post(f"/flow_runs/{run_id}/set_state", state=dict(state), force=force)

@@ -172,7 +172,7 @@ def test_undeploying_removes_a_configuration_and_with_the_last_one_what_is_its_o
     (registry.folder / "quickstart.toml").write_text("")
     assert f"runs {CONFIG}" in registry.undeploy(config="quickstart.toml").require(2).err
     run = registry.start_run(registry.get("/deployments/name/regenerate/pretexeval.other")["id"])
-    registry.set_state(run["id"], type="RUNNING", force=True)
+    registry.set_state(run["id"], {"type": "RUNNING"}, force=True)
     assert f"{run['name']}: wait for the end or cancel" in registry.undeploy(config=other).require(2).err
     registry.delete(f"/flow_runs/{run['id']}")
     removed = registry.undeploy(config=other).require()

@@ -137,7 +137,7 @@ def run_deployment(server: Server, deployment: str, name: str, states: list[Row]
             server.change("update flow_run set next_scheduled_start_time = ? where id = ?", an_hour_ago, run)
             wait_for_server("Scheduled")
             continue
-        server.set_state(run, type=state["type"])
+        server.set_state(run, state)
         if state == CRASHED:
             wait_for_server("Crashed")
 
@@ -184,7 +184,7 @@ def record_run(server: Server) -> dict[str, str]:
     child = server.post("/flow_runs/", flow_id=flow_id, parent_task_run_id=task_run)["id"]
     for run in (child, parent):
         for state in (RUNNING, COMPLETED):
-            server.set_state(run, type=state["type"])
+            server.set_state(run, state)
         line = {"name": "x", "level": 20, "message": "x", "timestamp": str(datetime.now(UTC))}
         server.ask("POST", "/logs/", [line | {"flow_run_id": run}])
         server.post("/artifacts/", key=f"key-{run}", type="markdown", flow_run_id=run)

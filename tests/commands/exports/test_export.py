@@ -297,7 +297,7 @@ def test_two_modules_of_a_bundle_must_not_share_a_name(
     with pytest.raises(ValueError, match="first_part and second_part both define LIMIT"):
         bundle_modules(["first_part", "second_part"])
     with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
-        bundle_modules(["tasks.asking.thoughts", "commands.exports.grading"])
+        bundle_modules(["pretexeval.engines.thoughts", "tasks.asking.thoughts", "commands.exports.grading"])
 
 
 def grade(*pairs: tuple[str, str]) -> list[GradedSample]:

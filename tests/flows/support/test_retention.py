@@ -4,16 +4,12 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
 from filelock import FileLock
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from commands.main import main
-from flows.support import retention
 from flows.support.configurations import name_artifact
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, list_with_same_method, remove_old_editions
@@ -28,7 +24,6 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
-from tests.support.examples import count_examples
 from tests.support.small_bases import write_files
 
 # In the past, because the command keeps the period of today.
@@ -108,6 +103,8 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(
     listed = list_old_editions(last)
     assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
     assert list_editions(root) == sorted([*weeks, *others])
+    # A run for an old week keeps its own edition.
+    assert [old.edition_id for old in list_old_editions(plan_week(config, 0))] == [weeks[1]]
     assert remove_old_editions(last, Store(config.storage)) == (listed, [])
     assert list_editions(root) == sorted([*weeks[2:], *others])
     assert not [path for path in root.rglob("*") if set(path.parts) & set(weeks[:2])]
@@ -143,38 +140,6 @@ def test_a_withdrawn_edition_stays_and_is_not_counted(built: Built, tmp_path: Pa
     assert list_old_editions(planned) == []
     (root / withdrawal_record(weeks[3])).unlink()
     assert [old.edition_id for old in list_old_editions(planned)] == [weeks[1]]
-
-
-@settings(max_examples=count_examples(30))
-@given(
-    runs=st.lists(st.tuples(st.sampled_from(WEEKS), st.booleans()), min_size=1, max_size=6),
-    n_kept=st.integers(1, 3),
-)
-def test_runs_in_any_order_keep_their_own_the_newest_periods_and_the_newest_results(
-    built: Built, runs: list[tuple[int, bool]], n_kept: int
-) -> None:
-    """Each run is of some week, such as a backfill; the model fails in some of them."""
-    given_config, editions = built
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        root = Path(folder) / "data"
-        storage = given_config.storage.model_copy(update={"root": root, "keep_editions": n_kept})
-        config = given_config.model_copy(update={"storage": storage})
-        made, scored = set[int](), set[int]()
-        for week, has_results in runs:
-            edition = editions[week]
-            for kind in KINDS[:2]:
-                path = f"{kind}/{edition.edition_id}"
-                shutil.copytree(given_config.storage.root / path, root / path, dirs_exist_ok=True)
-            made.add(week)
-            if has_results:
-                finish_evaluation(root, edition.edition_id)
-                scored.add(week)
-            # Planning takes longer than everything else.
-            patch.setattr(retention, "plan_edition", lambda _, planned=edition: planned)
-            remove_old_editions(plan_week(config, week), Store(storage))
-            kept = {week, *sorted(made)[-n_kept:], *sorted(scored)[-1:]}
-            made, scored = made & kept, scored & kept
-            assert list_editions(root) == sorted(editions[each].edition_id for each in made)
 
 
 def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(

@@ -11,6 +11,7 @@ from flows.support.score_changes import find_score_changes, read_leaderboard
 from pretexeval.config.file import Config
 from pretexeval.storage.records import write_record
 from pretexeval.storage.store import Store
+from report.score_tables import render_not_evaluated
 from tasks.evaluation.failures import write_failure
 from tests.support.data_folder import DataFolder, Rule, query_rows
 from tests.support.simulated_models import erratic, expert
@@ -110,6 +111,10 @@ def test_leaderboard_artifact_lists_models_without_a_score(
         "evaluated": "not evaluated: the endpoint is down",
     }
     assert unasked["model"] == "down (answer_only)"
+    assert render_not_evaluated(query_rows(data.root, "from not_evaluated")).splitlines() == [
+        "not evaluated: down: the endpoint is down",
+        "not evaluated: down (answer_only): nothing was imported",
+    ]
 
 
 def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

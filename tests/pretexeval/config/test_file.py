@@ -69,6 +69,7 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
         ("[edition]\nheads_per_relation = 2", "heads_per_relation = 2: should be greater than or equal to 6"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
+        ("[edition]\nmethods = []", "edition.methods: Tuple should have at least 1 item"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
         ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
         (f'{MODEL}leave_out = ["seed"]', "models[0]: leave_out is not allowed with engine 'vllm'"),

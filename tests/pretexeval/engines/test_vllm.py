@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines import vllm_process
@@ -230,7 +230,8 @@ def test_server_says_what_the_engine_in_process_says(
     [
         ("It is false", "Fever?<think>\n", {}, ("", "It is false")),
         ("It is false", "Fever?", {}, ("It is false", None)),
-        ("No", "Fever?[THINK]", {"reasoning_marks": ["[THINK]", "[/THINK]"]}, ("", "No")),
+        ("No", "Fever?[THINK]", {}, ("", "No")),
+        ("No", "Fever?⟦", {"reasoning_marks": ["⟦", "⟧"]}, ("", "No")),
         # Scoring reads marks in stored responses, which stay as they came.
         ("False? </think> True", "Fever?<think>\n", {}, ("False? </think> True", None)),
     ],
@@ -238,10 +239,20 @@ def test_server_says_what_the_engine_in_process_says(
 def test_a_thought_that_the_template_opened_and_that_does_not_end_is_reasoning(
     text: str, prompt: str, settings: dict[str, object], expected: tuple[str | None, str | None]
 ) -> None:
-    splitter = ReasoningSplitter(configure(Path("m"), **settings), tokenizer=None)
+    special = {0: AddedToken("<s>", special=True), 1: AddedToken("<think>")}
+    splitter = ReasoningSplitter(
+        configure(Path("m"), **settings), SimpleNamespace(added_tokens_decoder=special)
+    )
+    assert splitter.skip_special_tokens
     completion = splitter.split(Completion(text, logprob_true=-1.0), prompt)
     assert (completion.response, completion.reasoning) == expected
     assert (completion.logprob_true is None) == (completion.reasoning is not None)
+
+
+def test_marks_of_a_thought_that_are_special_tokens_stay_in_the_text() -> None:
+    for mark in ("[THINK]", "<|START_THINKING|>", "<channel|>"):
+        tokenizer = SimpleNamespace(added_tokens_decoder={0: AddedToken(mark, special=True)})
+        assert not ReasoningSplitter(configure(Path("m")), tokenizer).skip_special_tokens
 
 
 @pytest.mark.long

@@ -21,7 +21,6 @@ from pretexeval.storage.layout import WAREHOUSE, evaluation_folder, withdrawal_r
 from pretexeval.storage.publication import hold_publication, list_pieces, remove_edition, sync_everything
 from pretexeval.storage.records import read_manifest, read_manifest_files, write_record
 from pretexeval.storage.store import Store
-from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
@@ -32,7 +31,7 @@ from tests.support.evaluations import CountingEngine, ask_model, finish, list_pr
 
 Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
-UNFINISHED = Scoring(marks=ReasoningMarks("", "</think>"))
+UNFINISHED = Scoring(marks=("", "</think>"))
 
 
 def forbid(_: EngineConfig) -> Engine:

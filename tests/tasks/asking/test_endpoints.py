@@ -173,7 +173,7 @@ def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None
 
 
 def test_one_refused_prompt_is_a_failed_row_in_every_run_although_its_body_is_broken(tmp_path: Path) -> None:
-    body = b'{"error": {"message": "content_filter"}}'
+    body = b'{"error": {"message": "no"}}'
     refusals = {"302": RawReply(render_reply(302, {"Location": "/x"}, body))}
     for status in (400, 401, 402, 403, 404, 413, 422, 451):
         refusals[str(status)] = RawReply(render_reply(status, {}, body))

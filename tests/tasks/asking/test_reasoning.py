@@ -6,10 +6,12 @@ import polars as pl
 import pytest
 
 from pretexeval.config.engines import ModelConfig, WriterConfig
+from pretexeval.engines.thoughts import opens_thought, split_reply
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
-from tasks.asking.reasoning import find_marks, read_answers
-from tasks.asking.thoughts import NO_MARKS, THINK_MARKS, ReasoningMarks, remove_reasoning
+from tasks.answers.reading import read_statement
+from tasks.asking.reasoning import name_ending, read_answers
+from tasks.asking.thoughts import THINK_MARKS, remove_reasoning
 from tasks.asking.writers import UNFINISHED_REASONING, Reply, Writer, read_replies
 
 
@@ -25,47 +27,159 @@ def test_answer_follows_the_last_thought() -> None:
         "<think>False?</think> True <think>or": None,
     }
     assert {response: remove_reasoning(response) for response in answers} == answers
-    # A template that opens every thought is an empty opening mark.
-    marks = ReasoningMarks("", "</think>")
-    assert remove_reasoning("False? </think> True", marks) == " True"
-    assert remove_reasoning("False?", marks) is None
-    assert remove_reasoning("<think>False</think> True", NO_MARKS) == "<think>False</think> True"
 
 
-def test_marks_of_a_configuration_can_be_told_apart() -> None:
-    def find(**marks: object) -> ReasoningMarks:
-        return find_marks(ModelConfig.model_validate({"name": "m", "model": "x", **marks}))
+# Family of models -> what stands before and after its thought, as in its template or reasoning parser.
+FAMILIES = {
+    "DeepSeek, Qwen": ("<think>\n", "\n</think>\n\nFalse"),
+    "Hunyuan": ("<think>", "</think>\n<answer>False</answer>"),
+    "Hunyuan with a suffix": ("<think:a1>", "</think:a1>False"),
+    "ERNIE": ("<think>\n", "\n</think>\n\n<response>\nFalse\n</response>"),
+    "Seed": ("<seed:think>", "</seed:think>False"),
+    "MiniMax": ("<mm:think>", "</mm:think>False"),
+    "K2": ("<ifm|think_fast>", "</ifm|think_fast>False"),
+    "PLaMo": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>False"),
+    "LongCat": ("<longcat_think>", "</longcat_think>False"),
+    "Marco": ("<Thought>", "</Thought>\n<Output>False</Output>"),
+    "Reflection": ("<thinking>", "<reflection>No.</reflection></thinking><output>False</output>"),
+    "Magistral": ("[THINK]", "[/THINK]False"),
+    "Kimi-VL": ("◁think▷", "◁/think▷False"),
+    "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|><|open|>response<|sep|>False<|close|>response"),
+    "Command A": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>False<|END_RESPONSE|>"),
+    "OpenThinker": (
+        "<|begin_of_thought|>",
+        "<|end_of_thought|>\n<|begin_of_solution|>False<|end_of_solution|>",
+    ),
+    "Apertus": ("<|inner_prefix|>", "<|inner_suffix|>False<|assistant_end|>"),
+    "Solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>False<|end|>"),
+    "Inkling": ("<|content_thinking|>", "<|end_message|><|content_text|>False<|end_message|>"),
+    "MedGemma": ("<unused94>thought\n", "<unused95>False"),
+    "Gemma": ("<|channel>thought\n", "<channel|>False"),
+    "gpt-oss": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>False<|return|>",
+    ),
+    "gpt-oss, JSON": ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>False"),
+    "gpt-oss, tools": ("<|channel|>commentary to=x<|message|>", "<|call|><|channel|>final<|message|>False"),
+    "gpt-oss, no special tokens": ("analysis", "assistantfinalFalse"),
+    "gpt-oss, two thoughts": ("analysis", "assistantanalysisOr not.assistantfinal\nFalse"),
+    "Huatuo": ("## Thinking\n\n", "\n\n## Final Response\n\nFalse"),
+    "Granite": ("Here is my thought process: ", "\nHere is my response: False"),
+}
 
-    assert find() == THINK_MARKS
-    assert find(reasoning_marks=[]) == NO_MARKS
-    assert find(reasoning_marks=["", "</think>"]) == ReasoningMarks("", "</think>")
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_thought_of_a_family_of_models_is_removed_and_a_cut_one_is_no_answer(family: str) -> None:
+    thought = "It is true that both are named, but"
+    opening, rest = FAMILIES[family]
+    is_tag = opening[0] in "<[◁"
+    glued = (opening.strip(), rest.replace("\n", "")) if is_tag else (opening, rest)
+    for begin, end in ((opening, rest), glued, ("", rest)):
+        assert read_statement(remove_reasoning(begin + thought + end)) is False
+        place = split_reply(begin + thought + end).thought
+        assert place is not None
+        assert thought in (begin + thought + end)[slice(*place)] or not begin
+    assert remove_reasoning(opening + thought) is None
+    # The marks of a thought that the template opens are at the end of the prompt.
+    assert opens_thought(f"True or false?\n{opening}") == (not opening.startswith("analysis"))
+
+
+def test_what_looks_like_a_mark_is_none() -> None:
+    for text in (
+        "The analysis is true.",
+        "Thought: true",
+        "A reasonable <b>answer</b>: True",
+        "[1] True",
+        "<5 True",
+    ):
+        assert remove_reasoning(text) == text
+    # A thought after the answer explains it.
+    assert remove_reasoning("True\n<reasoning>It is not false.</reasoning>") == "True\n"
+
+
+def test_marks_of_a_configuration_are_those_of_known_families_unless_it_names_some() -> None:
+    def find(**marks: object) -> object:
+        return ModelConfig.model_validate({"name": "m", "model": "x", **marks}).reasoning_marks
+
+    assert find() is None
+    assert find(reasoning_marks=[]) == ()
+    assert find(reasoning_marks=["", "</think>"]) == ("", "</think>")
     for marks in (["<think>"], ["<think>", ""], ["|", "|"], ["a", "b", "c"]):
         with pytest.raises(ValueError, match="give the opening and the closing mark"):
             find(reasoning_marks=marks)
+    assert remove_reasoning("<think>False</think> True", ()) == "<think>False</think> True"
+    # A template that opens every thought is an empty opening mark.
+    assert remove_reasoning("False? ⟦ True", ("", "⟦")) == " True"
+    assert remove_reasoning("False?", ("", "⟦")) is None
 
 
-def read(*rows: tuple[str | None, str | None], is_chat: bool = True) -> list[tuple[str | None, bool]]:
+def test_every_finish_reason_is_one_of_few_endings() -> None:
+    endings = {
+        "natural": ("stop", "STOP", "eos_token", "end_turn", "COMPLETE", "FINISH_REASON_STOP", "tool_calls"),
+        "cut": ("length", "MAX_TOKENS", "model_length", "max_output_tokens", "model_context_window_exceeded"),
+        "refused": ("refusal",),
+        "filtered": ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "guardrail_intervened", "ERROR_TOXIC"),
+        "failed": ("abort", "error", "network_error"),
+        "unknown": (None, "", "other", "FINISH_REASON_UNSPECIFIED"),
+    }
+    for ending, reasons in endings.items():
+        assert {reason: name_ending(reason) for reason in reasons} == dict.fromkeys(reasons, ending)
+
+
+def read(
+    *rows: tuple[str | None, str | None],
+    is_chat: bool = True,
+    max_tokens: int | None = None,
+    n_tokens: int = 1,
+) -> list[tuple[str | None, bool]]:
     """Return (answer, is_unfinished_reasoning) of rows (response, finish_reason)."""
     frame = pl.DataFrame(rows, {"response": pl.String, "finish_reason": pl.String}, orient="row")
-    answers = read_answers(frame, THINK_MARKS, is_chat=is_chat)
+    frame = frame.with_columns(n_completion_tokens=pl.lit(n_tokens, pl.Int32))
+    answers = read_answers(frame, THINK_MARKS, is_chat=is_chat, max_tokens=max_tokens)
     return answers.select("answer", "is_unfinished_reasoning").rows()
 
 
 def test_thought_that_does_not_end_is_no_answer_and_is_counted() -> None:
-    responses = (("<think>False", "length"), ("True", "stop"), (None, None))
-    assert read(*responses) == [(None, True), ("True", False), (None, False)]
+    responses = (("<think>False", "length"), ("True", "stop"), (None, None), ("<think>False", "stop"))
+    assert read(*responses) == [(None, True), ("True", False), (None, False), (None, True)]
     # An empty chat reply that was cut is a thought that the endpoint keeps to itself.
-    assert read(("", "length"), ("", "stop"), (" ", None)) == [(None, True), ("", False), (" ", False)]
+    empty = (("", "length"), ("", "model_length"), ("", "stop"), (" ", None))
+    assert read(*empty) == [(None, True), (None, True), ("", False), (" ", False)]
+    assert read(("", "stop"), max_tokens=8, n_tokens=8) == [(None, True)]
     # Without a chat template, a model may well begin with line ends.
     assert read(("\n\n", "length"), is_chat=False) == [("\n\n", False)]
 
 
-def test_thought_that_the_template_opened_and_that_was_cut_has_no_mark_but_is_known_from_the_others() -> None:
-    others = [("False? </think> True", "stop"), ("Hm.</think> False", "stop"), ("No.", "stop")]
-    assert read(("So it is false that", "length"), *others)[0] == (None, True)
-    assert read(("So it is false that", "max_tokens"), *others)[0] == (None, True)
+@pytest.mark.parametrize("natural", ["stop", "eos_token", "end_turn", "STOP", "other", None])
+@pytest.mark.parametrize("cut", ["length", "max_tokens", "stop", None])
+def test_thought_that_the_template_opened_and_that_was_cut_is_known_from_the_others(
+    natural: str | None, cut: str | None
+) -> None:
+    thought = "It is true that both are often named together, but here we have to look closer. " * 4
+    rows = [(f"{thought}</think>\nFalse", natural)] * 2 + [(thought, cut)] * 3
+    expected = [("\nFalse", False)] * 2 + [(None, True)] * 3
+    assert (read(*rows, max_tokens=64, n_tokens=64) == expected) or natural == cut == "stop"
     # One reply of three with a stray mark says nothing about the template.
-    assert read(("True, because", "length"), *others[1:], others[2])[0] == ("True, because", False)
+    plain = [("No.", natural), ("Yes.", natural), ("Hm.</think> False", natural)]
+    assert read(*plain)[0] == ("No.", False)
+
+
+def test_refusals_are_the_same_outcome_with_any_status_and_a_failed_reply_is_none() -> None:
+    said = "HTTP 400: Error code: 400 - filtered due to Azure OpenAI's content management policy"
+    rows = [
+        ("True, but", None, "content_filter"),
+        ("", None, "refusal"),
+        (None, said, None),
+        (None, "HTTP 400: Error code: 400 - Unknown parameter: safety_tier", None),
+        ("Tr", None, "error"),
+    ]
+    names = ("response", "error", "finish_reason")
+    frame = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+    answers = read_answers(frame, THINK_MARKS, is_chat=True)
+    assert answers["is_refused"].to_list() == [True, True, True, False, False]
+    assert answers["answer"].null_count() == 5
+    assert answers["response"].null_count() == 3
+    assert answers["error"][4] == "the answer was cut short (finish_reason error)"
 
 
 def test_reasoning_is_no_part_of_a_reply_of_a_writer(tmp_path: Path) -> None:

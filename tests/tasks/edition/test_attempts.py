@@ -238,7 +238,9 @@ def test_without_the_gate_the_first_reply_is_the_sample_as_it_is() -> None:
     assert set(samples["attempts"]) == {1}
 
 
-def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
+def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_total(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The writer rewords the statement about asthma; its other replies never pass the gate."""
     recording = tmp_path / "w.parquet"
     config = WriterConfig(name="w", engine="recorded", model=str(recording))
@@ -273,6 +275,17 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
     assert shown[0] == ["panel w, round 1", n, n]
     assert [title for title, *_ in shown[1:]] == rounds
     assert not pl.concat(limited)["is_accepted"].any()
+    # A judge that gives no verdict rejects every rewording, which is said.
+    assert caplog.messages == []
+    judge = Judge(rephraser.writer, JudgeConfig(writer="w"))
+    verdicts = {prompt.prompt.text: "Perhaps." for prompt in judge.build_prompts(ASTHMA[0], ASTHMA_REWORDED)}
+    asked |= verdicts
+    pl.DataFrame({"prompt": [*asked], "response": [*asked.values()]}).write_parquet(recording)
+    writer = Writer(config, identify_model(config).model_id)
+    judged = replace(rephraser, writer=writer, judge=replace(judge, writer=writer), max_attempts=1)
+    (attempts_of_asthma,) = ask_rounds(store, [make_rows(ASTHMA)], judged, show)
+    assert attempts_of_asthma["reasons"].to_list() == [["judge"]]
+    assert "the judge 'w': 2 of 2 replies hold neither Yes nor No" in caplog.messages[-1]
 
 
 LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction)

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.edition.wrong_texts import describe_wrong_texts, find_new_words_limit, warn_of_wrong_texts
 from tasks.judging.writer_errors import read_panel
-from tests.support.command import make_rows, write_base
+from tests.support.command import Table, make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.small_bases import build_edition
 from warehouse.catalogue import create_tables
@@ -54,20 +54,29 @@ def reply(body: Body, _: int) -> EndpointReply:
     return EndpointReply(body=answer | {"usage": USAGE})
 
 
-def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
-    table = {"engine": "openai", "base_url": endpoint.base_url, "price_input": price, "price_output": 10.0}
+def plan(folder: Path, writer: Table, names: Iterable[str], **tables: Table) -> Edition:
+    """Return the plan of an edition with writers of these names."""
     base = write_base(folder / "own.tsv", make_rows("may_treat"))
-    instruction = "Reword.\nStatement: {statement}"
-    tables = {
+    given = {
         "knowledge": {"name": "own", "format": "table", "path": base},
-        "edition": {"methods": ["pretexeval", "llmeval"]},
-        "rephraser": {"kind": "model", "writer": "poet", "instruction": instruction},
-        "judge": {"writer": "judge"},
-        "llmeval": {"writer": "author"},
-        "writers": [table | {"name": name, "model": name} for name in ("poet", "judge", "author")],
+        "writers": [{"engine": "openai", **writer, "name": name, "model": name} for name in names],
         "storage": {"root": folder / "data"},
     }
-    return Config.model_validate(tables)
+    return plan_edition(Config.model_validate(given | tables))
+
+
+def plan_priced(folder: Path, endpoint: Endpoint, price: float) -> tuple[Edition, Store]:
+    """Return the plan of an edition whose writers have this price, and the store of its root."""
+    edition = plan(
+        folder,
+        {"base_url": endpoint.base_url, "price_input": price, "price_output": 10.0},
+        ("poet", "judge", "author"),
+        edition={"methods": ["pretexeval", "llmeval"]},
+        rephraser={"kind": "model", "writer": "poet", "instruction": "Reword.\nStatement: {statement}"},
+        judge={"writer": "judge"},
+        llmeval={"writer": "author"},
+    )
+    return edition, Store(edition.config.storage)
 
 
 def build(edition: Edition, store: Store) -> None:
@@ -89,16 +98,14 @@ def build(edition: Edition, store: Store) -> None:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Endpoint]]:
     with serve_endpoint(reply) as endpoint:
         folder = tmp_path_factory.mktemp("tokens")
-        config = configure(folder, endpoint, 2.0)
-        build(plan_edition(config), Store(config.storage))
+        build(*plan_priced(folder, endpoint, 2.0))
         yield folder, endpoint
 
 
 def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoint]) -> None:
     folder, endpoint = served
-    config = configure(folder, endpoint, 2.0)
-    edition, store = plan_edition(config), Store(config.storage)
-    restore_model_records(config.list_writers(), store)
+    edition, store = plan_priced(folder, endpoint, 2.0)
+    restore_model_records(edition.config.list_writers(), store)
     record_writer_tokens(edition, store)
     build_warehouse(edition.root)
     requests = Counter(body["model"] for _, _, body in endpoint.requests)
@@ -120,8 +127,7 @@ def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoi
 
 def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[Path, Endpoint]) -> None:
     folder, endpoint = served
-    config = configure(folder, endpoint, 3.0)
-    edition, store = plan_edition(config), Store(config.storage)
+    edition, store = plan_priced(folder, endpoint, 3.0)
     path = edition.root / writer_tokens_record(edition.edition_id)
     record_writer_tokens(edition, store)
     written = path.stat().st_mtime_ns
@@ -139,16 +145,9 @@ def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[P
 
 
 def plan_limited(folder: Path, **rephraser: Any) -> Edition:  # noqa: ANN401
-    base = write_base(folder / "own.tsv", make_rows("may_treat"))
-    pen = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    tables = {
-        "knowledge": {"name": "own", "format": "table", "path": base},
-        "edition": {"negatives": "uniform"},
-        "rephraser": {"kind": "model", "writer": "pen", **rephraser},
-        "writers": [pen],
-        "storage": {"root": folder / "data"},
-    }
-    return plan_edition(Config.model_validate(tables))
+    table = {"kind": "model", "writer": "pen", **rephraser}
+    endpoint = {"base_url": "http://127.0.0.1:9/v1"}
+    return plan(folder, endpoint, ["pen"], edition={"negatives": "uniform"}, rephraser=table)
 
 
 def answer_panel(edition: Edition, is_good: bool) -> None:

@@ -26,7 +26,6 @@ from schemas.columns import Stage
 from schemas.exchange import Completion, Sampling
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.prompts import ASK_TRUTH, ASK_UNSURE
-from tasks.asking.thoughts import ReasoningMarks
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation import scoring, subject
@@ -94,7 +93,7 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     assert is_complete(evaluation)
     forbid_rendering()
     # Every answer is read as a thought that does not end.
-    unfinished = Scoring(policies=("excluded",), marks=ReasoningMarks("", "</think>"))
+    unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
     score_again(replace(evaluation, scoring=unfinished))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height

@@ -14,7 +14,7 @@ from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.scoring import score_again
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
@@ -71,8 +71,8 @@ def refuse(message: str = WORDS, status: int = 400, first: int = 0) -> Reply:
     return lambda body, n: answer_by_checksum(body, n) if n < first else build_error(status, message)
 
 
-def fail_share(share: float, status: int = 400) -> Reply:
-    """Return an endpoint that refuses this share of the prompts, always the same ones, for their content."""
+def answer_but(share: float, otherwise: Reply) -> Reply:
+    """Return an endpoint that replies otherwise to this share of the prompts, always to the same ones."""
     refused: set[str] = set()
 
     def reply(body: Body, number: int) -> EndpointReply:
@@ -80,7 +80,7 @@ def fail_share(share: float, status: int = 400) -> Reply:
         # Not the first prompts: an endpoint that answers nothing at all is another case.
         if number >= 40 and len(refused) < round(share * N_SAMPLES):
             refused.add(prompt)
-        answer = refuse("content_filter", status) if prompt in refused else answer_by_checksum
+        answer = otherwise if prompt in refused else answer_by_checksum
         return answer(body, number)
 
     return reply
@@ -120,8 +120,7 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
 
 
 def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
-    # Gateways refuse prompts for their content with either status.
-    replies = {f"m{status}": fail_share(0.005, status) for status in (400, 403)}
+    replies = {f"m{status}": answer_but(0.005, refuse(WORDS, status)) for status in (400, 403)}
     bench.reply = lambda body, number: replies[body["model"]](body, number)
     assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
     page = bench.write_pages()
@@ -136,17 +135,17 @@ def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
         assert row["no_answer_rate"] == 0
     head, *lines = page.table_with("Model", "Joint accuracyby triplet")
     assert [line[head.index("Failed")] for line in lines] == ["0.7\u00a0%"] * 2
-    # Each prompt is refused for its content. That it is refused again is no reason to fail.
+    # That a prompt is refused again is no reason to fail.
     assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
     assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
 
 
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
-    bench.reply = fail_share(0.05)
+    bench.reply = answer_but(0.05, refuse())
     reason = bench.evaluate("m")["m"]
     assert reason.startswith("model 'm': 7 of 144 samples failed (4.9%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
-    assert "content_filter" in reason
+    assert WORDS in reason
     score_again(bench.plan())
     page = bench.write_pages()
     assert query_rows(bench.root, "from leaderboard") == []
@@ -157,6 +156,32 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert bench.evaluate("m", max_error_rate=7 / 144) == {"m": ""}
     assert len(bench.endpoint.requests) == 7
     assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 7, "n_samples": 137}]
+
+
+def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Bench) -> None:
+    filtered = "Error: the prompt triggered the content management policy"
+    refusals: dict[str, Reply] = {
+        "m400": refuse(filtered),
+        "m403": refuse("Input was flagged by moderation", 403),
+        "m200": lambda _, __: build_reply("True, but", finish_reason="content_filter"),
+    }
+    replies = {name: answer_but(0.05, refusal) for name, refusal in refusals.items()}
+    bench.reply = lambda body, number: replies[body["model"]](body, number)
+    for name in refusals:
+        assert bench.evaluate(name, policies=["strict", "excluded"]) == {name: ""}
+        rows = bench.query(
+            f"select scoring_policy, n_samples, refused_rate, no_answer_rate, n_errors from leaderboard "
+            f"where model = '{name}' order by scoring_policy"
+        )
+        rate = 7 / N_SAMPLES
+        assert [tuple(row.values()) for row in rows] == [
+            ("excluded", N_SAMPLES - 7, rate, rate, 0),
+            ("strict", N_SAMPLES, rate, rate, 0),
+        ]
+        # A refusal is an answer, which is not asked for again.
+        assert bench.evaluate(name) == {name: ""}
+        assert bench.endpoint.requests == []
+    assert "4.9 % of the prompts were refused by the model" in bench.write_pages().text
 
 
 def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:

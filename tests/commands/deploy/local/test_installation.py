@@ -126,7 +126,7 @@ def test_automations_touch_only_runs_of_their_installation(folder: Path, api: Pr
 
     def begin(run: Row) -> Row:
         """Let the run begin and send one heartbeat."""
-        api.set_state(run["id"], type="RUNNING", force=True)
+        api.set_state(run["id"], {"type": "RUNNING"}, force=True)
         names = [f"prefect.tag.{tag}" for tag in run["tags"]]
         tags = [{"prefect.resource.id": name, "prefect.resource.role": "tag"} for name in names]
         heartbeat = {
@@ -158,7 +158,7 @@ def test_automations_touch_only_runs_of_their_installation(folder: Path, api: Pr
         wait_for(run, "Scheduled")
     wait_for(by_hand, "Crashed")
     assert [read_state(run) for run in (deployed[2], trained)] == ["Running", "Running"]
-    api.set_state(deployed[2]["id"], type="CRASHED", force=True)
+    api.set_state(deployed[2]["id"], {"type": "CRASHED"}, force=True)
     time.sleep(2)
     assert read_state(deployed[2]) == "Crashed"
 

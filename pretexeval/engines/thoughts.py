@@ -1,0 +1,101 @@
+"""Separate what a model thinks from what it answers, by the marks around the thought (method, section 3).
+
+The marks are those of the chat templates and reasoning parsers in use: tags such as `<think>`, `[THINK]` and
+`<|START_THINKING|>`, the channels of gpt-oss and Gemma, and headings. Servers that leave out special tokens
+glue the channels to the text, as in "analysisIt may be true.assistantfinalFalse".
+
+This module imports only the standard library, because the tasks for other tools (`commands/exports/`)
+contain a copy of it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+THOUGHT = r"(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|monologue)"
+# A tag has one of these words between its separators: <seed:think>, <|end_of_thought|>, <think_fast>.
+TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?>)"
+BRACKETS = r"\[/?(?:THINK|THINKING|THOUGHT|REASONING)\]|◁/?think▷|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
+IS_CLOSING = re.compile(r"/|end|close", re.IGNORECASE)
+CHANNEL = r"<\|channel\|>\s?"
+MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
+CLOSES_THOUGHT = (
+    rf"<unused95>|<channel\|>|<\|inner_suffix\|>|{CHANNEL}final{MESSAGE}|assistant\s?final(?=\S|\s*\Z|\n)"
+    r"|^\#{1,4} Final (?:Response|Answer)\b[ \t:]*$|Here(?:'s|’s| is) my response:"
+)
+OPENS_THOUGHT = (
+    r"<unused94>(?:thought\b)?|<\|channel>\s?thought\b|<\|inner_prefix\|>"
+    rf"|{CHANNEL}(?:analysis|commentary){MESSAGE}|to=self<\|message\|>|\A\s*(?:analysis(?=\w)|thought\n)"
+    r"|assistant(?:analysis|commentary)(?=\S)"
+    r"|^\#{1,4} (?:Thinking|Thought|Reasoning)\b[ \t:]*$|Here(?:'s|’s| is) my thought process:"
+)
+# After a thought, these marks begin the answer, even if the marks of the thought are missing.
+BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
+MARK = re.compile(
+    rf"(?P<tag>{TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
+    re.MULTILINE,
+)
+SPECIAL = re.compile(r"<\|\w+\|>(?:assistant\b)?")
+# What stands around an answer after a thought, and is no part of it.
+WRAPPING = re.compile(r"</?(?:response|output|solution)>|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The text of a reply in its parts."""
+
+    answer: str | None
+    """None if the last thought does not end."""
+    thought: tuple[int, int] | None = None
+    """Where the thought begins and ends in the text, without the marks around it; None if there is none."""
+    is_opened: bool = True
+    """False if the text closes a thought that it does not open, because the chat template opened it."""
+
+
+def split_reply(response: str, marks: Sequence[str] | None = None) -> Reply:
+    """Return the answer of a reply, which follows its last thought, and the place of the thought.
+
+    A reply that ends with a complete thought has its answer before the thought.
+
+    Args:
+        marks: the opening and the closing mark, where the opening one is empty if the chat template opens
+            every thought; empty if nothing is a mark; None for the marks of all known families.
+    """
+    found = _find_marks(response, marks)
+    if marks and not marks[0] and not found:
+        return Reply(None, (0, len(response)), is_opened=False)
+    if not found:
+        return Reply(response)
+    first_start, first_end, is_first_closing = found[0]
+    start = 0 if is_first_closing else first_end
+    _, last_end, is_closed = found[-1]
+    if not is_closed:
+        return Reply(None, (start, len(response)), not is_first_closing)
+    last_opening = max((k for k, mark in enumerate(found) if not mark[2]), default=-1)
+    thought, answer = (start, found[last_opening + 1][0]), response[last_end:]
+    if not answer.strip() and not is_first_closing and response[:first_start].strip():
+        answer = response[:first_start]
+    if marks is None:
+        answer = WRAPPING.sub("", answer)
+    return Reply(answer, thought, not is_first_closing)
+
+
+def opens_thought(prompt: str, marks: Sequence[str] | None = None) -> bool:
+    """Return whether a rendered prompt ends with the mark that opens a thought."""
+    found = _find_marks(prompt, marks)
+    return bool(found) and not found[-1][2] and not prompt[found[-1][1] :].strip()
+
+
+def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, bool]]:
+    """Return where each mark begins and ends, and whether it closes a thought."""
+    if marks is not None:
+        places = re.finditer("|".join(re.escape(mark) for mark in marks if mark) or r"\Z(?!)", text)
+        return [(place.start(), place.end(), place[0] == marks[1]) for place in places]
+    found: list[tuple[int, int, bool]] = []
+    for place in MARK.finditer(text):
+        if place["answer"] is None or found or SPECIAL.sub("", text[: place.start()]).strip():
+            is_closing = place["opening"] is None and (
+                place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
+            )
+            found.append((place.start(), place.end(), is_closing))
+    return found
