@@ -103,8 +103,7 @@ def read_completion(
     is_echo = not is_chat and text.startswith(prompt.text)
     # The first token of a reply with reasoning, or of an echo, is not the first token of its answer.
     read_logprobs = _read_chat_logprobs if is_chat else _read_completion_logprobs
-    has_other = reasoning is not None or is_echo
-    logprobs = (None, None) if has_other else read_logprobs(choice.get("logprobs"), words)
+    logprobs = read_logprobs(None if reasoning or is_echo else choice.get("logprobs"), words)
     usage = _get(answer, "usage")
     return Completion(
         hide(text[len(prompt.text) :] if is_echo else text),
@@ -147,8 +146,7 @@ def _list_chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Return the JSON objects of a stream up to one that cannot be read, and whether its end is said."""
     text = _FRAME.sub("", _LINE_END.sub("\n", text))
     decoder = json.JSONDecoder(strict=False, parse_int=_read_integer)
-    chunks: list[dict[str, Any]] = []
-    place = 0
+    chunks, place = list[dict[str, Any]](), 0
     while (start := _START.search(text, place)) and not text.startswith(END_OF_STREAM, start.start()):
         try:
             value, place = decoder.raw_decode(text, start.start())
