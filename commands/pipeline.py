@@ -249,7 +249,9 @@ def _prune(config: Config, choice: str) -> None:
 
 def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
+    from pretexeval.primitives.untrusted_text import escape_line
     from report.facet_scores import select_first_policy
+    from report.remarks import note_replies, read_reply_remarks
     from report.score_tables import note_repeats, render_facets, render_leaderboard
     from warehouse.query import read_rows
 
@@ -266,6 +268,8 @@ def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> Non
             write_output(line)
     if scores:
         write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
+    for line in note_replies(read_reply_remarks(config.storage.root, edition_id)):
+        write_output(escape_line(line))
     _print_not_evaluated(config, edition_id)
 
 

@@ -24,7 +24,7 @@ from report.leaders import (
     is_distinguishable,
     select_differences,
 )
-from report.remarks import N_EFFECTIVE, judge_against_shortcut
+from report.remarks import N_EFFECTIVE, judge_against_shortcut, note_replies
 
 SIGNIFICANT = 0.05
 SHORTCUT = "the best shortcut without medical knowledge"
@@ -86,7 +86,7 @@ def list_notes(contents: Contents) -> list[str]:
     ranked = contents.select_setting()
     asked = contents.questions.scores if contents.questions else []
     n_pairs = format_count(contents.edition["n_pairs"])
-    notes = contents.list_remarks()
+    notes = [*contents.list_remarks(), *note_replies(contents.views["reply_remarks"])]
     for labels, n in contents.list_limited():
         verb = "was" if len(labels) == 1 else "were"
         notes.append(

@@ -15,6 +15,7 @@ from report.contents import (
 from report.edition_reader import EditionReader
 from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
 from report.facet_scores import QuestionContents, read_facet_scores, select_first_policy
+from report.remarks import REPLY_REMARKS
 from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
 
@@ -134,6 +135,7 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             "select distinct model_id, unnest(served) as served from runs where edition_id = $edition_id "
             "and period is null order by all"
         ),
+        "reply_remarks": reader.read(REPLY_REMARKS),
         "cost": reader.read_view("cost", role="evaluated"),
         "checks": reader.read(CHECKS),
         # These shares do not depend on the scoring policy.

@@ -1,11 +1,21 @@
 """Say in plain words what rows of the leaderboard mean: for the page, the console and the Prefect UI."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from report.formats import join_names
+from warehouse.query import read_rows
 
 Row = dict[str, Any]
+# What the replies of an evaluation say about the server that gave them (tasks/asking/server_habits.py).
+REPLY_REMARKS = """
+select runs.model_id, models.name as model, runs.setting, unnest(runs.remarks) as remark
+from runs
+inner join models using (model_id)
+where runs.edition_id = $edition_id and runs.period is null
+order by all
+"""
 N_EFFECTIVE = 20
 """With fewer effective heads or tails, an interval is only a rough guide."""
 
@@ -25,6 +35,19 @@ def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
         f"{join_names([*labels], len(labels))} {_SENTENCES[verdict].format(s='' if len(labels) > 1 else 's')}"
         for verdict, labels in sorted(found.items())
     ]
+
+
+def note_replies(rows: Sequence[Row]) -> list[str]:
+    """Return a sentence for each remark on the replies of a model; rows of REPLY_REMARKS."""
+    return [
+        f"{row['model']}{' (' + row['setting'] + ')' if row['setting'] else ''}: {row['remark']}"
+        for row in rows
+    ]
+
+
+def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
+    """Return the rows of REPLY_REMARKS of an edition."""
+    return read_rows(root, REPLY_REMARKS.replace("$edition_id", f"'{edition_id}'"))
 
 
 def _list_verdicts(row: Row) -> list[str]:

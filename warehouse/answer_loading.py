@@ -195,6 +195,7 @@ def _describe_run(folder: Path, run: dict[str, Any], key: dict[str, str]) -> dic
     return {
         **{name: run[name] for name in (*recorded, "served", "n_demonstrations")},
         **price,
+        "remarks": run.get("remarks", []),
         "finished_at": parse_time(folder / RUN, run, "finished_at"),
         "period_start": find_first_day(key["period"]) if "period" in key else None,
     }

@@ -53,7 +53,7 @@ create table predictions (
 create table runs (
     edition_id varchar not null, setting varchar, period varchar, model_id varchar not null, period_start date,
     scoring_policies varchar[], n_items bigint, n_repeats smallint, n_asked bigint, n_reused bigint, n_errors bigint,
-    finished_at timestamp, duration_s double, max_error_rate double not null, served varchar[],
+    finished_at timestamp, duration_s double, max_error_rate double not null, served varchar[], remarks varchar[],
     price_input double, price_output double, price_currency varchar,
     prompt_style varchar, sampling json, n_demonstrations tinyint
 );

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.installation_names import CPU_POOL, DEFAULT_POOL, name_gpu_pool
-from pretexeval.engines.gpus import find_gpus
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.gpus import find_gpus
 
 CARDS_VARIABLE = "CUDA_VISIBLE_DEVICES"
 # The number of a card, or the beginning of its UUID, as CUDA_VISIBLE_DEVICES takes them.

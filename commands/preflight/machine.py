@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.gpus import Gpu, find_gpus
 from pretexeval.engines.identity import (
     HUB_KEY,
     IN_PROCESS,
@@ -22,6 +21,7 @@ from pretexeval.engines.identity import (
 )
 from pretexeval.engines.model_files import require_readable
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.gpus import Gpu, find_gpus
 
 # The memory limit of this process's container is there.
 CGROUP = Path("/sys/fs/cgroup")

@@ -13,14 +13,10 @@ from commands.preflight.machine import Finding
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import find_installation
-from pretexeval.engines.endpoint_client import (
-    explain_missing_key,
-    name_secret_block,
-    read_api_key,
-    render_safe_address,
-)
+from pretexeval.engines.endpoint_client import read_api_key, render_safe_address
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch
+from pretexeval.primitives.secrets import explain_missing_key, name_secret_block
 from pretexeval.storage.bucket import SECRET_VARIABLES, Bucket
 from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
 from pretexeval.storage.lease import Lease

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.gpus import find_gpus
+from pretexeval.primitives.gpus import find_gpus
 from pretexeval.storage.layout import evaluation_folder, run_file
 from pretexeval.storage.records import read_record
 from pretexeval.storage.responses import ResponseStore

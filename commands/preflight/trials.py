@@ -20,6 +20,13 @@ from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.prompts import render_answer
 from tasks.asking.reasoning import read_answers
+from tasks.asking.server_habits import (
+    CUT,
+    count_habits,
+    find_low_counts,
+    list_remarks,
+    tabulate_replies,
+)
 from tasks.asking.writers import Reply, Writer, WriterPrompt, read_reply
 from tasks.edition.attempts import run_rounds
 from tasks.edition.edition import Edition
@@ -74,8 +81,12 @@ class Trial:
             return Finding(
                 name, "failing", f"{asked}: no answer ({completion.error})", "see the server's log"
             )
+        habits = [*list_remarks(count_habits(tabulate_replies([self.prompt], [completion]))).values()]
+        if cut := find_low_counts([self.prompt], [completion]):
+            habits.append(f"{cut}. {CUT}.")
         thought = f", after the thought {_shorten(completion.reasoning)}" if completion.reasoning else ""
         meaning, remedy = self.read(completion)
+        remedy = " ".join(habits) or remedy
         found = f"{asked}: {_shorten(completion.response)}{thought}, {meaning}"
         return Finding(name, "warning" if remedy else "ok", found, remedy)
 

@@ -31,7 +31,7 @@ from pretexeval.storage.layout import (
     page_file,
 )
 from report.facet_scores import note_unanswered, read_facet_scores, select_first_policy
-from report.remarks import list_remarks
+from report.remarks import list_remarks, read_reply_remarks
 from report.score_tables import note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
@@ -164,6 +164,9 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
     root = config.storage.root
     rows = [row for row in read_leaderboard(root, edition_id) if row["repeat"] == 0]
     new_texts = read_new_text_rates(root, edition_id)
+    odd: dict[str, list[str]] = {}
+    for each in read_reply_remarks(root, edition_id):
+        odd.setdefault(each["model_id"], []).append(each["remark"])
     scored = [
         {
             "rank": row["rank"],
@@ -182,7 +185,9 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
             "change, points": _percent(row["change"]),
             "since": row["since"],
             "evaluated": "yes",
-            "remarks": " ".join(list_remarks([row], {row["model_id"]: row["model"]})),
+            "remarks": " ".join(
+                [*list_remarks([row], {row["model_id"]: row["model"]}), *odd.get(row["model_id"], ())]
+            ),
         }
         for row in rows
     ]

@@ -10,11 +10,10 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.tables import StorageConfig
-from pretexeval.engines.endpoint_client import keep_out_of_logs, name_secret_block
 from pretexeval.engines.identity import HUB_KEY, is_hub_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
-from pretexeval.primitives.secrets import hide_secrets
+from pretexeval.primitives.secrets import hide_secrets, keep_out_of_logs, name_secret_block
 from pretexeval.primitives.untrusted_text import escape_logs
 from pretexeval.storage.bucket import SECRET_VARIABLES
 from pretexeval.storage.store import Store

@@ -31,7 +31,7 @@ def describe_stages(edition_id: str, stages: Sequence[StageFiles]) -> str:
 
 
 def describe_answers(record: Mapping[str, Any], *, is_reused: bool, n_workers: int = 1) -> str:
-    """Return how many prompts of an evaluation were asked, reused and failed.
+    """Return how many prompts of an evaluation were asked, reused and failed, and what is odd about replies.
 
     Args:
         record: the record of the evaluation, or its row of the table `runs`.
@@ -43,7 +43,8 @@ def describe_answers(record: Mapping[str, Any], *, is_reused: bool, n_workers: i
     asked = f"{n_asked:,} prompts asked, {n_items - n_asked:,} answers reused"
     if n_workers > 1 and not is_reused:
         asked = f"{n_items:,} answers, asked by {n_workers} workers or reused"
-    return f"{asked}, {int(record['n_errors']):,} failed"
+    counts = f"{asked}, {int(record['n_errors']):,} failed"
+    return ". ".join([counts, *(record.get("remarks") or ())])
 
 
 def show_summary(config: Config, edition_id: str, stages: str, outcomes: Mapping[str, str | None]) -> str:

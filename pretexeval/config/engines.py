@@ -20,6 +20,8 @@ _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 # The parameters of a request that an endpoint may refuse or know by another name.
 Parameter = Literal["max_tokens", "temperature", "seed", "stop", "top_p"]
+LeftOut = Literal[Parameter, "stream"]
+STREAM = "stream"
 # What a request contains already, so that extra_body must not contain it. It may contain top_p, which only
 # the setting chain_of_thought sends.
 _SENT = ({*get_args(Parameter)} - {"top_p"}) | {
@@ -29,7 +31,7 @@ _SENT = ({*get_args(Parameter)} - {"top_p"}) | {
     "messages",
     "prompt",
     "n",
-    "stream",
+    STREAM,
 }
 # The name of a lock consists of these three and about 60 more characters; a file's name has at most 255.
 MAX_MODEL_NAME = 80
@@ -126,8 +128,9 @@ class EngineConfig(ConfigTable):
     rename: dict[Parameter, str] = {}
     """Only `openai`: parameters that the endpoint knows by another name, for example `{ max_tokens =
     "max_completion_tokens" }`."""
-    leave_out: tuple[Parameter, ...] = ()
-    """Only `openai`: parameters that are not sent, for example `["temperature"]`."""
+    leave_out: tuple[LeftOut, ...] = ()
+    """Only `openai`: parameters that are not sent, for example `["temperature"]`. `stream = false` is sent
+    unless it is among them; whether it is sent asks nothing again."""
     reasoning_parser: str | None = None
     """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, for example
     `"qwen3"`. Most models need none (see `reasoning_marks`)."""
@@ -219,6 +222,11 @@ class EngineConfig(ConfigTable):
             if getattr(self, key) and self.engine not in engines:
                 raise ValueError(f"{key} is not allowed with engine {self.engine!r}")
         return self
+
+    @field_validator("extra_body")
+    @classmethod
+    def _drop_what_is_sent_anyway(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        return {name: value for name, value in body.items() if name != STREAM or value is not False}
 
     @field_validator("extra_body")
     @classmethod

@@ -63,25 +63,21 @@ class IncrementalEngine(ABC):
 
 
 @runtime_checkable
-class ProbedEngine(Engine, Protocol):
-    """An engine that can find out whether a refusal concerns every prompt."""
+class RemoteEngine(Engine, Protocol):
+    """An engine that asks another program, which can refuse prompts and send answers of any size.
 
-    def is_answering(self, style: str, sampling: Sampling) -> bool:
-        """Return whether the model answers a throwaway prompt of this style."""
-
-
-@runtime_checkable
-class BoundedEngine(Engine, Protocol):
-    """An engine that stops sending before its answers need more space than there is.
-
-    Its answers can be larger than `max_tokens` allows. Prompts that were not sent get no completion.
+    It stops sending before its answers need more space than there is. Prompts that were not sent get no
+    completion.
     """
 
     max_bytes: int
     """What the answers of a call may need, those of open requests at their largest."""
 
     def measure_largest(self, sampling: Sampling) -> int:
-        """Return the bytes that the largest answer takes."""
+        """Return the bytes that the largest answer takes, which may be more than `max_tokens` allows."""
+
+    def is_answering(self, style: str, sampling: Sampling) -> bool:
+        """Return whether the model answers a throwaway prompt of this style."""
 
 
 def render_prompt(

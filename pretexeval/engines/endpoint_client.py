@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,51 +21,10 @@ from urllib.parse import urlsplit
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.secrets import MIN_LENGTH, hide_value
-from pretexeval.primitives.untrusted_text import rewrite_logs
+from pretexeval.primitives.secrets import explain_missing_key, is_sendable
 
 if TYPE_CHECKING:
     import httpx
-
-
-_hidden_keys: set[str] = set()
-
-
-def name_secret_block(variable: str) -> str:
-    """Return the name of the Prefect Secret block for a variable: `openrouter-key` for `OPENROUTER_KEY`."""
-    return variable.lower().replace("_", "-")
-
-
-def explain_missing_key(variable: str) -> str:
-    """Return the error message for a variable that is not set, then "; " and how to provide the key."""
-    return (
-        f"the environment variable {variable} is not set, and no Prefect Secret block "
-        f"{name_secret_block(variable)!r} was found; set the variable, or create the block "
-        "on the page that `prefect block create secret` names"
-    )
-
-
-def is_sendable(key: str) -> bool:
-    """Return whether an HTTP header can hold the key. If not, the client's error would contain the key."""
-    return all("!" <= character <= "~" for character in key)
-
-
-def keep_out_of_logs(key: str) -> None:
-    """Hide the key in everything that this process logs from now on, including tracebacks.
-
-    At the level DEBUG, the HTTP libraries log headers and answers, and Prefect sends logs to its server. A
-    key of fewer than MIN_LENGTH characters is not hidden, because it could be part of any word.
-    """
-    if len(key) >= MIN_LENGTH:
-        _hidden_keys.add(key)
-        rewrite_logs(hide_known_keys)
-
-
-def hide_known_keys(text: str) -> str:
-    """Return the text without the keys that this process has used so far, in whatever form they are in it."""
-    for key in _hidden_keys:
-        text = hide_value(text, key)
-    return text
 
 
 def read_api_key(config: EngineConfig) -> str | None:
@@ -98,19 +59,20 @@ def render_safe_address(config: EngineConfig) -> str:
     """
     try:
         parts = urlsplit(config.base_url or "")
-        host, is_web = parts.hostname, parts.scheme in ("http", "https")
-        parts.port  # noqa: B018 (raises ValueError if it is not a number)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        host, is_web = None, False
-    if not host or not is_web:
+        is_usable = False
+    if not is_usable:
         raise InputError(
             f"model {config.name!r}: base_url is not an address such as http://127.0.0.1:8000/v1"
         )
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
+CERT_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000
+END_OF_STREAM = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
 # With this value, zlib decompresses both gzip and deflate.
 _ANY_FORMAT = 32 + zlib.MAX_WBITS
 
@@ -172,7 +134,11 @@ class EndpointClient:
     """Sends requests to one endpoint from one event loop."""
 
     def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
-        """Prepare the client without sending anything."""
+        """Prepare the client without sending anything.
+
+        Raises:
+            InputError: SSL_CERT_FILE or SSL_CERT_DIR names nothing that can be read.
+        """
         import httpx
 
         self._base_url = base_url.rstrip("/")
@@ -187,8 +153,9 @@ class EndpointClient:
             timeout=None,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             follow_redirects=False,
-            # A proxy of the environment cannot reach this machine's loopback.
+            # A proxy of the environment cannot reach this machine's loopback, where authorities hold as well.
             trust_env=not _is_loopback(base_url),
+            verify=_trust_authorities(),
         )
 
     async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
@@ -240,7 +207,8 @@ async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:
     limit, content = (max_bytes if is_success else MAX_ERROR_BYTES), bytearray()
     async for part in response.aiter_raw():
         content += part
-        if len(content) > limit:
+        # Some servers keep the connection open after the end of a stream.
+        if len(content) > limit or END_OF_STREAM.search(content[-32:]):
             break
     decoded = _decompress(bytes(content), response.headers.get("Content-Encoding", ""), limit)
     if is_success and len(decoded) > limit:
@@ -265,6 +233,19 @@ def _render_json(body: object) -> bytes:
 
 def _describe(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def _trust_authorities() -> ssl.SSLContext:
+    """Return the certificate authorities of SSL_CERT_FILE or SSL_CERT_DIR, or else the usual ones."""
+    import httpx
+
+    try:
+        return httpx.create_ssl_context(trust_env=True)
+    except (OSError, ValueError) as error:
+        name = next(filter(os.environ.get, CERT_VARIABLES), "")
+        raise InputError(
+            f"the certificate authorities of {name} ({os.environ.get(name)}) cannot be read: {error}"
+        ) from error
 
 
 def _is_loopback(address: str) -> bool:

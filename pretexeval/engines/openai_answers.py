@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
-from pretexeval.config.engines import EngineConfig
+from pretexeval.config.engines import STREAM, EngineConfig
 from pretexeval.engines.base import read_messages
 from pretexeval.engines.endpoint_client import (
     BrokenReplyError,
@@ -133,7 +132,7 @@ def build_parameters(sampling: Sampling, style: str) -> dict[str, Any]:
 def advise_on_refusal(message: str, sampling: Sampling, style: str) -> str:
     """Return "; " and what to set if the endpoint's message names a parameter that was sent; else nothing."""
     original = {new: name for name, new in sampling.rename}
-    for sent in build_parameters(sampling, style):
+    for sent in (*build_parameters(sampling, style), STREAM):
         if re.search(rf"\b{re.escape(sent)}\b", message):
             return f"; {_advise(original.get(sent, sent), message, sampling)} in the table of the model"
     return ""
@@ -165,6 +164,7 @@ ANSWER_BYTES = 1_000_000
 TOKEN_BYTES = 256
 LOGPROBS_BYTES = 4096
 MAX_MESSAGE = 300
+_HOST = re.compile(r"(https?://)(?:[^/?#]*@)?([\w.-]+)")
 
 
 @dataclass(frozen=True)
@@ -238,14 +238,13 @@ async def ask_endpoint(endpoint: Endpoint, prompt: Prompt, sampling: Sampling, m
 
 
 async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> Attempt:
-    config = endpoint.config
-    path, body = _build_request(config.model, prompt, sampling)
+    path, body = _build_request(endpoint.config, prompt, sampling)
     try:
         reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        words = sampling.answer_words
-        return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide, words)))
+        said = read_completion(reply.content, prompt, endpoint.hide, sampling.answer_words)
+        return Attempt(Answer(said))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
     except NoConnectionError as error:
@@ -259,11 +258,13 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         return Attempt(endpoint.fail(reason, "endpoint"))
 
 
-def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, object]]:
-    body = build_parameters(sampling, prompt.style)
+def _build_request(config: EngineConfig, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": config.model, **build_parameters(sampling, prompt.style)}
+    # No parameter of the sampling, because an answer does not depend on the way in which it is sent.
+    body |= {} if STREAM in config.leave_out else {STREAM: False}
     if prompt.style == "chat":
-        return "/chat/completions", {"messages": read_messages(prompt), "model": model, **body}
-    return "/completions", {"prompt": prompt.text, "model": model, **body}
+        return "/chat/completions", {"messages": read_messages(prompt), **body}
+    return "/completions", {"prompt": prompt.text, **body}
 
 
 def limit_size(sampling: Sampling) -> int:
@@ -298,7 +299,8 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
     """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
     words = f"Error code: {reply.status}"
     if reply.status < 400:
-        return f"{words} - {_find_host(reply.headers.get('Location', ''))}", None
+        found = _HOST.match(reply.headers.get("Location", ""))
+        return f"{words} - redirected{f' to {found[1]}{found[2]}' if found else ''}", None
     try:
         answer = read_json(reply.content)
     except UnreadableAnswerError:
@@ -308,11 +310,3 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
         return words, None
     message = error.get("message")
     return (f"{words} - {message}" if isinstance(message, str) and message else words), error.get("code")
-
-
-def _find_host(location: str) -> str:
-    try:
-        parts = urlsplit(location)
-        return f"redirected to {parts.scheme}://{parts.hostname}" if parts.hostname else "redirected"
-    except ValueError:
-        return "redirected"

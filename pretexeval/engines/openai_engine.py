@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
 import logging
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from pretexeval.config.engines import EngineConfig
@@ -157,31 +156,6 @@ async def ask_concurrently(
     return unreached
 
 
-@dataclass
-class AnswerSpace:
-    """The space for the answers of a call: those that have come, and those of open requests."""
-
-    max_bytes: int
-    largest: int
-    """The bytes of the largest answer."""
-    n_bytes: int = 0
-    """Those of the answers that have come."""
-    _n_open: int = 0
-
-    @contextlib.contextmanager
-    def hold(self) -> Iterator[None]:
-        """Count an open request during the block."""
-        self._n_open += 1
-        try:
-            yield
-        finally:
-            self._n_open -= 1
-
-    def has_room(self) -> bool:
-        """Return whether one more answer fits, however large those of the open requests become."""
-        return self.n_bytes + (self._n_open + 1) * self.largest <= self.max_bytes
-
-
 # The server of a large model takes some minutes to restart.
 MAX_WAIT_S = 600.0
 PROBE_INTERVAL_S = 5.0
@@ -274,16 +248,20 @@ class OpenaiEngine(IncrementalEngine):
         keep: Callable[[int, Answer], None],
     ) -> None:
         """Give an answer to every prompt to `keep`, which adds the number of the prompt to `done`."""
-        space = AnswerSpace(self.max_bytes, self.measure_largest(sampling))
+        n_bytes, n_open, largest = 0, 0, self.measure_largest(sampling)
+
+        def has_room() -> bool:
+            """Return whether one more answer fits, however large those of the open requests become."""
+            return n_bytes + (n_open + 1) * largest <= self.max_bytes
 
         async def ask(number: int) -> Answer:
+            nonlocal n_bytes, n_open
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
-            with space.hold():
-                answer = await ask_endpoint(
-                    self._endpoint, prompts[number], sampling, self._config.max_attempts
-                )
-            space.n_bytes += answer.completion.measure_texts()
+            n_open += 1
+            answer = await ask_endpoint(self._endpoint, prompts[number], sampling, self._config.max_attempts)
+            n_open -= 1
+            n_bytes += answer.completion.measure_texts()
             if answer.fault == "refused":
                 await self._judge_refusal(answer, prompts[number].style, sampling)
             return answer
@@ -304,7 +282,7 @@ class OpenaiEngine(IncrementalEngine):
             keep=keep,
             n_at_once=self._config.concurrency,
             wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
-            may_ask=space.has_room,
+            may_ask=has_room,
         )
 
     async def _judge_refusal(self, answer: Answer, style: str, sampling: Sampling) -> None:

@@ -1,6 +1,7 @@
 """The engine that reads answers from a Parquet file, to evaluate recorded responses without a model."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,7 @@ from pretexeval.primitives.hashing import hash_text
 from schemas.exchange import Completion, Prompt, Sampling
 
 NEEDED = ("prompt", "response")
-OPTIONAL = (
-    "prompt_style",
-    "repeat",
-    "status",
-    "error",
-    "finish_reason",
-    "n_prompt_tokens",
-    "n_completion_tokens",
-    "logprob_true",
-    "logprob_false",
-    "reasoning",
-    "served",
-)
+FIELDS = tuple(field.name for field in fields(Completion))
 NOT_RECORDED = Completion(None, status="error", error="not recorded")
 
 
@@ -92,7 +81,7 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
         names = file.schema_arrow.names
         if missing := [name for name in NEEDED if name not in names]:
             raise InputError(f"{path}: no column {missing[0]!r}; recorded responses need {', '.join(NEEDED)}")
-        columns = [name for name in (*NEEDED, *OPTIONAL) if name in names]
+        columns = [name for name in ("prompt", "prompt_style", "repeat", *FIELDS) if name in names]
         for batch in file.iter_batches(columns=columns):
             yield from batch.to_pylist()
 
@@ -101,13 +90,5 @@ def _read_completion(row: dict[str, Any]) -> Completion:
     if row["response"] is None or row.get("status") == "error":
         reason = row.get("error") or "recorded without a response"
         return Completion(None, status="error", error=reason)
-    return Completion(
-        str(row["response"]),
-        finish_reason=row.get("finish_reason"),
-        n_prompt_tokens=row.get("n_prompt_tokens"),
-        n_completion_tokens=row.get("n_completion_tokens"),
-        logprob_true=row.get("logprob_true"),
-        logprob_false=row.get("logprob_false"),
-        reasoning=row.get("reasoning"),
-        served=row.get("served"),
-    )
+    given = {name: row[name] for name in FIELDS if name in row}
+    return Completion(**given | {"response": str(row["response"]), "status": "ok", "error": None})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import BoundedEngine, Engine, IncrementalEngine, ProbedEngine
+from pretexeval.engines.base import Engine, IncrementalEngine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
@@ -18,6 +18,13 @@ from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
+from tasks.asking.server_habits import (
+    CUT,
+    HabitWatch,
+    find_equal_counts,
+    find_low_counts,
+    make_unique,
+)
 
 Advance = Callable[[int], None]
 """Takes how many more are done."""
@@ -149,7 +156,7 @@ class ReceivedAnswers:
         chosen = [keys[position] for position in arrived]
         self.write(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
         for position, completion in arrived.items():
-            self.outcomes[position] = Completion(None, completion.status, completion.error)
+            self.outcomes[position] = replace(completion, response=None, reasoning=None)
             del self.received[position]
 
     def list_unsent(self) -> PromptsByKey:
@@ -157,7 +164,7 @@ class ReceivedAnswers:
         return {key: self.chunk[key] for n, key in enumerate(self.chunk) if n not in self.outcomes}
 
     def list_outcomes(self) -> list[Completion]:
-        """Return what became of the prompts, in their order: status and error, without the texts."""
+        """Return what became of the prompts, in their order, without the texts."""
         return [self.outcomes[position] for position in sorted(self.outcomes)]
 
     def _is_large(self) -> bool:
@@ -238,6 +245,7 @@ class ModelSession:
         """Whether to go on if the endpoint refuses every prompt of a chunk."""
         self._chunk_size = ChunkSize()
         self._has_answered = False
+        self._watch = HabitWatch(config.name, is_endpoint=config.engine == "openai")
         self._started = time.monotonic()
         self._load = load
         self._engine: Engine | None = None
@@ -301,6 +309,7 @@ class ModelSession:
 
         def write(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
             self.store.append(keys, prompts, completions, sampling.repeat)
+            self._watch.add(prompts, completions)
 
         def advance(n_more: int) -> None:
             on_progress(n_more)
@@ -314,17 +323,37 @@ class ModelSession:
                 self._reserve_space(engine, chunk, sampling),
             ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
+                if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
+                    self._refuse_cut_prompts(engine, answers, sampling)
         finally:
             answers.store_what_fits()
+        self._watch.warn()
         self._chunk_size.adjust(time.monotonic() - started)
         style = next(iter(chunk.values())).style
         self._check_failures(answers.list_outcomes(), style, sampling)
         return answers.list_unsent()
 
+    def _refuse_cut_prompts(self, engine: Engine, answers: ReceivedAnswers, sampling: Sampling) -> None:
+        """Raise InputError if the server reads a part of the prompts; they are then stored as failed.
+
+        Low counts can be those of tokens that the server had not cached. So a prompt that it cannot have
+        cached decides.
+        """
+        arrived = dict(sorted((answers.outcomes | answers.received).items()))
+        prompts = [list(answers.chunk.values())[position] for position in arrived]
+        found = find_equal_counts(prompts, list(arrived.values()))
+        if not found and find_low_counts(prompts, list(arrived.values())):
+            fresh = make_unique(prompts[0])
+            found = find_low_counts([fresh], engine.generate([fresh], replace(sampling, max_tokens=1)))
+        if found:
+            failed = Completion(None, status="error", error=f"the prompt was cut: {found}")
+            answers.received.update(dict.fromkeys(answers.received.copy(), failed))
+            raise InputError(f"model {self.config.name!r}: {found}. {CUT}")
+
     @contextlib.contextmanager
     def _reserve_space(self, engine: Engine, chunk: PromptsByKey, sampling: Sampling) -> Iterator[None]:
         """Reserve what the rows and the answers need, those of open requests at their largest."""
-        if not isinstance(engine, BoundedEngine):
+        if not isinstance(engine, RemoteEngine):
             with reserve_space(self.store.folder, estimate_bytes(chunk, sampling)):
                 yield
             return
@@ -362,6 +391,8 @@ class ModelSession:
             self.write_model_record()
             with self._explain_errors("it cannot be loaded"):
                 self._engine = self._load(pinned)
+            if self.config.engine == "openai":
+                self._watch.served.update(self.store.read(["served"])["served"].drop_nulls().unique())
             # The commit of a hub model is known only now.
             self.write_model_record()
             warn_without_commit(pinned, self.identity.model_id)
@@ -382,7 +413,7 @@ class ModelSession:
             have_failed(completions)
             and is_decisive
             and not self.accepts_refusal
-            and isinstance(self._engine, ProbedEngine)
+            and isinstance(self._engine, RemoteEngine)
             and not self._engine.is_answering(style, sampling)
         ):
             raise explain_failure(self.config.name, completions)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pretexeval.config.engines import EngineConfig
+from pretexeval.config.engines import STREAM, EngineConfig
 from pretexeval.primitives.hashing import render_canonical_json
 from schemas.exchange import Sampling
 
@@ -28,7 +28,7 @@ def build_sampling(
         answers=answers,
         top_p=top_p,
         extra_body=render_canonical_json(config.extra_body) if config.extra_body else None,
-        leave_out=tuple(sorted(config.leave_out)),
+        leave_out=tuple(sorted({*config.leave_out} - {STREAM})),
         rename=tuple(sorted(config.rename.items())),
         reasoning_parser=config.reasoning_parser,
     )
@@ -38,7 +38,7 @@ def describe_asking(config: EngineConfig) -> dict[str, Any]:
     """Return, as JSON, the settings of the model's table that change its replies; only those that are set."""
     settings = {
         "extra_body": config.extra_body,
-        "leave_out": sorted(config.leave_out),
+        "leave_out": sorted({*config.leave_out} - {STREAM}),
         "rename": config.rename,
         "reasoning_parser": config.reasoning_parser,
     }

@@ -138,7 +138,7 @@ def read_chain_file(path: Path) -> dict[str, str]:
         InputError: the file cannot be read, or a line lacks a key; the message names the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"demonstrations {path} of [chain_of_thought] cannot be read ({error})") from error
     chains = {}

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.engines.endpoint_client import hide_known_keys
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
+from pretexeval.primitives.secrets import hide_known_keys
 from pretexeval.storage.layout import failure_file
 from pretexeval.storage.records import read_files
 from pretexeval.storage.store import Store

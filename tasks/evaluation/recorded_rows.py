@@ -302,11 +302,14 @@ def _read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             "a log of inspect_ai"
         )
     try:
+        content = path.read_bytes()
         # Only a line feed ends a row: str.splitlines would also split at separators within a response.
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = content.decode(json.detect_encoding(content)).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     for number, line in enumerate(lines, 1):
+        # In files that were put together, each may begin with the mark.
+        line = line.removeprefix("\ufeff")
         if not line.strip():
             continue
         try:

@@ -11,7 +11,9 @@ from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import run_file
 from pretexeval.storage.records import find_record, list_files, read_files, write_record
+from pretexeval.storage.responses import scan_response_files
 from schemas.columns import SCORING_POLICIES
+from tasks.asking.server_habits import count_habits, describe_change, list_remarks
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.predictions import PREDICTIONS_VERSION
@@ -132,7 +134,7 @@ def complete_run(
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
-            "served": _list_served(evaluation, requests),
+            **_describe_replies(evaluation, requests),
             **({} if evaluation.model.price is None else {"price": evaluation.model.price}),
             "checks": list(scored.checks),
             "files": list_files(scored.files, evaluation.folder),
@@ -148,8 +150,15 @@ def _count_demonstrations(evaluation: Evaluation) -> int | None:
     return None if model.engine == "imported" else model.n_demonstrations
 
 
-def _list_served(evaluation: Evaluation, requests: RequestFiles) -> list[str]:
-    """Return what gave the answers of the evaluation, also those that were stored before."""
-    rows = evaluation.store.read(["prompt_key", "served"]).drop_nulls("served")
+def _describe_replies(evaluation: Evaluation, requests: RequestFiles) -> dict[str, list[str]]:
+    """Return what gave the answers, also those that were stored before, and what is odd about them."""
+    if not (files := evaluation.store.list_files()):
+        return {"served": [], "remarks": []}
     keys = list_prompt_keys(evaluation, requests)
-    return sorted(rows.filter(pl.col("prompt_key").is_in(keys))["served"].unique())
+    is_asked = pl.col("prompt_key").is_in(keys) & (pl.col("status") == "ok")
+    replies = scan_response_files(files).filter(is_asked)
+    served = replies.group_by("served").len().drop_nulls().collect(engine="streaming")
+    remarks = [*list_remarks(count_habits(replies)).values()]
+    if evaluation.model.engine == "openai":
+        remarks.append(describe_change(dict(served.iter_rows())))
+    return {"served": sorted(served["served"]), "remarks": list(filter(None, remarks))}

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import socketserver
+import ssl
 import threading
 import time
 from collections import Counter
@@ -38,12 +39,13 @@ class RawEndpoint:
     """The address of the endpoint; what it was asked, and what it answered in full."""
 
     port: int
+    origin: str = "http://127.0.0.1"
     asked: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.origin}:{self.port}/v1"
 
 
 def render_reply(status: int | str, headers: dict[str, str], body: bytes, connection: str = "close") -> bytes:
@@ -63,8 +65,14 @@ def render_answer(text: str = " True", connection: str = "close", **more: object
 
 
 @contextmanager
-def serve_bytes(reply: Callable[[str, int], RawReply]) -> Iterator[RawEndpoint]:
-    """Run an endpoint on a free port; ``reply`` gets a prompt and how often it was asked before."""
+def serve_bytes(
+    reply: Callable[[str, int], RawReply], context: ssl.SSLContext | None = None
+) -> Iterator[RawEndpoint]:
+    """Run an endpoint on a free port; ``reply`` gets a prompt and how often it was asked before.
+
+    Args:
+        context: the certificate of an endpoint with TLS.
+    """
     lock = threading.Lock()
 
     class Handler(socketserver.StreamRequestHandler):
@@ -102,6 +110,8 @@ def serve_bytes(reply: Callable[[str, int], RawReply]) -> Iterator[RawEndpoint]:
         request_queue_size = 128
 
     server = Server(("127.0.0.1", 0), Handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     endpoint = RawEndpoint(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()

@@ -17,8 +17,8 @@ from commands.deploy.owned import WORKING_DIRECTORY, Registration, require_own
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.installation_names import InstallationNames
 from pretexeval.config.schedule import ScheduleConfig
-from pretexeval.engines.gpus import Gpu
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.gpus import Gpu
 from tests.support.command import run_command, write_config
 
 HOST = ("0,1,2,3", "4,5", "6", "7")

@@ -33,10 +33,10 @@ from commands.preflight.services import (
 )
 from flows.support import keys
 from pretexeval.config.engines import ModelConfig
-from pretexeval.engines.gpus import MIB, Gpu, find_gpus
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives import http_client
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.gpus import MIB, Gpu, find_gpus
 from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
 from tests.support.web_server import QuietHandler, Route, serve, serve_routes
 

@@ -117,6 +117,12 @@ def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> N
     assert body["messages"] in [json.loads(prompt.text) for prompt in prompts]
 
 
+THOUGHT_ONLY = {"content": "", "reasoning_content": "So it is true."}
+CUT = EndpointReply(
+    body={"choices": [{"message": {"content": "True"}}], "usage": {"prompt_tokens": 9, "total_tokens": 9}}
+)
+
+
 def say(text: str, **choice: str) -> Answer:
     return lambda _: reply_to_chat({"content": text}, **choice)
 
@@ -127,6 +133,8 @@ def say(text: str, **choice: str) -> Answer:
         (say("<think>false?</think> True"), "ok", "read as True", ""),
         (say("I cannot say."), "warning", "read as no answer", "reasoning_marks"),
         (say("<think>false", finish_reason="length"), "warning", "unfinished thought", "max_tokens"),
+        (lambda _: reply_to_chat(THOUGHT_ONLY), "warning", "read as no answer", "reasoning parser"),
+        (lambda _: CUT, "warning", "read as True", "counts 9 tokens in a prompt of"),
         (lambda _: build_error(401, f"wrong key {SECRET}"), "failing", "401", ""),
     ],
 )

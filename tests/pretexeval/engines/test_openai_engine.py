@@ -65,7 +65,7 @@ def test_sampling_is_sent_and_parameters_are_added_renamed_and_left_out() -> Non
         ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
     (path, _, first), (_, _, second), (_, _, third) = endpoint.requests
     assert path == "/v1/completions"
-    sent = {"model": "x", "seed": 7}
+    sent = {"model": "x", "seed": 7, "stream": False}
     own = {"prompt": "p", "max_tokens": 3, "temperature": 0.5, "stop": ["Statement"]}
     assert first == sent | own
     sent |= {"messages": [{"content": "Fever?", "role": "user"}], "max_completion_tokens": 900}

@@ -155,7 +155,7 @@ def test_answer_token_has_the_spelling_that_follows_the_text(tokenizer: PreTrain
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
 import logging
-from pretexeval.engines.endpoint_client import keep_out_of_logs
+from pretexeval.primitives.secrets import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 log = logging.getLogger("vendor.client")

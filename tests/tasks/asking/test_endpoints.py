@@ -2,16 +2,19 @@
 
 import gzip
 import json
+import ssl
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from pretexeval.config.tables import StorageConfig
@@ -20,7 +23,7 @@ from pretexeval.engines.endpoint_client import EndpointClient
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
-from schemas.exchange import Sampling
+from schemas.exchange import Prompt, Sampling
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
@@ -236,7 +239,9 @@ def test_every_field_of_an_answer_fits_its_column_or_is_null(tmp_path: Path) -> 
     for path, value, style in product(list_paths(ANSWER), ODD, ("completion", "chat")):
         with suppress(openai_replies.UnreadableAnswerError, openai_replies.AbortedAnswerError):
             content = render_odd(path, value)
-            completions.append(openai_replies.read_completion(content, style, lambda t: t.replace(KEY, "*")))
+            completions.append(
+                openai_replies.read_completion(content, Prompt(style, "p"), lambda t: t.replace(KEY, "*"))
+            )
     assert len(completions) > 400
     assert KEY not in repr(completions)
     prompts, store = build_prompts(*map(str, range(len(completions)))), ResponseStore(tmp_path, "m")
@@ -259,7 +264,7 @@ def test_an_answer_is_read_whatever_is_in_a_field_that_nobody_needs() -> None:
         choices = [{"index": n, "text": f"re {n}", "message": {"content": f"re {n}"}} for n in indices]
         fields = b'"x": %s, "usage": {"prompt_tokens": 3, "x": %s}' % (value, value)
         content = b'{%s, "choices": %s}' % (fields, json.dumps(choices).encode())
-        completion = openai_replies.read_completion(content, style, str)
+        completion = openai_replies.read_completion(content, Prompt(style, "p"), str)
         assert (completion.response, completion.n_prompt_tokens) == ("re 0", 3)
 
 
@@ -347,7 +352,20 @@ def test_redirect_sends_neither_key_nor_prompt_to_another_address(serve: Callabl
     assert other.asked == {}
 
 
-def test_loopback_is_reached_past_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert EndpointClient("http://127.0.0.1:1/v1", KEY, 1)._client.trust_env is False
+def test_loopback_is_reached_past_the_proxy_of_the_environment_by_its_authorities(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *made, *subject], check=True, capture_output=True)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serve_bytes(lambda prompt, _: say(prompt), context) as endpoint:
+        for host, trusted in product(("localhost", "127.0.0.1"), (str(certificate), certifi.where())):
+            monkeypatch.setenv("SSL_CERT_FILE", trusted)
+            here = replace(endpoint, origin=f"https://{host}")
+            run = ask(here, tmp_path / host / Path(trusted).name, ["a"])
+            assert ("CERTIFICATE_VERIFY_FAILED" in str(run.error)) == (trusted != str(certificate))
     assert EndpointClient("https://example.org/v1", KEY, 1)._client.trust_env is True

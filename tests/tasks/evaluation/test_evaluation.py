@@ -1,5 +1,6 @@
 """An evaluation from the requests on disk to checked and published predictions, once and in repeats."""
 
+import re
 import shutil
 import statistics
 import threading
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
+from flows.support.summary import describe_answers
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
@@ -19,8 +21,9 @@ from pretexeval.storage.layout import run_file
 from pretexeval.storage.records import read_reports
 from pretexeval.storage.responses import N_DIGITS
 from report.page import write_report
+from report.remarks import note_replies, read_reply_remarks
 from schemas.columns import Stage
-from schemas.exchange import Sampling
+from schemas.exchange import Completion, Sampling
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.prompts import ASK_TRUTH, ASK_UNSURE
 from tasks.edition.manifest import complete_edition
@@ -228,6 +231,29 @@ def test_means_and_spread_of_repeats(record: Record) -> None:
     page = parse(write_report(root, evaluation.edition_id).read_text(encoding="utf-8"))
     shown = page.table_with("Model", "Repeats")[1:]
     assert {(row[0], row[1], row[5]) for row in shown} >= {("steady", "3", "0.00")}
+
+
+def test_what_replies_say_about_their_server_is_beside_the_score(record: Record) -> None:
+    """Two models answered behind one address, and a part of the replies has no content."""
+    endpoint = {"name": "swap", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    evaluation = replace(record("swap"), model=ModelConfig.model_validate(endpoint))
+
+    def answer(prompt: str, _: Sampling) -> Completion:
+        n = int(hash_text(prompt), 16)
+        response, reasoning = ("", "So it is true.") if n % 3 == 0 else ("True", None)
+        return Completion(response, finish_reason="stop", reasoning=reasoning, served=f"m:{n % 2}")
+
+    finish(evaluation, ask_model(evaluation, Scripted(answer).load))
+    build_warehouse(evaluation.root)
+    (run,) = read_rows(evaluation.root, "from runs")
+    without, change = run["remarks"]
+    assert re.match(r"3\d\.\d % of \d+ replies: a thought and no content.*'So it is true.'", without)
+    assert re.match(r"The endpoint names 2 models .*: m:0 \(\d+ replies\); m:1 \(\d+ replies\)\.", change)
+    assert describe_answers(read_run(evaluation), is_reused=False).endswith(f"0 failed. {without}. {change}")
+    shown = note_replies(read_reply_remarks(evaluation.root, evaluation.edition_id))
+    assert sorted(shown) == sorted(f"swap: {remark}" for remark in (without, change))
+    page = parse(write_report(evaluation.root, evaluation.edition_id).read_text(encoding="utf-8")).text
+    assert "The endpoint names 2 models or configurations" in page
 
 
 def test_more_repeats_ask_only_the_further_ones(record: Record) -> None:

@@ -38,6 +38,15 @@ def test_rows_are_read_as_they_are_written(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_a_byte_order_mark_may_stand_before_the_rows(tmp_path: Path, encoding: str) -> None:
+    """Files that were put together have one before the rows of each."""
+    line = '{"sample_id": "s1", "response": "é"}\n'
+    path = tmp_path / "responses.jsonl"
+    path.write_bytes((line + "\ufeff" + line).encode(encoding))
+    assert read_recorded_file(path).rows == [RecordedRow("s1", response="é")] * 2
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
