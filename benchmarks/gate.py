@@ -17,7 +17,6 @@ from tasks.judging.writer_errors import CALIBRATION, LIMITS, name_passed
 
 TABLES = Path(__file__).parent
 NEW_RELATIONS = TABLES.parent / "tests/pretexeval/gate/new_relations.tsv"
-SHARES = (0.5, 0.67, 0.75, 0.8, 0.9, 1.0)
 N_PARTS = 3
 # Texts of MedLAMA: 17,000 (relation, head) pairs, a true and a false tail, eight transformations.
 N_HEADS = 1000
@@ -29,8 +28,8 @@ def check_gate(arguments: Sequence[str]) -> None:
     `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model,
     `rephrasings_labelled.parquet` of the reference data those of nine relations, and `new_relations.tsv` has
     texts of ten kinds of error, written before the rules. `error` is null where a rewording is sound. A
-    relation is in one third only: for each third, the least share of a name's words is calibrated on the two
-    others. With --speed, the reviewed wordings with all names of MedLAMA are checked as well.
+    relation is in one third only. With --speed, the reviewed wordings with all names of MedLAMA are checked
+    as well.
 
     `weak_writer_rewordings.tsv` has those of a weak one (SmolLM2-135M-Instruct): its sample `attempts` has
     whatever it wrote about eight relations that is no copy of its statement, `other relations` has 80 of the
@@ -146,31 +145,12 @@ def _count(verdicts: pl.DataFrame) -> str:
 
 
 def _print_thirds(rows: pl.DataFrame) -> None:
-    """Print the counts of each third of the relations, with the share that is best on the two others.
-
-    The best one catches most, and then rejects least: a wrong text costs more than a rejected one.
-    """
+    """Print the counts of each third of the relations."""
     all_relations = rows["relation"].unique(maintain_order=True).to_list()
-    verdicts = {share: _judge_with(rows, share) for share in SHARES}
+    verdicts = _judge(rows)
     for part in range(N_PARTS):
         is_in = pl.col("relation").is_in(all_relations[part::N_PARTS])
-        share = max(SHARES, key=lambda share: (*_score(verdicts[share].filter(~is_in)), share))
-        print(f"third {part + 1} of the relations, share {share}: {_count(verdicts[share].filter(is_in))}")
-
-
-def _judge_with(rows: pl.DataFrame, share: float) -> pl.DataFrame:
-    """Return the verdicts with another least share of a name's words."""
-    usual, names.MIN_SHARE = names.MIN_SHARE, share
-    try:
-        return _judge(rows)
-    finally:
-        names.MIN_SHARE = usual
-
-
-def _score(verdicts: pl.DataFrame) -> tuple[float, float]:
-    """Return the share of wrong texts that were caught, and of sound ones that were accepted."""
-    wrong, sound = (verdicts.filter((pl.col("kind") == "sound") == is_sound) for is_sound in (False, True))
-    return int(wrong["is_rejected"].sum()) / len(wrong), 1 - int(sound["is_rejected"].sum()) / len(sound)
+        print(f"third {part + 1} of the relations: {_count(verdicts.filter(is_in))}")
 
 
 def _print_speed() -> None:

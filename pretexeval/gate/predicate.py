@@ -1,14 +1,13 @@
 """Compare the relations of two sentences ("follows" is not "is caused by"), and find what a text adds."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from pretexeval.gate.features import SentenceFeatures
-from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, WORDS, stem_word, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, PATTERNS, WORDS, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
-from pretexeval.gate.relations import find_noun_kinds, is_predicate_noun, list_hinted, list_stated
+from pretexeval.gate.relations import find_ideas, find_noun_kinds, is_predicate_noun, list_hinted, list_stated
 
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
@@ -34,7 +33,21 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     own = statement.stated & _NEVER_IMPLIED
     is_lost = bool(own) and not own & text.hinted and not ("cause" in own and "origin" in text.hinted)
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
-    return bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
+    is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
+    return is_changed or (not statement.hinted and _has_other_idea(statement.tokens, text.tokens))
+
+
+def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the text states another idea in place of the verb of the statement."""
+    own, other = (_collect_ideas(tokens) for tokens in (statement, text))
+    if not other or not own.isdisjoint(other):
+        return False
+    stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
+    return bool(own) or stems.isdisjoint(map(stem_word, text))
+
+
+def _collect_ideas(tokens: Sequence[str]) -> frozenset[str]:
+    return frozenset().union(*map(find_ideas, tokens))
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:
@@ -166,8 +179,6 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
 
-_INSERTING = frozenset(("also", "a", "an", "the", "which", "who", "known", "called"))
-_ADJECTIVE = re.compile(r"(?:al|ous|ic|ive|ary|ar|ible|able|ful)$")
 # Endings of participles, and of fields of knowledge: "in human genetics" narrows no claim.
 _NO_ADDITION = ("ed", "ing", "ics", "logy")
 
@@ -188,11 +199,11 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         is_limit = word == "not" and after.endswith("ly") and after not in WORDS["confirming"]
         if is_limit and not tag_word(after) and stem_word(after) not in known:
             return True
-        if _ADJECTIVE.search(word) and stem_word(after) in known and is_added(word):
+        if PATTERNS["adjective"].search(word) and stem_word(after) in known and is_added(word):
             return True
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)
-    asides = [text[start + 1 : end] for start, end in pairwise(commas) if text[start + 1] in _INSERTING]
+    asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"
