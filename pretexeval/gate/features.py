@@ -227,11 +227,22 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     if statement.modes.isdisjoint(_POSSIBLE):
         is_future = statement.premise is None and "will" in {*text.tokens}.difference(statement.tokens)
         is_possible = "may" in text.modes or (not statement.stated and _is_made_possible(statement, text))
-        return changed.isdisjoint(_KEPT) and not is_possible and not is_future
+        is_shifted = is_future or _is_past(statement, text)
+        return changed.isdisjoint(_KEPT) and not is_possible and not is_shifted
     # A new word may make the claim weak, as "linked" does in "is linked to".
     new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
     is_possible = not text.modes.isdisjoint(_POSSIBLE) or any("weak" in tags for tags in new)
     return is_possible and (changed - {"hedge"}).isdisjoint(_KEPT)
+
+
+def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether a verb of the statement is the only verb of the text, in the past: "X flexed Y"."""
+    present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
+    is_alone = WORDS["auxiliaries"].union(_COPULAS).isdisjoint(text.tokens)
+    return is_alone and any(
+        word.endswith("ed") and stem_word(word) in present and not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at])
+        for at, word in enumerate(text.tokens)
+    )
 
 
 def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:

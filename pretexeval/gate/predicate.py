@@ -204,6 +204,8 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
+    # "X, a bacterium, …" only says of which class X is.
+    asides = [aside for aside in asides if len(aside) != 2 or aside[1] not in WORDS["class_nouns"]]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"
