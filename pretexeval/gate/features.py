@@ -240,7 +240,9 @@ def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
     is_alone = WORDS["auxiliaries"].union(_COPULAS).isdisjoint(text.tokens)
     return is_alone and any(
-        word.endswith("ed") and stem_word(word) in present and not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at])
+        word.endswith("ed")
+        and stem_word(word) in present
+        and not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at])
         for at, word in enumerate(text.tokens)
     )
 
