@@ -133,10 +133,8 @@ def check_rewordings(rows: pl.DataFrame, max_new_words: int | None = None) -> li
     The columns are statement, text, head, tail, and optionally head_aliases and tail_aliases, lists of names.
     """
     columns = [rows[name] for name in ("statement", "text", "head", "tail")]
-    aliases = [
-        rows[name].to_list() if name in rows.columns else [None] * len(rows)
-        for name in ("head_aliases", "tail_aliases")
-    ]
+    names = ("head_aliases", "tail_aliases")
+    aliases = [rows[name].to_list() if name in rows.columns else [None] * len(rows) for name in names]
     return [
         _list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ())), max_new_words)
         for statement, text, head, tail, of_head, of_tail in zip(*columns, *aliases, strict=True)
@@ -230,9 +228,7 @@ _NO_RELATION = WORDS["symmetric"].union(WORDS["function_words"], SLOTS) - {"is",
 def _is_exchanged_copy(statement: Words, text: Words) -> bool:
     """Return whether the text is nearly the statement with exchanged names; not for symmetric relations."""
     own, other = ({word for word in words if word not in _NO_RELATION} for words in (statement, text))
-    relation = {
-        word for word, after in pairwise(statement) if after == "of" or not find_noun_kinds(word)
-    } & own
+    relation = {w for w, after in pairwise(statement) if after == "of" or not find_noun_kinds(w)} & own
     is_told = not any(word.endswith(("s", "ed", "ing")) for word in relation - other)
     is_told = is_told and all(map(find_noun_kinds, other - own)) and bool(relation - WORDS["copulas"])
     if not is_told:

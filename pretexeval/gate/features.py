@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 
 from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
@@ -238,23 +238,17 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
 def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether a verb of the statement is the only verb of the text, in the past: "X flexed Y"."""
     present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
+    past = [at for at, word in enumerate(text.tokens) if word.endswith("ed") and stem_word(word) in present]
     is_alone = WORDS["auxiliaries"].union(_COPULAS).isdisjoint(text.tokens)
-    return is_alone and any(
-        word.endswith("ed")
-        and stem_word(word) in present
-        and not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at])
-        for at, word in enumerate(text.tokens)
-    )
+    return is_alone and any(not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at]) for at in past)
 
 
 def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text says "can" before a verb of the statement; "can be seen" weakens nothing."""
     stems = {stem_word(word) for word in statement.tokens if word not in WORDS["auxiliaries"]}
-    for at, tags in enumerate(text.tags):
-        after = takewhile(lambda word: word not in WORDS["articles"], text.tokens[at + 1 : at + 4])
-        if "can" in tags and any(stem_word(word) in stems for word in after if len(word) > 3):
-            return True
-    return False
+    following = (text.tokens[at + 1 : at + 4] for at, tags in enumerate(text.tags) if "can" in tags)
+    verbs = chain.from_iterable(takewhile(lambda word: word not in WORDS["articles"], x) for x in following)
+    return any(stem_word(word) in stems for word in verbs if len(word) > 3)
 
 
 def are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:

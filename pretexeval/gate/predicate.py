@@ -39,15 +39,11 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text states another idea in place of the verb of the statement."""
-    own, other = (_collect_ideas(tokens) for tokens in (statement, text))
+    own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
     if not other or not own.isdisjoint(other):
         return False
     stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
     return bool(own) or stems.isdisjoint(map(stem_word, text))
-
-
-def _collect_ideas(tokens: Sequence[str]) -> frozenset[str]:
-    return frozenset().union(*map(find_ideas, tokens))
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:
@@ -66,11 +62,8 @@ def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> 
 
 def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds that something rises, falls or is abnormal."""
-    own, other, is_remedy = (
-        statement.vocabulary,
-        text.vocabulary,
-        bool(statement.stated & {"treat", "prevent"}),
-    )
+    own, other = statement.vocabulary, text.vocabulary
+    is_remedy = bool(statement.stated & {"treat", "prevent"})
     is_new = own.isdisjoint(("up", "down"))
     is_raised = "up" in other and ("risk" not in other or is_remedy)
     is_damaged = "normal" in own and "abnormal" in other - own

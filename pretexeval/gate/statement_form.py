@@ -11,15 +11,11 @@ _NO_VERBS = WORDS["function_words"] | WORDS["no_verbs"]
 _NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
 
 
-def split_clauses(text: Sequence[str]) -> list[Sequence[str]]:
-    """Return the clauses of the text."""
-    starts = [0, *(i for i in range(1, len(text)) if text[i] in WORDS["clause_starts"]), len(text)]
-    return [text[start:end] for start, end in pairwise(starts)]
-
-
 def _repeats_entity(text: Sequence[str]) -> bool:
     """Return whether one clause names an entity twice: "X has X as a sign"."""
-    return any(clause.count(slot) > 1 for clause in split_clauses(text) for slot in SLOTS)
+    starts = [0, *(i for i in range(1, len(text)) if text[i] in WORDS["clause_starts"]), len(text)]
+    clauses = [text[start:end] for start, end in pairwise(starts)]
+    return any(clause.count(slot) > 1 for clause in clauses for slot in SLOTS)
 
 
 def _has_claim(text: Sequence[str]) -> bool:
