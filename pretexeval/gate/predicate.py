@@ -43,7 +43,7 @@ def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     if not other or not own.isdisjoint(other):
         return False
     stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
-    return bool(own) or stems.isdisjoint(map(stem_word, text))
+    return bool(own) or (bool(stems) and stems.isdisjoint(map(stem_word, text)))
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:

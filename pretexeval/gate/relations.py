@@ -229,14 +229,11 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     articles = [i for i, token in enumerate(after) if token in WORDS["articles"]]
     if articles and WORDS["prepositions"].isdisjoint(after[articles[-1] :]):
         after = after[: articles[-1]]
+    is_governing = WORDS["prepositions"].issuperset(after) or "by" in after[-1:]
     is_owned = before[1:] == ("of",) and not WORDS["copulas"].isdisjoint(tokens[first + 1 : start])
     if is_owned and WORDS["prepositions"].isdisjoint(tokens[first + 1 : start - 1]):
         yield f"{stem_word(before[0])} of", subject
-    elif (
-        at < second
-        and _is_role_verb(tokens, at)
-        and (WORDS["prepositions"].issuperset(after) or tuple(after[-1:]) == ("by",))
-    ):
+    elif at < second and _is_role_verb(tokens, at) and is_governing:
         is_participle = verb.endswith(("ed", "en", "wn", "un")) or "by" in after
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
         yield stem_word(stem_word(verb)), other if is_passive and after else subject
@@ -261,11 +258,6 @@ def _skip_helpers(tokens: Sequence[str], at: int) -> int:
 
 
 def _is_role_verb(tokens: Sequence[str], at: int) -> bool:
-    word = tokens[at]
-    is_noun = tokens[at - 1] in ("of", "the", "a", "an")
-    return (
-        len(word) > 3
-        and not is_noun
-        and word not in _NO_VERBS
-        and not word.endswith(("al", "ar", "ic", "ous"))
-    )
+    word, is_noun = tokens[at], tokens[at - 1] in ("of", "the", "a", "an")
+    is_adjective = word.endswith(("al", "ar", "ic", "ous"))
+    return len(word) > 3 and word not in _NO_VERBS and not (is_noun or is_adjective)
