@@ -17,6 +17,7 @@ from tasks.judging.writer_errors import CALIBRATION, LIMITS, name_passed
 
 TABLES = Path(__file__).parent
 NEW_RELATIONS = TABLES.parent / "tests/pretexeval/gate/new_relations.tsv"
+UNLISTED = NEW_RELATIONS.with_name("unlisted_relations.tsv")
 N_PARTS = 3
 # Texts of MedLAMA: 17,000 (relation, head) pairs, a true and a false tail, eight transformations.
 N_HEADS = 1000
@@ -26,10 +27,10 @@ def check_gate(arguments: Sequence[str]) -> None:
     """Print how the gate judges rewordings that were read and labelled.
 
     `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model,
-    `rephrasings_labelled.parquet` of the reference data those of nine relations, and `new_relations.tsv` has
-    texts of ten kinds of error, written before the rules. `error` is null where a rewording is sound. A
-    relation is in one third only. With --speed, the reviewed wordings with all names of MedLAMA are checked
-    as well.
+    `rephrasings_labelled.parquet` of the reference data those of nine relations. `new_relations.tsv` has
+    texts of ten kinds of error, written before the rules, and `unlisted_relations.tsv` has more of them.
+    `error` is null where a rewording is sound. A relation is in one third only. With --speed, the reviewed
+    wordings with all names of MedLAMA are checked as well.
 
     `weak_writer_rewordings.tsv` has those of a weak one (SmolLM2-135M-Instruct): its sample `attempts` has
     whatever it wrote about eight relations that is no copy of its statement, `other relations` has 80 of the
@@ -53,6 +54,10 @@ def check_gate(arguments: Sequence[str]) -> None:
         error=pl.when(pl.col("meaning") == "other").then("kind"),
     )
     _print_counts("new relations", new)
+    unlisted = read_rewordings(str(UNLISTED))
+    error = pl.when(pl.col("meaning") == "other").then("kind")
+    for (part,), rows in unlisted.with_columns(error=error).group_by("part", maintain_order=True):
+        print(f"unlisted relations, {part}: {_count(_judge(rows))}")
     for (sample,), part in read_rewordings("weak_writer_rewordings.tsv").group_by(
         "sample", maintain_order=True
     ):

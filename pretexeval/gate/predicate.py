@@ -42,7 +42,8 @@ def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
     if not other or not own.isdisjoint(other):
         return False
-    stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
+    named = WORDS["class_nouns"].union(SLOTS)
+    stems = {stem_word(word) for word in statement if word not in named and not _is_neutral(word)}
     return bool(own) or (bool(stems) and stems.isdisjoint(map(stem_word, text)))
 
 
