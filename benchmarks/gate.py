@@ -68,6 +68,7 @@ def check_gate(arguments: Sequence[str]) -> None:
                 f"weak writer, sample {sample}: {len(accepted)} of {len(part)} accepted "
                 f"with {limit}, {accepted['error'].count()} wrong, {n_flips} of them a flip of polarity"
             )
+    _print_exchanged()
     _print_calibration(is_written=options.calibrate)
     if options.speed:
         _print_speed()
@@ -169,8 +170,29 @@ def _print_speed() -> None:
     ):
         cached.cache_clear()
     start = time.process_time()
-    check_rewordings(rows)
-    print(f"{len(rows):,} texts: {time.process_time() - start:.1f} s of one core")
+    # One wording of each cell is its prototype.
+    n_rejected = sum(not {"unchanged"}.issuperset(reasons) for reasons in check_rewordings(rows))
+    seconds = time.process_time() - start
+    print(f"{len(rows):,} texts: {seconds:.1f} s of one core, {n_rejected / len(rows):.1%} rejected")
+
+
+def _print_exchanged() -> None:
+    """Print how many prototypes of the pool are rejected as a rewording of another relation's."""
+    cells = [
+        (relation, name, fill_slots(cell.prototype, "[X]", "[Y]"))
+        for relation, prototypes in load_pool("revised").relations.items()
+        for name, cell in prototypes.cells.items()
+    ]
+    rows = [
+        (statement, text, "[X]", "[Y]")
+        for relation, name, statement in cells
+        for other, same_name, text in cells
+        if name == same_name and relation != other
+    ]
+    verdicts = check_rewordings(
+        pl.DataFrame(rows, schema=["statement", "text", "head", "tail"], orient="row")
+    )
+    print(f"prototypes of another relation: {sum(map(bool, verdicts))} of {len(rows)} caught")
 
 
 def _list_wordings() -> Iterator[tuple[str, str, str, str]]:
