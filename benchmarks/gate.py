@@ -17,7 +17,7 @@ from tasks.judging.writer_errors import CALIBRATION, LIMITS, name_passed
 
 TABLES = Path(__file__).parent
 NEW_RELATIONS = TABLES.parent / "tests/pretexeval/gate/new_relations.tsv"
-SHARES = (0.5, 0.67, 0.75, 0.8, 0.9, 1.0)
+UNLISTED = NEW_RELATIONS.with_name("unlisted_relations.tsv")
 N_PARTS = 3
 # Texts of MedLAMA: 17,000 (relation, head) pairs, a true and a false tail, eight transformations.
 N_HEADS = 1000
@@ -27,10 +27,10 @@ def check_gate(arguments: Sequence[str]) -> None:
     """Print how the gate judges rewordings that were read and labelled.
 
     `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model,
-    `rephrasings_labelled.parquet` of the reference data those of nine relations, and `new_relations.tsv` has
-    texts of ten kinds of error, written before the rules. `error` is null where a rewording is sound. A
-    relation is in one third only: for each third, the least share of a name's words is calibrated on the two
-    others. With --speed, the reviewed wordings with all names of MedLAMA are checked as well.
+    `rephrasings_labelled.parquet` of the reference data those of nine relations. `new_relations.tsv` has
+    texts of ten kinds of error, written before the rules, and `unlisted_relations.tsv` has more of them.
+    `error` is null where a rewording is sound. A relation is in one third only. With --speed, the reviewed
+    wordings with all names of MedLAMA are checked as well.
 
     `weak_writer_rewordings.tsv` has those of a weak one (SmolLM2-135M-Instruct): its sample `attempts` has
     whatever it wrote about eight relations that is no copy of its statement, `other relations` has 80 of the
@@ -54,6 +54,10 @@ def check_gate(arguments: Sequence[str]) -> None:
         error=pl.when(pl.col("meaning") == "other").then("kind"),
     )
     _print_counts("new relations", new)
+    unlisted = read_rewordings(str(UNLISTED))
+    error = pl.when(pl.col("meaning") == "other").then("kind")
+    for (part,), rows in unlisted.with_columns(error=error).group_by("part", maintain_order=True):
+        print(f"unlisted relations, {part}: {_count(_judge(rows))}")
     for (sample,), part in read_rewordings("weak_writer_rewordings.tsv").group_by(
         "sample", maintain_order=True
     ):
@@ -64,6 +68,7 @@ def check_gate(arguments: Sequence[str]) -> None:
                 f"weak writer, sample {sample}: {len(accepted)} of {len(part)} accepted "
                 f"with {limit}, {accepted['error'].count()} wrong, {n_flips} of them a flip of polarity"
             )
+    _print_exchanged()
     _print_calibration(is_written=options.calibrate)
     if options.speed:
         _print_speed()
@@ -146,31 +151,12 @@ def _count(verdicts: pl.DataFrame) -> str:
 
 
 def _print_thirds(rows: pl.DataFrame) -> None:
-    """Print the counts of each third of the relations, with the share that is best on the two others.
-
-    The best one catches most, and then rejects least: a wrong text costs more than a rejected one.
-    """
+    """Print the counts of each third of the relations."""
     all_relations = rows["relation"].unique(maintain_order=True).to_list()
-    verdicts = {share: _judge_with(rows, share) for share in SHARES}
+    verdicts = _judge(rows)
     for part in range(N_PARTS):
         is_in = pl.col("relation").is_in(all_relations[part::N_PARTS])
-        share = max(SHARES, key=lambda share: (*_score(verdicts[share].filter(~is_in)), share))
-        print(f"third {part + 1} of the relations, share {share}: {_count(verdicts[share].filter(is_in))}")
-
-
-def _judge_with(rows: pl.DataFrame, share: float) -> pl.DataFrame:
-    """Return the verdicts with another least share of a name's words."""
-    usual, names.MIN_SHARE = names.MIN_SHARE, share
-    try:
-        return _judge(rows)
-    finally:
-        names.MIN_SHARE = usual
-
-
-def _score(verdicts: pl.DataFrame) -> tuple[float, float]:
-    """Return the share of wrong texts that were caught, and of sound ones that were accepted."""
-    wrong, sound = (verdicts.filter((pl.col("kind") == "sound") == is_sound) for is_sound in (False, True))
-    return int(wrong["is_rejected"].sum()) / len(wrong), 1 - int(sound["is_rejected"].sum()) / len(sound)
+        print(f"third {part + 1} of the relations: {_count(verdicts.filter(is_in))}")
 
 
 def _print_speed() -> None:
@@ -184,8 +170,29 @@ def _print_speed() -> None:
     ):
         cached.cache_clear()
     start = time.process_time()
-    check_rewordings(rows)
-    print(f"{len(rows):,} texts: {time.process_time() - start:.1f} s of one core")
+    # One wording of each cell is its prototype.
+    n_rejected = sum(not {"unchanged"}.issuperset(reasons) for reasons in check_rewordings(rows))
+    seconds = time.process_time() - start
+    print(f"{len(rows):,} texts: {seconds:.1f} s of one core, {n_rejected / len(rows):.1%} rejected")
+
+
+def _print_exchanged() -> None:
+    """Print how many prototypes of the pool are rejected as a rewording of another relation's."""
+    cells = [
+        (relation, name, fill_slots(cell.prototype, "[X]", "[Y]"))
+        for relation, prototypes in load_pool("revised").relations.items()
+        for name, cell in prototypes.cells.items()
+    ]
+    rows = [
+        (statement, text, "[X]", "[Y]")
+        for relation, name, statement in cells
+        for other, same_name, text in cells
+        if name == same_name and relation != other
+    ]
+    verdicts = check_rewordings(
+        pl.DataFrame(rows, schema=["statement", "text", "head", "tail"], orient="row")
+    )
+    print(f"prototypes of another relation: {sum(map(bool, verdicts))} of {len(rows)} caught")
 
 
 def _list_wordings() -> Iterator[tuple[str, str, str, str]]:

@@ -23,7 +23,7 @@ from schemas.transformations import NAMES, POSITIVE_OF
 HEAD, TAIL = "Velorak", "Tunsobar"
 # The gate only compares. These reasons against any sentence do not depend on what it is compared with.
 PLAIN = "The condition [X] may be related to the condition [Y]."
-NO_STATEMENT = frozenset({"not one statement", "contradiction"})
+NO_STATEMENT = frozenset({"not one statement"})
 AFFIRMATIVE = ("none", "inv", "ins", "inv_ins")
 """The cells that a person writes."""
 INSTANTIATED = ("ins", "inv_ins", "ins_dn", "inv_ins_dn")

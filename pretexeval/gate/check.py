@@ -15,12 +15,12 @@ from pretexeval.gate.lexicon import WORDS, load_groups, make_singular, split_wor
 from pretexeval.gate.names import SLOTS, mask_entities, stem_name_word
 from pretexeval.gate.predicate import is_claim_narrowed, is_entity_changed, is_predicate_changed
 from pretexeval.gate.relations import find_noun_kinds
-from pretexeval.gate.statement_form import contradicts_itself, is_malformed, is_not_a_sentence
+from pretexeval.gate.statement_form import is_malformed, is_not_a_sentence
 from pretexeval.primitives.errors import InputError
 
 # In the order of the checks. The caller adds "collision" itself, from the result of `find_collisions`.
 REASONS = (
-    *("no text", "unchanged", "not one statement", "head lost", "tail lost", "other entity", "contradiction"),
+    *("no text", "unchanged", "not one statement", "head lost", "tail lost", "other entity"),
     *("polarity", "modality", "roles", "predicate", "addition", "new words", "collision"),
 )
 
@@ -109,8 +109,6 @@ def find_collisions(texts: Sequence[str], labels: Sequence[bool], taken: Mapping
     ]
 
 
-# Marks and spaces that a text may have besides the words of its statement and still be unchanged.
-_MAX_MARKS = 10
 Words = tuple[str, ...]
 Stems = frozenset[str]
 
@@ -135,10 +133,8 @@ def check_rewordings(rows: pl.DataFrame, max_new_words: int | None = None) -> li
     The columns are statement, text, head, tail, and optionally head_aliases and tail_aliases, lists of names.
     """
     columns = [rows[name] for name in ("statement", "text", "head", "tail")]
-    aliases = [
-        rows[name].to_list() if name in rows.columns else [None] * len(rows)
-        for name in ("head_aliases", "tail_aliases")
-    ]
+    names = ("head_aliases", "tail_aliases")
+    aliases = [rows[name].to_list() if name in rows.columns else [None] * len(rows) for name in names]
     return [
         _list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ())), max_new_words)
         for statement, text, head, tail, of_head, of_tail in zip(*columns, *aliases, strict=True)
@@ -150,7 +146,7 @@ def _list_reasons(
 ) -> tuple[str, ...]:
     if text is None or not text.strip():
         return ("no text",)
-    if abs(len(text) - len(statement)) < _MAX_MARKS and fold_text(text) == fold_text(statement):
+    if text.strip().removesuffix(".") == statement.strip().removesuffix("."):
         return ("unchanged",)
     own, said, name_words = _mask_statement(statement, heads, tails)
     masked = mask_entities(text, heads, tails, said)
@@ -198,15 +194,16 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
     """Return the reasons against masked words; ``name_words`` are those of names outside a mention."""
     if statement == text:
         return ()
+    text = _drop_class_nouns(statement, text)
     # "Probable" in a name says nothing about how sure the sentence is.
-    text = tuple(w for w in text if w not in name_words or not tag_word(w) & {"likely", "often", "mainly"})
+    unsure = {word for word in name_words if tag_word(word) & {"likely", "often", "mainly", "part"}}
+    text = tuple(word for word in text if word not in unsure)
     own, other = extract_features(statement), extract_features(text)
     known = frozenset(map(stem_word, (*own.tokens, *name_words)))
     changed = compare_polarity(own, other)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
         "other entity": is_entity_changed(own.tokens, other.tokens, known),
-        "contradiction": contradicts_itself(other.tokens),
         "polarity": changed == "polarity",
         "modality": changed == "modality",
         "roles": are_roles_changed(own, other) or _is_exchanged_copy(own.tokens, other.tokens),
@@ -216,22 +213,22 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
     return tuple(reason for reason, is_found in checks.items() if is_found)
 
 
+def _drop_class_nouns(statement: Words, text: Words) -> Words:
+    """Return the text without new nouns that say of which class a name is: "the X" for "the vitamin X"."""
+    new, articles = WORDS["class_nouns"].difference(statement), WORDS["articles"]
+    nouns = zip(("", *text), text, (*text[1:], ""), strict=False)
+    return tuple(w for before, w, after in nouns if not (w in new and before in articles and after in SLOTS))
+
+
 # Words that may differ between a statement with its names exchanged and a text that copies it.
 _MAX_COPY_CHANGES = 2
-_NO_RELATION = (WORDS["symmetric"] | WORDS["function_words"] | frozenset(SLOTS)) - {
-    "is",
-    "are",
-    "has",
-    "have",
-}
+_NO_RELATION = WORDS["symmetric"].union(WORDS["function_words"], SLOTS) - {"is", "are", "has", "have"}
 
 
 def _is_exchanged_copy(statement: Words, text: Words) -> bool:
     """Return whether the text is nearly the statement with exchanged names; not for symmetric relations."""
     own, other = ({word for word in words if word not in _NO_RELATION} for words in (statement, text))
-    relation = {
-        word for word, after in pairwise(statement) if after == "of" or not find_noun_kinds(word)
-    } & own
+    relation = {w for w, after in pairwise(statement) if after == "of" or not find_noun_kinds(w)} & own
     is_told = not any(word.endswith(("s", "ed", "ing")) for word in relation - other)
     is_told = is_told and all(map(find_noun_kinds, other - own)) and bool(relation - WORDS["copulas"])
     if not is_told:

@@ -1,32 +1,32 @@
 """What a sentence denies, how sure it is, and the other features that the checks compare."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 
-from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
 from pretexeval.gate.relations import (
     find_changed,
     find_entity_kinds,
     find_nouns,
+    find_phrase_start,
     find_premise,
     find_sources,
     find_stated,
+    find_two_slots,
     list_hinted,
 )
 
 Tags = Sequence[frozenset[str]]
 _NEGATING_TAGS = frozenset(("neg", "rare", "unlike", "doubt"))
 _FORCES = {"no_longer": "no longer", "doubt": "doubtful", "unlike": "unlikely", "rare": "not often"}
-_RELATIVE = frozenset(("that", "which", "who", "what"))
 _PHRASE_ENDS = WORDS["auxiliaries"] | WORDS["conditions"] | {"not", "then", "that", "by", ","}
-_CLAUSE_BOUNDARIES = frozenset((",", ";", "and", "but", "because", "since", "while", "although", "or", "nor"))
 _COPULAS = WORDS["copulas"]
-_PRONOUNS = frozenset(("it", "this", "they", "these", "he", "she", "there"))
 _POSSIBLE = frozenset(("may", "can"))
-_KEPT_IN_DENIALS = frozenset(("must", "only", "mainly", "should", "hedge", "shift"))
+_KEPT_IN_DENIALS = frozenset(("must", "only", "part", "mainly", "should", "hedge", "shift"))
 _KEPT = _KEPT_IN_DENIALS | {"often", "likely"}
 _ASSERTING = {(",", "and"), (",", "which")}
 
@@ -51,11 +51,14 @@ def read_polarity(tokens: Sequence[str], tags: Tags, known: frozenset[str] | Non
     if not negations:
         return Polarity(frozenset(), False, False, "affirmed")
     ends = {i: slot for i in negations if (slot := _find_denied_end(tokens, i, known))}
-    in_condition = _find_condition(tokens, tags).intersection(negations).difference(ends)
+    in_condition = {*_find_condition(tokens, tags), *(i for i in negations if _is_about_subject(tokens, i))}
+    in_condition = in_condition.intersection(negations).difference(ends)
     claimed = [i for i in negations if i not in ends and i not in in_condition]
     is_negated = _is_claim_denied(tokens, claimed)
     force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
-    return Polarity(frozenset(ends.values()), len(in_condition) % 2 == 1, is_negated, force)
+    # "A lack of a deficiency in X" is no lack of X.
+    absent = frozenset(slot for slot, n in Counter(ends.values()).items() if n % 2)
+    return Polarity(absent, len(in_condition) % 2 == 1, is_negated, force)
 
 
 def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | None) -> str | None:
@@ -63,6 +66,10 @@ def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | Non
     before, after = tokens[max(0, at - 2) : at], tokens[at + 1 : at + 6]
     end = next((i for i, word in enumerate(after) if word in SLOTS or word in _PHRASE_ENDS), len(after))
     slot = after[end] if end < len(after) and after[end] in SLOTS else None
+    if tokens[at] == "not" and at == 2 and tokens[0] == "it" and "that" in tokens[at:]:
+        focus = tokens[at + 1 : tokens.index("that", at)]
+        is_part = not any(word in SLOTS or word in WORDS["truths"] or tag_word(word) for word in focus)
+        return "focus" if is_part else None
     if slot is not None and tokens[at] in WORDS["privative"]:
         is_first = slot == next(token for token in tokens if token in SLOTS)
         is_opening = is_first and WORDS["opening"].issuperset(tokens[:at])
@@ -71,13 +78,30 @@ def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | Non
     if slot is not None and tokens[at] in ("not", "other_than", "non"):
         is_noun_phrase = (WORDS["prepositions"] - {"of"} | _COPULAS).isdisjoint(after[:end])
         is_complement = tokens[at] == "not" and not WORDS["auxiliaries"].isdisjoint(before[-1:])
-        is_relative = not _COPULAS.isdisjoint(before) and not _RELATIVE.isdisjoint(before)
+        is_relative = not _COPULAS.isdisjoint(before) and not WORDS["relatives"].isdisjoint(before)
         is_noun_phrase = is_noun_phrase and not after[0].endswith(("ed", "ing"))
+        # "A non-carrier of X" denies that somebody carries X.
+        is_noun_phrase = is_noun_phrase and not (tokens[at] == "non" and end)
         return slot if is_noun_phrase and (not is_complement or is_relative) else None
     # "X is absent", "X deficiency"
     is_predicate = tokens[at] in WORDS["privative"] and not _COPULAS.union(SLOTS).isdisjoint(before[-1:])
     own = known if known is not None else SLOTS
     return next((token for token in before if is_predicate and token in own), None)
+
+
+def _is_about_subject(tokens: Sequence[str], at: int) -> bool:
+    """Return whether the negation only describes the subject, as in "patients who do not have X are Y".
+
+    "Drugs that do not treat X include Y" denies the claim.
+    """
+    places = find_two_slots(tokens)
+    relative = next((i for i in range(at - 1, 0, -1) if tokens[i] in WORDS["relatives"]), 0)
+    if places is None or not 0 < relative < at < places[0]:
+        return False
+    is_first_verb = WORDS["auxiliaries"].isdisjoint(tokens[:relative])
+    before = tokens[find_phrase_start(tokens, places[1]) - 1]
+    is_identity = before in _COPULAS or before.startswith("includ")
+    return is_first_verb and WORDS["auxiliaries"].issuperset(tokens[relative + 1 : at]) and not is_identity
 
 
 def _is_claim_denied(tokens: Sequence[str], negations: Sequence[int]) -> bool:
@@ -92,8 +116,8 @@ def _is_claim_denied(tokens: Sequence[str], negations: Sequence[int]) -> bool:
         # "It is false that" has all that follows in its scope.
         is_frame = "that" in between[1 : min(5, slot)]
         # "As a cause" begins no clause, "as it is" does.
-        is_reason = "as" in between[slot:] and not _PRONOUNS.isdisjoint(between[slot:])
-        is_new = is_reason or tokens[at] == "nor" or not _CLAUSE_BOUNDARIES.isdisjoint(between[slot:])
+        is_reason = "as" in between[slot:] and not WORDS["subjects"].isdisjoint(between[slot:])
+        is_new = is_reason or tokens[at] == "nor" or not WORDS["conjunctions"].isdisjoint(between[slot:])
         if i and is_new and not is_frame:
             is_any_denied, is_denied = is_any_denied or is_denied, False
         is_denied = not is_denied
@@ -132,12 +156,9 @@ def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> 
 
 
 def read_modes(tokens: Sequence[str], tags: Tags) -> frozenset[str]:
-    """Return the modes that words express; "X used to be Y" is past."""
+    """Return the modes that words express."""
     vocabulary, n_denials = frozenset().union(*tags), sum("neg" in word for word in tags)
     found = vocabulary & (_KEPT | _POSSIBLE)
-    for at in range(1, len(tokens) - 2):
-        is_past = tokens[at - 1] in SLOTS or tokens[at + 2] in ("be", "have")
-        found |= {"shift"} if is_past and tokens[at : at + 2] == ("used", "to") else set()
     # "Not uncommon" means common, and "not unlikely" means likely.
     return found | ({"often"} if "rare" in vocabulary and n_denials else set())
 
@@ -196,16 +217,38 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     changed = (statement.claimed_modes - text.modes) | (text.claimed_modes - statement.modes)
     if "bar" in statement.vocabulary | text.vocabulary:
         changed -= {"should"}
+    # What contributes to an effect is a part of its cause.
+    if "share" in statement.vocabulary:
+        changed -= {"part"}
     if is_denied:
         # "Must not" forbids as "should not" does.
         changed -= {"must", "should"} if {"must", "should"}.issubset(statement.modes ^ text.modes) else set()
         return changed.isdisjoint(_KEPT_IN_DENIALS)
     if statement.modes.isdisjoint(_POSSIBLE):
-        return changed.isdisjoint(_KEPT) and "may" not in text.modes
+        is_future = statement.premise is None and "will" in {*text.tokens}.difference(statement.tokens)
+        is_possible = "may" in text.modes or (not statement.stated and _is_made_possible(statement, text))
+        is_shifted = is_future or _is_past(statement, text)
+        return changed.isdisjoint(_KEPT) and not is_possible and not is_shifted
     # A new word may make the claim weak, as "linked" does in "is linked to".
     new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
     is_possible = not text.modes.isdisjoint(_POSSIBLE) or any("weak" in tags for tags in new)
     return is_possible and (changed - {"hedge"}).isdisjoint(_KEPT)
+
+
+def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether a verb of the statement is the only verb of the text, in the past: "X flexed Y"."""
+    present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
+    past = [at for at, word in enumerate(text.tokens) if word.endswith("ed") and stem_word(word) in present]
+    is_alone = WORDS["auxiliaries"].union(_COPULAS).isdisjoint(text.tokens)
+    return is_alone and any(not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at]) for at in past)
+
+
+def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether the text says "can" before a verb of the statement; "can be seen" weakens nothing."""
+    stems = {stem_word(word) for word in statement.tokens if word not in WORDS["auxiliaries"]}
+    following = (text.tokens[at + 1 : at + 4] for at, tags in enumerate(text.tags) if "can" in tags)
+    verbs = chain.from_iterable(takewhile(lambda word: word not in WORDS["articles"], x) for x in following)
+    return any(stem_word(word) in stems for word in verbs if len(word) > 3)
 
 
 def are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:

@@ -42,13 +42,11 @@ def compile_lists(table: str) -> Callable[[str], frozenset[str]]:
     return find_keys
 
 
-# A word, including what follows its apostrophe, or a mark that separates clauses.
-TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*\+*|[,;:()]")
+# A word, including what follows its apostrophe or a mark that nobody sees, or a mark that separates clauses.
+_WITHIN = re.escape("'" + "".join(VOCABULARY["marks"]))
+TOKEN = re.compile(rf"[^\W_]+(?:[{_WITHIN}]+[^\W_]+)*\+*|[,;:()]")
 MARKS = frozenset(",;:()")
-_GREEK = str.maketrans(
-    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda"}
-    | {"μ": "mu", "σ": "sigma", "ω": "omega", "’": "'", "ß": "ss", "ø": "o", "ł": "l"}
-)
+_LETTERS = str.maketrans(VOCABULARY["letters"] | VOCABULARY["marks"])
 
 
 @lru_cache(CACHE_SIZE)
@@ -56,7 +54,7 @@ def fold_word(word: str) -> str:
     """Return the word in lower case and American spelling, without accents and possessive."""
     folded = word.casefold()
     if not folded.isascii():
-        folded = unicodedata.normalize("NFKD", folded).translate(_GREEK)
+        folded = unicodedata.normalize("NFKD", folded.translate(_LETTERS)).translate(_LETTERS)
         folded = "".join(c for c in folded if not unicodedata.combining(c))
     folded = folded.removesuffix("'s").removesuffix("s'")
     if len(folded) > 5:
@@ -67,17 +65,10 @@ def fold_word(word: str) -> str:
     return folded
 
 
-# The first ending of a word that is here, and that of its singular.
-_SINGULARS = (
-    *(("ss", "ss"), ("us", "us"), ("sis", "se"), ("is", "is"), ("ies", "y"), ("xes", "x"), ("ches", "ch")),
-    *(("shes", "sh"), ("sses", "ss"), ("zes", "z"), ("ynx", "yng"), ("ax", "ac"), ("s", "")),
-)
-
-
 @lru_cache(CACHE_SIZE)
 def make_singular(word: str) -> str:
     """Return the singular of a folded English or Latin noun; other words come back unchanged."""
-    pair = next((pair for pair in _SINGULARS if word.endswith(pair[0])), ("", ""))
+    pair = next((pair for pair in VOCABULARY["singulars"].items() if word.endswith(pair[0])), ("", ""))
     return word.removesuffix(pair[0]) + pair[1] if len(word) > 3 else word
 
 
@@ -108,19 +99,14 @@ def find_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     return words, places
 
 
-# Contractions that were written without their apostrophe.
-_CONTRACTED = {"cant": "can", "dont": "do", "doesnt": "does", "isnt": "is", "wont": "will", "arent": "are"}
-
-
 @lru_cache(CACHE_SIZE)
 def _split_contraction(token: str) -> tuple[str, ...]:
     """Return the words of one token: two if a negation is joined to its verb."""
     word = token if token in MARKS else fold_word(token)
     if word == "cannot":
         return ("can", "not")
-    if word.endswith("n't") or word in _CONTRACTED:
-        stem = _CONTRACTED.get(word) or word.removesuffix("n't")
-        return ({"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}.get(stem, stem), "not")
+    if word.endswith("n't") or word in VOCABULARY["contracted"]:
+        return (VOCABULARY["contracted"].get(word) or word.removesuffix("n't"), "not")
     return (word,)
 
 

@@ -23,8 +23,6 @@ from pretexeval.gate.lexicon import (
 
 HEAD, TAIL = "X", "Y"
 SLOTS = (HEAD, TAIL)
-# The least share of a name's words that a text has; calibrated on the labelled rewordings (docs/gate.md).
-MIN_SHARE = 1.0
 _SAME = load_groups("same_names")
 # With these words in a name, its order matters: "G0 to G1" is not "G1 to G0".
 _ORDERING_WORDS = frozenset(("to", "from"))
@@ -236,8 +234,7 @@ def _find_split(words: list[str], stems: list[str], name: Name) -> Span | None:
 
     "The inheritance of Y is not X-linked recessive" has all words of "X-linked recessive inheritance".
     """
-    n_kept = sum((name.needed & Counter(stems)).values())
-    if len(name.order) < 2 or n_kept < MIN_SHARE * sum(name.needed.values()):
+    if len(name.order) < 2 or not name.needed <= Counter(stems):
         return None
     if (name.words | name.needed.keys()) & (_ORDERING_WORDS | {"a"}) or _separates(stems, name):
         return None

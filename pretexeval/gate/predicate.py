@@ -1,14 +1,13 @@
 """Compare the relations of two sentences ("follows" is not "is caused by"), and find what a text adds."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from pretexeval.gate.features import SentenceFeatures
-from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, WORDS, stem_word, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, PATTERNS, WORDS, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
-from pretexeval.gate.relations import find_noun_kinds, is_predicate_noun, list_hinted, list_stated
+from pretexeval.gate.relations import find_ideas, find_noun_kinds, is_predicate_noun, list_hinted, list_stated
 
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
@@ -34,7 +33,18 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     own = statement.stated & _NEVER_IMPLIED
     is_lost = bool(own) and not own & text.hinted and not ("cause" in own and "origin" in text.hinted)
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
-    return bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
+    is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
+    return is_changed or (not statement.hinted and _has_other_idea(statement.tokens, text.tokens))
+
+
+def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the text states another idea in place of the verb of the statement."""
+    own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
+    if not other or not own.isdisjoint(other):
+        return False
+    named = WORDS["class_nouns"].union(SLOTS)
+    stems = {stem_word(word) for word in statement if word not in named and not _is_neutral(word)}
+    return bool(own) or (bool(stems) and stems.isdisjoint(map(stem_word, text)))
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:
@@ -53,11 +63,8 @@ def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> 
 
 def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds that something rises, falls or is abnormal."""
-    own, other, is_remedy = (
-        statement.vocabulary,
-        text.vocabulary,
-        bool(statement.stated & {"treat", "prevent"}),
-    )
+    own, other = statement.vocabulary, text.vocabulary
+    is_remedy = bool(statement.stated & {"treat", "prevent"})
     is_new = own.isdisjoint(("up", "down"))
     is_raised = "up" in other and ("risk" not in other or is_remedy)
     is_damaged = "normal" in own and "abnormal" in other - own
@@ -166,8 +173,6 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
 
-_INSERTING = frozenset(("also", "a", "an", "the", "which", "who", "known", "called"))
-_ADJECTIVE = re.compile(r"(?:al|ous|ic|ive|ary|ar|ible|able|ful)$")
 # Endings of participles, and of fields of knowledge: "in human genetics" narrows no claim.
 _NO_ADDITION = ("ed", "ing", "ics", "logy")
 
@@ -188,11 +193,13 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         is_limit = word == "not" and after.endswith("ly") and after not in WORDS["confirming"]
         if is_limit and not tag_word(after) and stem_word(after) not in known:
             return True
-        if _ADJECTIVE.search(word) and stem_word(after) in known and is_added(word):
+        if PATTERNS["adjective"].search(word) and stem_word(after) in known and is_added(word):
             return True
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)
-    asides = [text[start + 1 : end] for start, end in pairwise(commas) if text[start + 1] in _INSERTING]
+    asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
+    # "X, a bacterium, …" only says of which class X is.
+    asides = [aside for aside in asides if len(aside) != 2 or aside[1] not in WORDS["class_nouns"]]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, WORDS, compile_lists, list_words, stem_word, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, WORDS, compile_lists, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
 
 # The kinds of thing that a noun can name; nothing for a noun of no known kind.
@@ -57,11 +57,12 @@ class Cue:
 
 
 _find_forward, _find_backward = compile_lists("forward"), compile_lists("backward")
+# The ideas that a word states, of relations with and without a class.
+find_ideas = compile_lists("predicates")
 # Further words that a rewording of the class may use instead; they show no direction.
 _find_hints = compile_lists("hints")
 # These state their class all the same.
 _STATED_HINTS = frozenset(("worse", "bind", "map", "regulate"))
-_TIME_PREPOSITIONS = frozenset(("before", "after", "following", "follow", "follows"))
 
 
 @lru_cache(CACHE_SIZE)
@@ -90,13 +91,12 @@ def find_stated(tokens: Sequence[str]) -> frozenset[str]:
     """Return the classes that a sentence states; "before" and "after" count only next to an entity."""
     stated: set[str] = set()
     for at, token in enumerate(tokens):
-        if token not in _TIME_PREPOSITIONS or not set(SLOTS).isdisjoint(tokens[at + 1 : at + 4]):
+        if token not in WORDS["time_prepositions"] or not set(SLOTS).isdisjoint(tokens[at + 1 : at + 4]):
             stated |= list_stated(token)
     return frozenset(stated)
 
 
 _DESCRIBING = WORDS["prepositions"] | {"who", "that", "which", "whose"}
-_STATES = list_words("presence existence detection administration exposure absence expression production")
 
 
 def find_two_slots(tokens: Sequence[str]) -> tuple[int, int] | None:
@@ -126,7 +126,7 @@ def find_premise(tokens: Sequence[str]) -> str | None:
         # "The condition X in somebody", "X patients"
         after = [token for token in tokens[first + 1 : first + 5] if token not in WORDS["articles"]][:2]
         after = after[1:] if after[:1] and after[0] in ("in", "from", "of") else after
-        is_premise = "person" in tag_word((*after, "")[0]) or not _STATES.isdisjoint(opening[:1])
+        is_premise = "person" in tag_word((*after, "")[0]) or not WORDS["states"].isdisjoint(opening[:1])
     is_premise = is_premise or not WORDS["indicating"].isdisjoint(tokens[first + 1 : second])
     return tokens[first] if is_premise else None
 
@@ -156,15 +156,12 @@ def find_changed(tokens: Sequence[str]) -> str | None:
     return next((token for token in tokens[opening:] if token in SLOTS), None)
 
 
+_PRONOUNS = WORDS["objects"]
 _PHRASE_STARTS = WORDS["copulas"] | WORDS["governing_prepositions"] | frozenset(SLOTS)
-_AGENT_PREPOSITIONS = frozenset(("by", "with", "using", "through", "via"))
-_PRONOUNS = frozenset(("it", "them", "this", "these", "such", "its"))
-# Participles that are always read as active: nobody else does this to the subject.
-_NEVER_PASSIVE = frozenset(["originated", "stemmed", "derived", "emerged", "succeeded", "involved"])
 _ADVERBS = frozenset(("neg", "rare", "may", "can", "often", "mainly", "likely", "must", "only"))
 _NO_VERBS = MARKS | WORDS["prepositions"] | WORDS["symmetric"] | frozenset(SLOTS)
-_NO_OWNER = _STATES | WORDS["frames"] | WORDS["before_verb"]
-_HELPERS = WORDS["articles"] | WORDS["auxiliaries"] | list_words("be been not also that which one of among")
+_NO_OWNER = WORDS["states"] | WORDS["frames"] | WORDS["before_verb"]
+_HELPERS = WORDS["articles"] | WORDS["auxiliaries"] | WORDS["helpers"]
 
 
 def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:
@@ -202,12 +199,12 @@ def _find_subject(tokens: Sequence[str], at: int, first: int, second: int) -> in
         return second if is_noun and not tokens[at].endswith("ed") else None
     between, is_participle = tokens[at + 1 : second], tokens[at].endswith("ed")
     n_words = 8 if tokens[at] in WORDS["action_nouns"] else 4 if is_participle else 1
-    is_passive = not _AGENT_PREPOSITIONS.isdisjoint(between[:n_words])
+    is_passive = not WORDS["agent_prepositions"].isdisjoint(between[:n_words])
     # "Y prevention" prevents Y, "X treatment" treats with X; "the effect of X" is what X does, or X itself.
     is_open = tokens[at - 1] in SLOTS and tokens[at] in WORDS["action_nouns"]
     is_effect = tokens[at] in ("effect", "effects") and not is_predicate_noun(tokens, at + 1)
     # Without an agent the participle is a passive, or an adjective as in "the affected gene".
-    is_agentless = is_participle and not is_passive and tokens[at] not in _NEVER_PASSIVE
+    is_agentless = is_participle and not is_passive and tokens[at] not in WORDS["never_passive"]
     if is_open or is_effect or is_agentless:
         return None
     following = tuple(pairwise((*between[:6], "")))
@@ -232,13 +229,14 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     articles = [i for i, token in enumerate(after) if token in WORDS["articles"]]
     if articles and WORDS["prepositions"].isdisjoint(after[articles[-1] :]):
         after = after[: articles[-1]]
+    is_governing = WORDS["prepositions"].issuperset(after) or "by" in after[-1:]
     is_owned = before[1:] == ("of",) and not WORDS["copulas"].isdisjoint(tokens[first + 1 : start])
     if is_owned and WORDS["prepositions"].isdisjoint(tokens[first + 1 : start - 1]):
         yield f"{stem_word(before[0])} of", subject
-    elif at < second and _is_role_verb(tokens, at) and WORDS["prepositions"].issuperset(after):
+    elif at < second and _is_role_verb(tokens, at) and is_governing:
         is_participle = verb.endswith(("ed", "en", "wn", "un")) or "by" in after
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
-        yield stem_word(verb), other if is_passive and after else subject
+        yield stem_word(stem_word(verb)), other if is_passive and after else subject
     if tokens[second - 1] in ("includes", "include", "has", "have"):
         own = find_phrase_start(tokens, first)
         noun = tokens[-1] if "as" in tokens[second + 1 :] else tokens[own - 2] if own > 1 else ""
@@ -260,11 +258,6 @@ def _skip_helpers(tokens: Sequence[str], at: int) -> int:
 
 
 def _is_role_verb(tokens: Sequence[str], at: int) -> bool:
-    word = tokens[at]
-    is_noun = tokens[at - 1] in ("of", "the", "a", "an")
-    return (
-        len(word) > 3
-        and not is_noun
-        and word not in _NO_VERBS
-        and not word.endswith(("al", "ar", "ic", "ous"))
-    )
+    word, is_noun = tokens[at], tokens[at - 1] in ("of", "the", "a", "an")
+    is_adjective = word.endswith(("al", "ar", "ic", "ous"))
+    return len(word) > 3 and word not in _NO_VERBS and not (is_noun or is_adjective)

@@ -1,29 +1,21 @@
 """Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pretexeval.gate.lexicon import MARKS, PATTERNS, WORDS, list_words, stem_word, tag_word
+from pretexeval.gate.lexicon import MARKS, PATTERNS, WORDS, tag_word
 from pretexeval.gate.names import SLOTS
 from pretexeval.gate.relations import find_noun_kinds, list_hinted
 
-_CLAUSE_STARTS = frozenset((",", ";", "then", "but", "although", "while", "whereas", "which"))
-_REFERENCES = frozenset(("this", "these", "those", "such"))  # To nothing, at the start of a text.
-_NO_VERBS = WORDS["function_words"] | list_words("if then that not no also it they among one")
+_NO_VERBS = WORDS["function_words"] | WORDS["no_verbs"]
 _NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
-_NO_VERB = re.compile(r"(?:tion|ment|ness|ity|ance|ence|al|ic|ous|ive|able|ly|ing)$")
-
-
-def split_clauses(text: Sequence[str]) -> list[Sequence[str]]:
-    """Return the clauses of the text."""
-    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
-    return [text[start:end] for start, end in pairwise(starts)]
 
 
 def _repeats_entity(text: Sequence[str]) -> bool:
     """Return whether one clause names an entity twice: "X has X as a sign"."""
-    return any(clause.count(slot) > 1 for clause in split_clauses(text) for slot in SLOTS)
+    starts = [0, *(i for i in range(1, len(text)) if text[i] in WORDS["clause_starts"]), len(text)]
+    clauses = [text[start:end] for start, end in pairwise(starts)]
+    return any(clause.count(slot) > 1 for clause in clauses for slot in SLOTS)
 
 
 def _has_claim(text: Sequence[str]) -> bool:
@@ -43,7 +35,7 @@ def _has_verb(words: Sequence[str]) -> bool:
         is_noun = find_noun_kinds(word) and not (before in SLOTS and after in ("as", "the"))
         if word in WORDS["auxiliaries"] or "_" in word or word == "include":
             return True
-        if word in SLOTS or word in MARKS or word in _NO_VERBS or is_noun or _NO_VERB.search(word):
+        if word in SLOTS or word in MARKS or word in _NO_VERBS or is_noun or PATTERNS["no_verb"].search(word):
             continue
         is_verb = tag_word(word).isdisjoint(_NO_VERB_TAGS) and before not in ("", *WORDS["function_words"])
         if is_verb or word.endswith(("s", "ed")) or list_hinted(word):
@@ -82,29 +74,11 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or any(text.count(slot) > statement.count(slot) + has_premise for slot in SLOTS)
         or (_repeats_entity(text) and not _repeats_entity(statement))
         or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
-        or (text[0] in _REFERENCES and text[0] != statement[0])
+        or (text[0] in WORDS["references"] and text[0] != statement[0])
     )
 
 
-def contradicts_itself(text: Sequence[str]) -> bool:
-    """Return whether one clause affirms and another one denies the same words about the same entity."""
-    said: dict[str, set[bool]] = {}
-    clauses = [clause for clause in split_clauses(text) if clause[0] not in WORDS["conditions"]]
-    for clause in clauses:
-        is_denied = sum("neg" in tag_word(word) for word in clause) % 2 == 1
-        for stem in {stem_word(word) for word in clause if word not in WORDS["english"] | MARKS}:
-            said.setdefault(stem, set()).add(is_denied)
-    both = [word for word, denials in said.items() if len(denials) == 2]
-    return len(both) > 1 and not set(SLOTS).isdisjoint(both)
-
-
-_LABEL = re.compile(
-    r"^(?:the )?(?:rephrased|reworded|paraphrased|rewritten|revised|new)?[ -]?"
-    r"(?:statement|sentence|version|text|paraphrase|rephrasing|output)\s*:\s*",
-    re.IGNORECASE,
-)
 _QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("'", "'"), ("‘", "’"), ("`", "`"))
-_DOUBLED_STOP = re.compile(r"(?<!\.)\s*\.\s*\.$")
 
 
 def clean_reply(reply: str) -> str:
@@ -112,12 +86,12 @@ def clean_reply(reply: str) -> str:
     text = reply.strip()
     while (bare := _unwrap(text)) != text:
         text = bare
-    return _DOUBLED_STOP.sub(".", text)
+    return PATTERNS["doubled_stop"].sub(".", text)
 
 
 def _unwrap(text: str) -> str:
     """Return the text without its outermost label or pair of quotes."""
-    text = _LABEL.sub("", text, count=1)
+    text = PATTERNS["label"].sub("", text, count=1)
     for opening, closing in _QUOTES:
         for end in (closing, f"{closing}."):
             inner = text[len(opening) : -len(end)]

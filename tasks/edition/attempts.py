@@ -40,10 +40,20 @@ def select_aliases(aliases: Aliases, name: str, other: str) -> list[str]:
 
 
 def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
-    """Return the reasons of the rules against each attempt with a text, also if a judge overruled them."""
+    """Return the reasons of the rules against each attempt with a text, also if a judge overruled them.
+
+    Texts that say the words of their statement are left out: they are no evidence of a writer's errors.
+
+    Args:
+        attempts: the stage attempts, with the column statement.
+    """
     written = attempts.filter(pl.col("text").is_not_null())
-    rows = written.select("reasons", "overruled").iter_rows()
-    return [overruled or _drop_judge(reasons) for reasons, overruled in rows]
+    rows = written.select("statement", "text", "reasons", "overruled").iter_rows()
+    return [
+        overruled or _drop_judge(reasons)
+        for statement, text, reasons, overruled in rows
+        if fold_text(text) != fold_text(statement)
+    ]
 
 
 def _drop_judge(reasons: Iterable[str]) -> list[str]:

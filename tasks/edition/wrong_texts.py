@@ -2,17 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from pretexeval.storage.files import FileRef, read_stage_files
 from pretexeval.storage.records import find_manifest
-from schemas.stages import ATTEMPTS, MAX_WRONG_RATE
+from schemas.stages import ATTEMPTS, MAX_WRONG_RATE, STATEMENTS
 from tasks.asking.writers import read_replies, require_replies
 from tasks.edition.attempts import list_rule_reasons
 from tasks.edition.edition import Edition
-from tasks.judging.writer_errors import Limit, Verdicts, count_verdicts, estimate_wrong_rate, read_panel
+from tasks.judging.writer_errors import (
+    Limit,
+    Verdicts,
+    count_lost_names,
+    count_verdicts,
+    estimate_wrong_rate,
+    read_panel,
+)
+
+# The least share of the attempts for which a table of aliases is recommended.
+MIN_LOST_NAMES = 0.05
 
 
 def describe_wrong_texts(
@@ -39,12 +50,21 @@ def describe_wrong_texts(
         rewordings = [{"statement": s, "text": text, "reasons": reasons} for s, text, reasons in rows]
         panel = {"panel": {**_describe_estimate(result.verdicts), "rewordings": rewordings}}
         limit = result.limit
-    refs = [ref for ref in files if f"/{ATTEMPTS.name}/" in ref.path]
-    reasons = chain.from_iterable(
-        list_rule_reasons(read_stage_files(edition.root, [ref], ATTEMPTS)) for ref in refs
-    )
+    reasons = list_rule_reasons(_read_attempts(edition, files))
     verdicts = count_verdicts(reasons, limit)
-    return {"wrong_texts": {"max_new_words": verdicts.limit, **_describe_estimate(verdicts), **panel}}
+    counts = {"max_new_words": verdicts.limit, "n_only_name_lost": count_lost_names(reasons)}
+    return {"wrong_texts": {**counts, **_describe_estimate(verdicts), **panel}}
+
+
+def _read_attempts(edition: Edition, files: Sequence[FileRef]) -> pl.DataFrame:
+    """Return the attempts in these files, with the column statement."""
+    refs = {
+        stage: [ref for ref in files if f"/{stage.name}/" in ref.path] for stage in (ATTEMPTS, STATEMENTS)
+    }
+    if not refs[ATTEMPTS]:
+        return ATTEMPTS.empty.with_columns(statement=pl.lit(""))
+    attempts, statements = (read_stage_files(edition.root, each, stage) for stage, each in refs.items())
+    return attempts.join(statements.select("variant_id", "statement"), on="variant_id")
 
 
 def _describe_estimate(verdicts: Verdicts) -> dict[str, Any]:
@@ -79,6 +99,13 @@ def warn_of_wrong_texts(root: Path, edition_id: str) -> str | None:
             f"{name}. Many accepted rewordings of a writer that errs so often are wrong, so the gate accepts "
             f"at most {limit} new words, and the other samples are statements. A better writer gives more "
             "rewordings (docs/gate.md)"
+        )
+    n, n_lost = found.get("n_attempts", 0), found.get("n_only_name_lost", 0)
+    if n_lost >= MIN_LOST_NAMES * n > 0:
+        said.append(
+            f"{n_lost:,} of {n:,} rewordings by {name} were rejected only because the head or the tail is "
+            "missing. If they name it by a synonym, a table of synonyms saves them: set aliases in "
+            "[knowledge] (docs/knowledge-bases.md)"
         )
     if found["wrong_rate"] is not None and found["wrong_rate"] > MAX_WRONG_RATE:
         share, low, high = (f"{100 * found[key]:.1f}" for key in ("wrong_rate", "low", "high"))

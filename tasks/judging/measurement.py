@@ -14,6 +14,7 @@ from pretexeval.gate.check import check_rewordings
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import read_parquet
 from report.console import align
+from tasks.judging.writer_errors import count_lost_names
 
 COLUMNS = ("relation", "head", "tail", "negative_tail", "polarity", "prototype", "rephrased", "error")
 ALIASES = ("head_aliases", "tail_aliases")
@@ -31,6 +32,8 @@ class GateMeasurement:
     """One row per relation: relation, n_wrong, n_caught, n_sound, n_rejected."""
     reasons: pl.DataFrame
     """One row per reason: reason, and how many wrong and sound ones it rejects (n_wrong, n_sound)."""
+    n_only_name_lost: int
+    """Sound ones that were rejected for nothing but a missing name: aliases would save them."""
 
 
 def measure_gate(path: Path) -> GateMeasurement:
@@ -52,7 +55,10 @@ def measure_gate(path: Path) -> GateMeasurement:
     )
     each = verdicts.explode("reason").drop_nulls("reason")
     of_reasons = each.group_by("reason").agg(n_wrong=n_wrong, n_sound=n_sound)
-    return GateMeasurement(of_kinds.sort("kind"), of_relations.sort("relation"), of_reasons.sort("reason"))
+    n_lost = count_lost_names(verdicts.filter(~is_wrong)["reason"].to_list())
+    return GateMeasurement(
+        of_kinds.sort("kind"), of_relations.sort("relation"), of_reasons.sort("reason"), n_lost
+    )
 
 
 def read_labelled(path: Path) -> pl.DataFrame:
@@ -113,6 +119,7 @@ def render_measurement(measurement: GateMeasurement) -> str:
     lines = [
         align(("kind of error", "n", "caught"), kinds),
         f"sound: {n_sound}, rejected {render_share(n_rejected, n_sound)}",
+        f"rejected only because a name is missing, which aliases would save: {measurement.n_only_name_lost}",
         "",
         align(("reason", "wrong ones", "sound ones"), reasons),
         "",

@@ -206,4 +206,7 @@ def test_limited_writer_and_free_writer_with_many_wrong_texts_are_named(tmp_path
     assert "About 25.0 % (10.0 to 50.0 %)" in free
     assert warn({"max_new_words": None, **estimate, "wrong_rate": 0.03, "panel": panel}) is None
     assert warn({"max_new_words": 0, **dict.fromkeys(estimate)}) is None
+    counts = {"max_new_words": None, **dict.fromkeys(estimate), "n_attempts": 100}
+    assert "7 of 100 rewordings by pen-1 were rejected only" in str(warn({**counts, "n_only_name_lost": 7}))
+    assert warn({**counts, "n_only_name_lost": 4}) is None
     assert warn(None) is None

@@ -18,6 +18,7 @@ from tasks.judging.writer_errors import (
     Limit,
     Verdicts,
     WrongRate,
+    count_lost_names,
     count_verdicts,
     estimate_after_reading,
     estimate_wrong_rate,
@@ -50,6 +51,7 @@ def test_the_verdicts_are_counted_by_kind_reason_and_relation(tmp_path: Path) ->
     report = render_measurement(measurement)
     assert "direction_swapped  1  1 (100.0%)" in report
     assert "sound: 3, rejected 1 (33.3%)" in report
+    assert measurement.n_only_name_lost == 0
     assert re.search(r"^treats +0 +none +3 +1 \(33\.3%\)$", report, re.MULTILINE)
 
 
@@ -57,7 +59,9 @@ def test_aliases_of_a_file_count_as_names(tmp_path: Path) -> None:
     texts = ("aspirin treats pain.", "ASA treats an ache.")
     row = ("treats", "aspirin", "pain", "gout", "positive", *texts, None)
     path = write(tmp_path / "plain.parquet", [row])
-    assert measure_gate(path).relations["n_rejected"].item() == 1
+    measured = measure_gate(path)
+    assert (measured.relations["n_rejected"].item(), measured.n_only_name_lost) == (1, 1)
+    assert "only because a name is missing, which aliases would save: 1\n" in render_measurement(measured)
     aliases = {"head_aliases": [["ASA"]], "tail_aliases": [["ache"]]}
     pl.read_parquet(path).with_columns(**{k: pl.Series(v) for k, v in aliases.items()}).write_parquet(path)
     assert measure_gate(path).relations["n_rejected"].item() == 0
@@ -170,6 +174,9 @@ def test_panel_leaves_a_strong_writer_free_and_limits_a_weak_one() -> None:
     # A writer that only copies gives no evidence.
     copied = judge_panel(tuple(read_panel()["statement"]))
     assert (copied.limit, copied.verdicts.n_attempts) == (0, 0)
+    shouted = judge_panel(tuple(text.upper() for text in read_panel()["statement"]))
+    assert (shouted.limit, shouted.verdicts.n_attempts) == (0, 0)
+    assert count_lost_names([(), ("head lost",), ("head lost", "tail lost"), ("roles",)]) == 2
 
 
 def test_panel_has_traps_of_every_kind_and_distinct_statements_that_hold_their_names() -> None:
