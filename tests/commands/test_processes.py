@@ -8,25 +8,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import polars as pl
 import pytest
 
 from commands import prefect_server
 from pretexeval.primitives.errors import InputError
-from tests.support.command import (
-    build_command,
-    build_environment,
-    has_servers,
-    make_rows,
-    wait_for_servers_to_end,
-    write_base,
-    write_config,
-)
-from tests.support.raw_endpoint import RawReply, render_answer, serve_bytes
+from tests.support.command import build_environment, has_servers, wait_for_servers_to_end
 
 LIMIT_S = 5.0
 MESSAGE = "pretexeval: interrupted; run the same command again to continue\n"
@@ -69,14 +59,12 @@ start.run()
 """
 
 
-def interrupt(
-    process: "subprocess.Popen[str]", number: int, kill: Callable[[int, int], None] = os.kill
-) -> tuple[int, float, str]:
+def interrupt(process: "subprocess.Popen[str]", number: int) -> tuple[int, float, str]:
     """Send the signal three times, as an impatient user does; return status, seconds and standard error."""
     started = time.monotonic()
     for _ in range(3):
         with contextlib.suppress(ProcessLookupError):
-            kill(process.pid, number)
+            process.send_signal(number)
         time.sleep(0.05)
     _, said = process.communicate(timeout=30)
     return process.returncode, time.monotonic() - started, said
@@ -113,36 +101,6 @@ def test_signals_that_the_caller_ignores_stay_ignored() -> None:
     command = ["nohup", sys.executable, "-c", program]
     done = subprocess.run(command, env=build_environment(), stdin=subprocess.DEVNULL, capture_output=True)
     assert done.stdout == b"True\n"
-
-
-@pytest.mark.long
-def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:
-        model = {"name": "m", "engine": "openai", "model": "m", "base_url": endpoint.base_url}
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
-        models = [model | {"concurrency": 3}]
-        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
-        process = subprocess.Popen(
-            build_command("run", config),
-            cwd=tmp_path,
-            env=build_environment(),
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        while sum(endpoint.answered.values()) < 12:
-            assert process.poll() is None
-            time.sleep(0.05)
-        n_answered = sum(endpoint.answered.values())
-        # A terminal signals the whole group.
-        status, seconds, said = interrupt(process, signal.SIGINT, os.killpg)
-    assert (status, said.endswith(MESSAGE)) == (130, True)
-    assert "Traceback" not in said
-    assert seconds < LIMIT_S
-    assert wait_for_servers_to_end(tmp_path / "data")
-    parts = [pl.read_parquet(path) for path in tmp_path.glob("data/responses/*/part-*.parquet")]
-    assert pl.concat(parts).filter(status="ok").height >= n_answered
 
 
 # A server that ends before it answers as often as there are tokens, and then answers.

