@@ -16,7 +16,7 @@ import pytest
 
 from commands import prefect_server
 from pretexeval.primitives.errors import InputError
-from tests.support.command import build_environment, has_servers, wait_for_servers_to_end
+from tests.support.command import build_environment
 
 LIMIT_S = 5.0
 MESSAGE = "pretexeval: interrupted; run the same command again to continue\n"
@@ -117,16 +117,6 @@ class Healthy(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 http.server.HTTPServer(("127.0.0.1", port), Healthy).serve_forever()
 """
-# A command that uses its server until its standard input is closed.
-COMMAND = """
-import sys
-from pathlib import Path
-from commands.prefect_server import start_server, wait_for_server
-start_server(Path(sys.argv[1]))
-wait_for_server()
-print("ready", flush=True)
-sys.stdin.readline()
-"""
 
 
 @pytest.fixture
@@ -177,33 +167,3 @@ def test_a_damaged_history_is_named_in_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"^\S+prefect\.db is damaged \(.*\): delete it and run again"):
             prefect_server.start_server(tmp_path)
         assert path.read_bytes() == changed
-
-
-@pytest.mark.long
-def test_two_commands_share_a_new_history_and_no_server_outlives_its_command(tmp_path: Path) -> None:
-    home = tmp_path / "prefect"
-    home.mkdir()
-    killed, ended = (
-        subprocess.Popen(
-            [sys.executable, "-c", COMMAND, home],
-            env=build_environment({"PREFECT_HOME": str(home)}),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    )
-    try:
-        assert killed.stdout is not None
-        assert ended.stdout is not None
-        assert [killed.stdout.readline(), ended.stdout.readline()] == ["ready\n", "ready\n"]
-        ended.communicate(timeout=20)
-        assert ended.returncode == 0
-        assert has_servers(tmp_path)
-        killed.kill()
-        killed.wait(20)
-        assert wait_for_servers_to_end(tmp_path)
-    finally:
-        for process in (killed, ended):
-            process.kill()
-            process.wait(20)

@@ -1,4 +1,4 @@
-"""A real server with the settings of an installation: what it notifies a web hook of, and what it keeps."""
+"""A real server with the settings of an installation: what it notifies a web hook of."""
 
 import sqlite3
 import subprocess
@@ -15,7 +15,7 @@ import pytest
 from commands.deploy.automations import build_begin_again, build_fail_unstarted
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from commands.deploy.local.services import DEFAULTS, SERVER_FILE
-from commands.prefect_server import HISTORY, SETTINGS
+from commands.prefect_server import HISTORY
 from pretexeval.config.installation_names import InstallationNames
 from tests.commands.deploy.prefect_api import PrefectApi, Row
 from tests.support.command import REPOSITORY, build_environment
@@ -106,12 +106,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def server_of_command(tmp_path: Path) -> Iterator[Server]:
-    with run_server(tmp_path, SETTINGS) as running:
-        yield running
-
-
-@pytest.fixture
 def hook() -> Iterator[Endpoint]:
     with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
         yield receiver
@@ -174,50 +168,3 @@ def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
     bodies = [note["body"] for note in read_notes() if note["subject"].endswith(": Failed")]
     assert sum(REASON in body for body in bodies) == len(bodies) - 1
     assert sum("before the flow began" in body for body in bodies) == 1
-
-
-def record_run(server: Server) -> dict[str, str]:
-    """Record a run that has started another one, with a log line and an artifact; return the runs' ids."""
-    flow_id = server.create_flow("regenerate")
-    parent = server.post("/flow_runs/", flow_id=flow_id)["id"]
-    task_run = server.post("/task_runs/", flow_run_id=parent, task_key="child", dynamic_key="0")["id"]
-    child = server.post("/flow_runs/", flow_id=flow_id, parent_task_run_id=task_run)["id"]
-    for run in (child, parent):
-        for state in (RUNNING, COMPLETED):
-            server.set_state(run, type=state["type"])
-        line = {"name": "x", "level": 20, "message": "x", "timestamp": str(datetime.now(UTC))}
-        server.ask("POST", "/logs/", [line | {"flow_run_id": run}])
-        server.post("/artifacts/", key=f"key-{run}", type="markdown", flow_run_id=run)
-    wait_until(lambda: count_records(server, parent)["events"] >= 2, "events are stored", 60)
-    return {"parent": parent, "child": child}
-
-
-def count_records(server: Server, run: str) -> dict[str, int]:
-    of_run = {"flow_run_id": {"any_": [run]}}
-    about = {"any_resource": {"id": [f"prefect.flow-run.{run}"]}}
-    return {
-        "runs": len(server.post("/flow_runs/filter", flow_runs={"id": {"any_": [run]}})),
-        "logs": len(server.post("/logs/filter", logs=of_run)),
-        "artifacts": len(server.post("/artifacts/filter", artifacts=of_run)),
-        "keys": len(server.post("/artifacts/latest/filter", artifacts=of_run)),
-        "events": len(server.post("/events/filter", filter=about)["events"]),
-    }
-
-
-@pytest.mark.parametrize("name", ["server", "server_of_command"])
-def test_an_old_run_goes_with_its_logs_artifacts_and_events(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    server: Server = request.getfixturevalue(name)
-    old, recent = record_run(server), record_run(server)
-    before = {run: count_records(server, run) for run in recent.values()}
-    assert all(n > 0 for counts in before.values() for n in counts.values())
-    # Of the events of a run, those of its state have its id as their resource.
-    for run in old.values():
-        ended = str(datetime.now(UTC).replace(tzinfo=None) - timedelta(days=91))
-        server.change("update flow_run set end_time = ? where id = ?", ended, run)
-        resource = f"prefect.flow-run.{run}"
-        server.change("update events set occurred = ? where resource_id = ?", ended, resource)
-        server.change("update event_resources set occurred = ? where resource_id = ?", ended, resource)
-    wait_until(lambda: not any(any(count_records(server, run).values()) for run in old.values()), "gone", 60)
-    assert {run: count_records(server, run) for run in recent.values()} == before
