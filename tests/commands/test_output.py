@@ -83,15 +83,14 @@ def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
     ask: Ask, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns, _ = run_query(published, "from leaderboard")
-    for width in (80, 200):
-        monkeypatch.setenv("COLUMNS", str(width))
-        *lines, _, note = ask("from leaderboard").splitlines()
-        shown = lines[0].split()
-        assert {"rank", "model", "n_complete_pairs", "mastery"} <= set(shown)
-        assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
-        assert "average_accuracy" in shown or width == 80
-        assert max(map(len, lines)) <= width
-        assert f"edition_id ({EDITION}), method (pretexeval)" in note
+    monkeypatch.setenv("COLUMNS", "80")
+    *lines, _, note = ask("from leaderboard").splitlines()
+    shown = lines[0].split()
+    assert {"rank", "model", "n_complete_pairs", "mastery"} <= set(shown)
+    assert "average_accuracy" not in shown
+    assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
+    assert max(map(len, lines)) <= 80
+    assert f"edition_id ({EDITION}), method (pretexeval)" in note
     assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
     assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
 
@@ -129,6 +128,7 @@ def test_what_cannot_be_written(ask: Ask, tmp_path: Path, monkeypatch: pytest.Mo
         assert list(tmp_path.iterdir()) == []
 
 
+ASCII = "LC_ALL=C PYTHONIOENCODING=ascii"
 HOSTILE = "select chr(27) || '[31m' || chr(8238) || chr(155) || chr(10) || 'x' as a, '=1+1' as f, -1 as n"
 
 
@@ -144,31 +144,23 @@ def test_control_characters_and_formulas_are_disarmed(ask: Ask, capsys: pytest.C
     assert not {"\x1b", "\u202e", "\x9b"} & set(table + csv + values + said.out + said.err)
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "message"),
-    [
+def test_bad_streams_and_settings_end_in_one_sentence(published: Path) -> None:
+    query = "select 'ä', repeat('x', 100), range from range(20_000)"
+    csv = build_command("sql", query, "--format", "csv", "--root", published)
+    for command, status, message in (
         ('"$@" | head -1 > /dev/null; exit ${PIPESTATUS[0]}', 141, ""),
         ('"$@" >&-', 2, "standard output is closed"),
         ('"$@" > /dev/full', 1, "No space left on device"),
         ('"$@" 2>&- > /dev/null', 0, ""),
-        (
-            'LC_ALL=C PYTHONIOENCODING=ascii ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null',
-            0,
-            "the proxy in ALL_PROXY is not used",
-        ),
-    ],
-)
-def test_bad_streams_and_settings_end_in_one_sentence(
-    published: Path, command: str, status: int, message: str
-) -> None:
-    query = "select 'ä', repeat('x', 100), range from range(20_000)"
-    done = subprocess.run(
-        ["bash", "-c", command, "bash", *build_command("sql", query, "--format", "csv", "--root", published)],
-        env=build_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == status, done.stderr
-    assert message in done.stderr
-    assert done.stderr.count("\n") == bool(message)
+        (f'{ASCII} ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null', 0, "the proxy in ALL_PROXY is not used"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", command, "bash", *csv],
+            env=build_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, (command, done.stderr)
+        assert message in done.stderr
+        assert done.stderr.count("\n") == bool(message)

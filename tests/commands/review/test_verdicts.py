@@ -66,15 +66,11 @@ def build(edition: Edition) -> str:
     """Write an edition with DOUBTS, and return its name."""
     (piece,) = edition.pieces
     frames = build_frames(edition, piece)
-    blank = {"doubt": pl.lit(None, pl.Float64), "doubt_reason": pl.lit(None, pl.String)}
-    frames["triplets"] = frames["triplets"].with_columns(**blank)
-    key = pl.struct("is_positive", "split", place=pl.int_range(pl.len()).over("is_positive", "split"))
+    rows = [row | {"doubt": None, "doubt_reason": None} for row in frames["triplets"].to_dicts()]
     for (is_positive, place), (doubt, reason) in DOUBTS.items():
-        is_meant = key == pl.struct(is_positive=is_positive, split=pl.lit("test"), place=pl.lit(place))
-        frames["triplets"] = frames["triplets"].with_columns(
-            pl.when(is_meant).then(pl.lit(value)).otherwise(name).alias(name)
-            for name, value in (("doubt", doubt), ("doubt_reason", reason))
-        )
+        tested = [row for row in rows if (row["is_positive"], row["split"]) == (is_positive, "test")]
+        tested[place] |= {"doubt": doubt, "doubt_reason": reason}
+    frames["triplets"] = pl.DataFrame(rows, frames["triplets"].schema)
     refs = [
         write_stage_file(edition.root, f"{edition.folder}/{name}/{piece}.parquet", frame, RECIPES[name].stage)
         for name, frame in frames.items()

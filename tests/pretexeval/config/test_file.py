@@ -66,9 +66,8 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
     assert [message for message in expected if not any(message in line for line in problems)] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_wrong_configuration_is_named(path: Path) -> None:
+    for text, expected in (
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
         ("[edition]\nheads_per_relation = 2", "heads_per_relation = 2: should be greater than or equal to 6"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
@@ -101,10 +100,8 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         (ENDPOINT + "timeout_s = inf", "models[0].timeout_s: must be a finite number"),
         (ENDPOINT + "extra_body = { a = { b = [1, nan] } }", "extra_body: must be a finite number"),
         (ENDPOINT + "extra_body = { k = 18446744073709551616 }", "extra_body: is a number beyond"),
-    ],
-)
-def test_a_wrong_configuration_is_named(path: Path, text: str, expected: str) -> None:
-    assert expected in read_error(path, text)
+    ):
+        assert expected in read_error(path, text), text
 
 
 def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(
@@ -221,9 +218,8 @@ BARE_KEY = "9f86d081884c7d659a2feaa0c55ad015"
 UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_key_in_the_file_is_refused_and_not_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, expected in (
         (f'{ENDPOINT}api_key_env = "{KEY}"', "api_key_env: give the name of"),
         *((f'{ENDPOINT}api_key_env = "{key}"', "not the key itself") for key in (BARE_KEY, UPPER_KEY)),
         (f'{ENDPOINT}api_key_env = ["{KEY}"]', "api_key_env: should be"),
@@ -241,15 +237,11 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
         (f'[judge]\nwriter = "{BARE_KEY}"', "judge.writer = '***': no [[writers]]"),
         (f'[storage]\nroot = "$NOWHERE/{BARE_KEY}"', "storage.root = '$NOWHERE/***'"),
         (f'[edition]\n{BARE_KEY} = "x"', "edition.*** is not a known key"),
-    ],
-)
-def test_a_key_in_the_file_is_refused_and_not_repeated(
-    path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
-) -> None:
-    monkeypatch.delenv("NOWHERE", raising=False)
-    message = read_error(path, text)
-    assert expected in message
-    assert [secret for secret in (KEY, BARE_KEY, UPPER_KEY, str(10**20)) if secret in message] == []
+    ):
+        monkeypatch.delenv("NOWHERE", raising=False)
+        message = read_error(path, text)
+        assert expected in message, text
+        assert [secret for secret in (KEY, BARE_KEY, UPPER_KEY, str(10**20)) if secret in message] == []
 
 
 def test_file_with_the_value_of_a_key_variable_is_refused(

@@ -80,9 +80,8 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
     assert base.left_out == (skipped,)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
+def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
+    for name, text, expected in (
         ("t.csv", "head,relation\na,r\n", "has no column tail; it has head, relation"),
         ("t.csv", "", "has no column head, relation, tail; it has none"),
         ("t.csv", "head,relation,tail\n", "holds no rows"),
@@ -109,21 +108,16 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
         ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
         ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
         ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "line 1: an attribute is empty"),
-    ],
-)
-def test_a_problem_is_reported_with_file_and_line(
-    tmp_path: Path, name: str, text: str, expected: str
-) -> None:
-    header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
-    path = write(tmp_path / name, header + text)
-    message = read_error(path, format="disek" if name.startswith("disek") else "table")
-    assert expected in message
-    assert str(path) in message or "of relation" in message or "nothing to test" in message
+    ):
+        header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
+        path = write(tmp_path / name, header + text)
+        message = read_error(path, format="disek" if name.startswith("disek") else "table")
+        assert expected in message, text
+        assert str(path) in message or "of relation" in message or "nothing to test" in message
 
 
-@pytest.mark.parametrize(
-    ("setting", "table", "problem"),
-    [
+def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
+    for setting, table, problem in (
         ("aliases", "alias\npyrexia\n", "has neither a column name nor a column id"),
         ("aliases", "name,id,alias\nfever,C1,a\n,,b\n", "line 3: the row has neither a name nor an id"),
         ("aliases", "name,alias\nfever,\n", "line 2: the alias is empty"),
@@ -133,13 +127,9 @@ def test_a_problem_is_reported_with_file_and_line(
         ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),
         ("verdicts", f"{VERDICTS}r,,x,,undecided", "line 2: the head is empty"),
         ("verdicts", f"{VERDICTS}{DIFFERENT}", "verdicts.csv, line 4: the verdicts on a triplet differ"),
-    ],
-)
-def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(
-    tmp_path: Path, setting: str, table: str, problem: str
-) -> None:
-    path = write(tmp_path / "facts.csv", "head,relation,tail\ngout,r,fever\nflu,r,x\n")
-    assert problem in read_error(path, **{setting: write(tmp_path / f"{setting}.csv", table)})
+    ):
+        path = write(tmp_path / "facts.csv", "head,relation,tail\ngout,r,fever\nflu,r,x\n")
+        assert problem in read_error(path, **{setting: write(tmp_path / f"{setting}.csv", table)}), table
 
 
 def test_a_wrong_encoding_and_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:

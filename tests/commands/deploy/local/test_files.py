@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from prefect.settings import Settings
-from supervisor.options import ServerOptions
+from supervisor.options import ServerOptions  # type: ignore[import-untyped]
 
 from commands.deploy.local.client_settings import (
     PASSWORD_VARIABLE,
