@@ -14,11 +14,7 @@ import pytest
 
 from commands.main import build_parser, main
 from tests.commands.configurations import FAR, STARTER, write_configuration
-from tests.support.command import (
-    REPOSITORY,
-    make_rows,
-    write_config,
-)
+from tests.support.command import REPOSITORY, make_rows, write_config
 from tests.support.small_disk import mount_disk
 
 

@@ -25,8 +25,7 @@ def read_since(folder: Path, new: str, older: str, **settings: Any) -> Knowledge
 
 
 @pytest.mark.parametrize(
-    "older",
-    ["Asthma,r,SALBUTAMOL.,,,,\n", "wheezing,r,albuterol,,,C1,D1\n", "asthma,r,salbutamol,true,,,\n"],
+    "older", ["Asthma,r,SALBUTAMOL.,,,,\n", "wheezing,r,albuterol,,,C1,D1\n", "asthma,r,salbutamol,true,,,\n"]
 )
 def test_a_fact_of_the_older_release_is_known_by_name_or_id(tmp_path: Path, older: str) -> None:
     base = read_since(tmp_path, NEW, older)
