@@ -19,7 +19,6 @@ LONG = 140_000 * "a"
 MARKED = "head,relation,tail,also_true,also_false,undecided\n"
 VERDICTS = "relation,head,tail,head_id,verdict\n"
 DIFFERENT = "r,gout,x,,undecided\nr,Gout,fever,,also_true\nr,GOUT,x,,also_true"
-FORMATS = ["rows.csv", "rows.tsv", "rows.jsonl", "rows.parquet"]
 ROWS: list[dict[str, Any]] = [
     {"head": "gout", "relation": "may_treat", "tail": "colchicine", "head_id": "C1"},
     {"head": "angina [X]", "relation": "may_treat", "tail": 'β "blocker"', "also_true": True},
@@ -33,7 +32,7 @@ DISEK: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.jsonl", "rows.parquet"])
 def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
     base = read_own(write_rows(tmp_path / name, ROWS))
     assert (base.name, base.left_out) == ("own", ())
@@ -43,12 +42,8 @@ def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
         ("may_treat", "angina [X]", 'β "blocker"', None, None, True),
         ("may_treat", "gout", "colchicine", "C1", None, False),
     ]
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_of_disek_gives_the_same_triplets(tmp_path: Path, name: str) -> None:
-    base = read_own(write_rows(tmp_path / name, DISEK), format="disek")
-    assert base.triplets.rows() == [
+    disek = read_own(write_rows(tmp_path / name, DISEK), format="disek")
+    assert disek.triplets.rows() == [
         ("surgical_procedures", "hernia", "hernia repair", None, None, False),
         ("surgical_procedures", "hernia", "mesh repair", None, None, False),
         ("symptoms", "gout", "fever", None, None, True),
