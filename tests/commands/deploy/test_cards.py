@@ -106,31 +106,36 @@ FILE = Path("configs/mine.toml")
 REGISTRATION = Registration(InstallationNames("lab"), FILE, HOME, Path("data"), ScheduleConfig())
 
 
-def make_deployment(
-    home: str | None = str(HOME), config_file: str | None = str(FILE), tag: str = "pretexeval:lab"
-) -> DeploymentResponse:
-    return DeploymentResponse(
-        id=uuid4(),
-        name="lab.mine",
-        flow_id=uuid4(),
-        tags=["pretexeval", tag],
-        labels={},
-        parameters={} if config_file is None else {"config_file": config_file},
-        pull_steps=[{WORKING_DIRECTORY: {"directory": home}}] if home else None,
-    )
+OWN = DeploymentResponse(
+    id=uuid4(),
+    name="lab.mine",
+    flow_id=uuid4(),
+    tags=["pretexeval", "pretexeval:lab"],
+    labels={},
+    parameters={"config_file": str(FILE)},
+    pull_steps=[{WORKING_DIRECTORY: {"directory": str(HOME)}}],
+)
 
 
 def test_only_its_own_may_be_replaced() -> None:
-    for config_file in (None, "configs/mine.toml", "./configs/../configs/mine.toml"):
+    for parameters in (
+        {},
+        {"config_file": "configs/mine.toml"},
+        {"config_file": "./configs/../configs/mine.toml"},
+    ):
         for registered in (FILE, HOME / FILE):
             registration = replace(REGISTRATION, config_file=registered)
-            require_own("regenerate/lab.mine", make_deployment(config_file=config_file), registration)
-    for deployment, words in (
-        (make_deployment(tag="theirs"), "was not registered by an installation named 'lab'"),
-        (make_deployment(tag="pretexeval:lab-2"), "was not registered by an installation named 'lab'"),
-        (make_deployment(home="/srv/other"), "runs in /srv/other, not in /srv/lab"),
-        (make_deployment(home=None), "not in /srv/lab"),
-        (make_deployment(config_file="old/mine.toml"), "runs old/mine.toml"),
-    ):
+            require_own(
+                "regenerate/lab.mine", OWN.model_copy(update={"parameters": parameters}), registration
+            )
+    elsewhere = [{WORKING_DIRECTORY: {"directory": "/srv/other"}}]
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"tags": ["pretexeval", "theirs"]}, "was not registered by an installation named 'lab'"),
+        ({"tags": ["pretexeval", "pretexeval:lab-2"]}, "was not registered by an installation named 'lab'"),
+        ({"pull_steps": elsewhere}, "runs in /srv/other, not in /srv/lab"),
+        ({"pull_steps": None}, "not in /srv/lab"),
+        ({"parameters": {"config_file": "old/mine.toml"}}, "runs old/mine.toml"),
+    ]
+    for change, words in changes:
         with pytest.raises(InputError, match=words):
-            require_own("regenerate/lab.mine", deployment, REGISTRATION)
+            require_own("regenerate/lab.mine", OWN.model_copy(update=change), REGISTRATION)

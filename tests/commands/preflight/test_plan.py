@@ -252,10 +252,6 @@ def configure_writer(folder: Path, methods: tuple[str, ...] = ("pretexeval",), *
     return configurations.configure(folder, edition=edition, **(given | tables))
 
 
-def estimate_parts(config: Config) -> dict[str, Estimate]:
-    return {e.part: e for e in plan_run(config, Store(config.storage)).estimates}
-
-
 def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:
     frames: dict[str, pl.DataFrame] = {}
     for stage in ("triplets", "variants", "statements"):
@@ -273,12 +269,12 @@ def reply(config: Config, asks: list[WriterPrompt], n_tokens: int) -> None:
 
 
 def test_a_rephraser_that_never_wrote_may_need_every_attempt_unless_there_is_no_gate(tmp_path: Path) -> None:
-    rephraser = estimate_parts(configure_writer(tmp_path, ("pretexeval", "prototype")))["rephraser"]
+    rephraser = estimate(configure_writer(tmp_path, ("pretexeval", "prototype")), "rephraser")
     assert rephraser.n_to_ask == Span(N_STATEMENTS, 3 * N_STATEMENTS)
     assert rephraser.n_completion_tokens == Span(N_STATEMENTS, 3 * N_STATEMENTS * 40)
     assert rephraser.duration_s == rephraser.n_to_ask * Span(0.5, 3) * (1 / 32)
     assert not (tmp_path / "data").exists()
-    trusted = estimate_parts(configure_writer(tmp_path, rephraser=REPHRASER | {"gate": "off"}))["rephraser"]
+    trusted = estimate(configure_writer(tmp_path, rephraser=REPHRASER | {"gate": "off"}), "rephraser")
     assert trusted.n_to_ask == Span.of(N_STATEMENTS)
     assert "1 attempt per statement" in trusted.notes
 
@@ -291,7 +287,7 @@ def test_attempts_that_were_answered_are_not_asked_again(tmp_path: Path) -> None
     first = [edition.rephraser.build_prompt(statement, 1, split) for statement, split in rows]
     second = [edition.rephraser.build_prompt(statement, 2, split) for statement, split in rows[:10]]
     reply(config, first + second, 12)
-    rephraser = estimate_parts(config)["rephraser"]
+    rephraser = estimate(config, "rephraser")
     assert rephraser.n_answered == N_STATEMENTS + 10
     assert rephraser.n_to_ask == Span(0, 2 * N_STATEMENTS - 10)
     assert rephraser.n_completion_tokens.high == pytest.approx(rephraser.n_to_ask.high * 12)
@@ -301,16 +297,17 @@ def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Pa
     config = configure_writer(tmp_path)
     rephraser, n = plan_edition(config).rephraser, read_panel().height
     assert rephraser is not None
-    assert estimate_parts(config)["panel"].n_to_ask == Span.of(n)
+    assert estimate(config, "panel").n_to_ask == Span.of(n)
     reply(config, rephraser.build_panel_prompts()[:10], 12)
-    assert estimate_parts(config)["panel"].n_to_ask == Span.of(n - 10)
+    assert estimate(config, "panel").n_to_ask == Span.of(n - 10)
     free = {"kind": "model", "writer": "pen", "max_new_words": "free"}
-    assert "panel" not in estimate_parts(configure_writer(tmp_path, rephraser=free))
+    parts = [each.part for each in plan_here(configure_writer(tmp_path, rephraser=free)).estimates]
+    assert "panel" not in parts
 
 
 def test_a_judge_is_asked_both_ways_round_and_an_entailment_model_generates_no_tokens(tmp_path: Path) -> None:
     tables = ({"writer": "pen"}, {"model": "org/nli"})
-    judge, entailment = (estimate_parts(configure_writer(tmp_path, judge=table))["judge"] for table in tables)
+    judge, entailment = (estimate(configure_writer(tmp_path, judge=table), "judge") for table in tables)
     assert judge.n_to_ask == entailment.n_to_ask == Span(0, 6 * N_STATEMENTS)
     assert judge.n_prompt_tokens.high > 0
     assert judge.n_completion_tokens.high > 0
@@ -327,7 +324,7 @@ def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(tmp_path:
     reply(config, edition.llmeval.build_prompts(frames["triplets"])[:8], 200)
     statement, split = frames["statements"].select("statement", "split").row(0)
     reply(config, [edition.rephraser.build_prompt(statement, 1, split)], 20)
-    parts = estimate_parts(config)
+    parts = {each.part: each for each in plan_here(config).estimates}
     assert (parts["llmeval"].n_prompts, parts["llmeval"].n_to_ask) == (Span.of(28), Span.of(20))
     assert parts["llmeval"].n_completion_tokens == Span.of(20 * 200)
     assert parts["rephraser"].n_completion_tokens.high == parts["rephraser"].n_to_ask.high * 20

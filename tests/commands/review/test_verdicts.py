@@ -14,7 +14,6 @@ from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import write_stage_file
 from pretexeval.storage.records import read_manifest, read_record
-from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -26,7 +25,7 @@ from tests.support.simulated_models import expert
 from tests.support.small_bases import build_frames
 from tests.support.stage_rows import Row
 from tests.tasks.edition.test_writer_tokens import build as build_rewritten
-from tests.tasks.edition.test_writer_tokens import configure, reply
+from tests.tasks.edition.test_writer_tokens import plan_priced, reply
 from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows as query
@@ -66,15 +65,11 @@ def build(edition: Edition) -> str:
     """Write an edition with DOUBTS, and return its name."""
     (piece,) = edition.pieces
     frames = build_frames(edition, piece)
-    blank = {"doubt": pl.lit(None, pl.Float64), "doubt_reason": pl.lit(None, pl.String)}
-    frames["triplets"] = frames["triplets"].with_columns(**blank)
-    key = pl.struct("is_positive", "split", place=pl.int_range(pl.len()).over("is_positive", "split"))
+    rows = [row | {"doubt": None, "doubt_reason": None} for row in frames["triplets"].to_dicts()]
     for (is_positive, place), (doubt, reason) in DOUBTS.items():
-        is_meant = key == pl.struct(is_positive=is_positive, split=pl.lit("test"), place=pl.lit(place))
-        frames["triplets"] = frames["triplets"].with_columns(
-            pl.when(is_meant).then(pl.lit(value)).otherwise(name).alias(name)
-            for name, value in (("doubt", doubt), ("doubt_reason", reason))
-        )
+        tested = [row for row in rows if (row["is_positive"], row["split"]) == (is_positive, "test")]
+        tested[place] |= {"doubt": doubt, "doubt_reason": reason}
+    frames["triplets"] = pl.DataFrame(rows, frames["triplets"].schema)
     refs = [
         write_stage_file(edition.root, f"{edition.folder}/{name}/{piece}.parquet", frame, RECIPES[name].stage)
         for name, frame in frames.items()
@@ -209,9 +204,8 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
 
 def test_verdicts_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
     with serve_endpoint(reply) as endpoint:
-        config = configure(tmp_path, endpoint, 1.0)
-        edition = plan_edition(config)
-        build_rewritten(edition, Store(config.storage))
+        edition, store = plan_priced(tmp_path, endpoint, 1.0)
+        build_rewritten(edition, store)
     root, edition_id = edition.root, edition.edition_id
     sheet, instructions = export_rewordings(root, edition_id)
     assert instructions.exists()

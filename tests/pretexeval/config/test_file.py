@@ -15,6 +15,9 @@ from pretexeval.primitives.toml_files import MAX_DEPTH, parse_toml, write_toml
 MODEL = '[[models]]\nname = "a"\nmodel = "m"\n'
 OPENAI = f'{MODEL}engine = "openai"\n'
 ENDPOINT = f'{OPENAI}base_url = "http://a/v1"\n'
+BUDGET = f"{ENDPOINT}budget = 100\n"
+RENAME = f"{ENDPOINT}rename = {{ seed = "
+METADATA = f"{ENDPOINT}extra_body = {{ metadata = "
 WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
 GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
 QUESTIONS = '[questions]\nsettings = ["answer_only"]'
@@ -63,9 +66,8 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
     assert [message for message in expected if not any(message in line for line in problems)] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_wrong_configuration_is_named(path: Path) -> None:
+    for text, expected in (
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
         ("[edition]\nheads_per_relation = 2", "heads_per_relation = 2: should be greater than or equal to 6"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
@@ -76,33 +78,16 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         (f"{MODEL}extra_body = {{ temperature = 1.0 }}", "models[0]: temperature must not be in extra_body"),
         (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
         (f'{MODEL}early_stop = true\nreasoning_parser = "q"', "early_stop is not allowed with reasoning_p"),
-        (
-            f'{ENDPOINT}rename = {{ seed = "random_seed" }}\nleave_out = ["seed"]',
-            "models[0]: seed is both in leave_out and in rename",
-        ),
-        (
-            f'{ENDPOINT}rename = {{ seed = "salt" }}\nextra_body = {{ salt = 1 }}',
-            "models[0]: salt is in extra_body and a new name in rename",
-        ),
+        (f'{RENAME}"random_seed" }}\nleave_out = ["seed"]', "seed is both in leave_out and in rename"),
+        (f'{RENAME}"salt" }}\nextra_body = {{ salt = 1 }}', "salt is in extra_body and a new name in rename"),
         (OPENAI, "models[0]: base_url is needed with engine 'openai'"),
+        (MODEL.replace('"a"', f'"{"n" * 250}"'), "models[0].name"),
         (MODEL.replace('"a"', '"$REFERENCE"'), "models[0].name = '$REFERENCE'"),
         (MODEL + MODEL, "models: two models are named 'a'"),
-        (
-            f"{ENDPOINT}budget = 100\npairs_per_relation = 3",
-            "models[0]: budget and pairs_per_relation both choose the pairs; give only one of them",
-        ),
-        (
-            f"{ENDPOINT}budget = 100\n{QUESTIONS}",
-            "a: budget is only for samples, but questions.settings asks questions too",
-        ),
-        (
-            f'{MODEL}engine = "imported"\nunsure = true',
-            "models[0]: unsure is not allowed with engine 'imported'",
-        ),
-        (
-            f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}",
-            'unsure is not allowed with knowledge.format = "medqa"',
-        ),
+        (f"{BUDGET}pairs_per_relation = 3", "models[0]: budget and pairs_per_relation both choose the pairs"),
+        (f"{BUDGET}{QUESTIONS}", "a: budget is only for samples, but questions.settings asks questions too"),
+        (f'{MODEL}engine = "imported"\nunsure = true', "unsure is not allowed with engine 'imported'"),
+        (f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}", "unsure is not allowed with knowledge.format ="),
         ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),
         (f"{GATE_OFF}max_new_words = 0", "max_new_words is not allowed with gate = 'off'"),
         (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),
@@ -113,17 +98,22 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
         (ENDPOINT + "timeout_s = inf", "models[0].timeout_s: must be a finite number"),
         (ENDPOINT + "extra_body = { a = { b = [1, nan] } }", "extra_body: must be a finite number"),
         (ENDPOINT + "extra_body = { k = 18446744073709551616 }", "extra_body: is a number beyond"),
-    ],
-)
-def test_a_wrong_configuration_is_named(path: Path, text: str, expected: str) -> None:
-    assert expected in read_error(path, text)
+    ):
+        assert expected in read_error(path, text), text
 
 
-def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(path: Path) -> None:
+def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "run.toml cannot be read" in read_error(path)
+    assert "\udcff.toml cannot be read" in read_error(path.with_name("\udcff.toml"))
     assert load(path, "") == Config()
     path.write_bytes(b'[knowledge]\nname = "caf\xe9"')
     assert f"{path} is not valid TOML" in read_error(path)
+    monkeypatch.setenv("ODD", "a\udcffb")
+    assert "the value of the variable is not text in UTF-8" in read_error(
+        path, MODEL.replace('"m"', '"$ODD"')
+    )
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 950, 5_000])
@@ -187,9 +177,10 @@ def test_every_path_of_a_configuration_is_one_whose_variables_are_replaced() -> 
     assert found <= set(PATH_KEYS)
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
+def test_of_what_a_shell_replaces_nothing_stays_as_it_stands(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for written, expected in (
         ("~/x*[1]", "HOME/x*[1]"),
         ("$BASE/y", "HOME/base/y"),
         ("./~", "~"),
@@ -197,27 +188,23 @@ def test_every_path_of_a_configuration_is_one_whose_variables_are_replaced() -> 
         ("${X:-y}/data", None),
         ("$(pwd)", None),
         ("~nobody-of-this-name/x", None),
-    ],
-)
-def test_of_what_a_shell_replaces_nothing_stays_as_it_stands(
-    path: Path, monkeypatch: pytest.MonkeyPatch, written: str, expected: str | None
-) -> None:
-    home = str(path.parent)
-    monkeypatch.setenv("HOME", home)
-    monkeypatch.setenv("BASE", "~/base")
-    releases = f'[{{ name = "old", path = "{written}" }}]'
-    text = f'[knowledge]\nformat = "table"\npath = "x.csv"\nreleases = {releases}\n'
-    text += f'[storage]\nroot = "{written}"\n[edition]\npool = "{written}"\n'
-    text += f'[[models]]\nname = "a"\nmodel = "{written}"\n'
-    if expected is None:
-        error = read_error(path, text)
-        assert "has 4 problems" in error
-        assert f"knowledge.releases[0].path = {written!r}: " in error
-    else:
-        config = load(path, text)
-        paths = [config.storage.root, config.knowledge.releases[0].path]
-        paths += [Path(config.edition.pool), Path(config.models[0].model)]
-        assert paths == [Path(expected.replace("HOME", home))] * 4
+    ):
+        home = str(path.parent)
+        monkeypatch.setenv("HOME", home)
+        monkeypatch.setenv("BASE", "~/base")
+        releases = f'[{{ name = "old", path = "{written}" }}]'
+        text = f'[knowledge]\nformat = "table"\npath = "x.csv"\nreleases = {releases}\n'
+        text += f'[storage]\nroot = "{written}"\n[edition]\npool = "{written}"\n'
+        text += f'[[models]]\nname = "a"\nmodel = "{written}"\n'
+        if expected is None:
+            error = read_error(path, text)
+            assert "has 4 problems" in error, written
+            assert f"knowledge.releases[0].path = {written!r}: " in error
+        else:
+            config = load(path, text)
+            paths = [config.storage.root, config.knowledge.releases[0].path]
+            paths += [Path(config.edition.pool), Path(config.models[0].model)]
+            assert paths == [Path(expected.replace("HOME", home))] * 4, written
 
 
 KEY = "sk-proj-a1b2c3d4e5f6g7h8"
@@ -226,9 +213,8 @@ BARE_KEY = "9f86d081884c7d659a2feaa0c55ad015"
 UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_key_in_the_file_is_refused_and_not_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, expected in (
         (f'{ENDPOINT}api_key_env = "{KEY}"', "api_key_env: give the name of"),
         *((f'{ENDPOINT}api_key_env = "{key}"', "not the key itself") for key in (BARE_KEY, UPPER_KEY)),
         (f'{ENDPOINT}api_key_env = ["{KEY}"]', "api_key_env: should be"),
@@ -237,33 +223,20 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             for address in (f"me:{BARE_KEY}@a/v1", f"{BARE_KEY}@a/v1", f"a/v1?key={BARE_KEY}")
         ),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
-        (
-            f'{ENDPOINT}extra_body = {{ metadata = {{ note = "{KEY}" }} }}',
-            "models[0].extra_body.metadata.note holds what looks like a key",
-        ),
-        (
-            f'{ENDPOINT}extra_body = {{ metadata = {{ api_key = "{BARE_KEY}" }} }}',
-            "models[0].extra_body: api_key is not allowed",
-        ),
+        (f'{METADATA}{{ note = "{KEY}" }} }}', "extra_body.metadata.note holds what looks like a key"),
+        (f'{METADATA}{{ api_key = "{BARE_KEY}" }} }}', "models[0].extra_body: api_key is not allowed"),
         (f'{MODEL}max_tokens = "{BARE_KEY}"', "max_tokens = '***': should be"),
-        (
-            f'{MODEL}api_key = "{BARE_KEY}"',
-            "models[0].api_key is not a known key (did you mean api_key_env?)",
-        ),
+        (f'{MODEL}api_key = "{BARE_KEY}"', "api_key is not a known key (did you mean api_key_env?)"),
         (f'models = ["{BARE_KEY}"]', "models[0] = '***': should be"),
         (f"[edition]\nseed = -{10**20}", "edition.seed = ***: should be"),
         (f'[judge]\nwriter = "{BARE_KEY}"', "judge.writer = '***': no [[writers]]"),
         (f'[storage]\nroot = "$NOWHERE/{BARE_KEY}"', "storage.root = '$NOWHERE/***'"),
         (f'[edition]\n{BARE_KEY} = "x"', "edition.*** is not a known key"),
-    ],
-)
-def test_a_key_in_the_file_is_refused_and_not_repeated(
-    path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
-) -> None:
-    monkeypatch.delenv("NOWHERE", raising=False)
-    message = read_error(path, text)
-    assert expected in message
-    assert [secret for secret in (KEY, BARE_KEY, UPPER_KEY, str(10**20)) if secret in message] == []
+    ):
+        monkeypatch.delenv("NOWHERE", raising=False)
+        message = read_error(path, text)
+        assert expected in message, text
+        assert [secret for secret in (KEY, BARE_KEY, UPPER_KEY, str(10**20)) if secret in message] == []
 
 
 def test_file_with_the_value_of_a_key_variable_is_refused(

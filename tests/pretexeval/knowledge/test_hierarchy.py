@@ -75,11 +75,7 @@ def leave(
 
 def test_a_tail_that_repeats_its_head_or_says_nothing_is_not_asked() -> None:
     asked = [("Pain, Back", "stiffness"), ("flu", "Otherness"), ("flu", "influenza")]
-    unasked = [
-        ("Pain, Back", "back pain"),
-        ("gout", "Unknown Physiological Effect"),
-        ("scabies", "other"),
-    ]
+    unasked = [("Pain, Back", "back pain"), ("gout", "Unknown Physiological Effect"), ("scabies", "other")]
     base = leave([*asked, *unasked])
     assert list_tested(base) == asked
     assert base.triplets.height == 6

@@ -132,11 +132,7 @@ def test_an_alias_that_names_something_with_another_id_is_a_conflict(tmp_path: P
 
 @pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
 def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: str) -> None:
-    rows = [
-        ("Fever", "Pyrexia", "C1"),
-        ("Febrile state", "Heat", "C1"),
-        ("gout", "Podagra", None),
-    ]
+    rows = [("Fever", "Pyrexia", "C1"), ("Febrile state", "Heat", "C1"), ("gout", "Podagra", None)]
     columns = ("answer", "synonym", "answer_id")
     table = read_synonyms(write_rows(tmp_path / name, [dict(zip(columns, row, strict=True)) for row in rows]))
     assert table.find("FEVER") == ("Febrile state", "Heat", "Pyrexia")

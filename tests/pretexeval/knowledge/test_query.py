@@ -48,9 +48,8 @@ def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
     assert not [*spilled.iterdir()]
 
 
-@pytest.mark.parametrize(
-    ("select", "expected"),
-    [
+def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
+    for select, expected in (
         ("selekt 1", "syntax error"),
         (f"{SELECT}; select 1", "has to be one SELECT"),
         ("copy (select 1) to 'here'", "has to be one SELECT"),
@@ -70,25 +69,20 @@ def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
         (f"{MANY} and random() < 0.5", "query.sql uses random, so its rows change"),
         (f"{MANY} and current_date > '2026-01-01'", "query.sql uses current_date, so its rows change"),
         (f"{MANY} and i in (from query('{HIDDEN}'))", "query.sql selects other rows every time it runs"),
-    ],
-)
-def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path, select: str, expected: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, select)
-    assert expected in str(caught.value)
-    assert str(tmp_path / "query.sql") in str(caught.value)
+    ):
+        with pytest.raises(InputError) as caught:
+            read(tmp_path, select)
+        assert expected in str(caught.value), select
+        assert str(tmp_path / "query.sql") in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "select",
-    [
+def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path) -> None:
+    for select in (
         f"select * from ({MANY}) using sample reservoir(50 rows) repeatable (1)",
         f'{MANY} and hash(head) % 2 = 0 and head <> \'now() "function_name":"random"\'',
         f"{MANY} order by md5(head) limit 200",
-    ],
-)
-def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path, select: str) -> None:
-    assert read(tmp_path, select).checksum_relation("indication")
+    ):
+        assert read(tmp_path, select).checksum_relation("indication")
 
 
 def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:

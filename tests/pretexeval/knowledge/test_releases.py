@@ -25,8 +25,7 @@ def read_since(folder: Path, new: str, older: str, **settings: Any) -> Knowledge
 
 
 @pytest.mark.parametrize(
-    "older",
-    ["Asthma,r,SALBUTAMOL.,,,,\n", "wheezing,r,albuterol,,,C1,D1\n", "asthma,r,salbutamol,true,,,\n"],
+    "older", ["Asthma,r,SALBUTAMOL.,,,,\n", "wheezing,r,albuterol,,,C1,D1\n", "asthma,r,salbutamol,true,,,\n"]
 )
 def test_a_fact_of_the_older_release_is_known_by_name_or_id(tmp_path: Path, older: str) -> None:
     base = read_since(tmp_path, NEW, older)
@@ -152,14 +151,13 @@ def test_origins_take_turns_and_a_removed_fact_is_neither_negative_nor_demonstra
         assert len(tested) == len({head for head, _ in removed})
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"releases": []}, "name one in releases"),
-        ({"since": "older.csv"}, "without since"),
-        ({"releases": [{"name": "removed", "path": "x"}]}, "releases names 'removed' twice, or as the facts"),
-    ],
-)
-def test_changes_need_a_release(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        read_changes(tmp_path, NOW, **settings)
+def test_changes_need_a_release(tmp_path: Path) -> None:
+    removed = {"name": "removed", "path": "x"}
+    settings: dict[str, dict[str, Any]] = {
+        "name one in releases": {"releases": []},
+        "without since": {"since": "older.csv"},
+        "releases names 'removed' twice, or as the facts": {"releases": [removed]},
+    }
+    for message, table in settings.items():
+        with pytest.raises(ValidationError, match=message):
+            read_changes(tmp_path, NOW, **table)

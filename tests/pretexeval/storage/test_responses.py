@@ -1,5 +1,6 @@
 """The response store: what is stored, what is settled, and files that are damaged or cannot be written."""
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -123,33 +124,26 @@ def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: Response
     assert store.read_settled_keys() == {K1, K2, K3, K4}
 
 
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
+def flip_byte(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
-def flip_byte(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+def write_another(_: bytes) -> bytes:
+    file = io.BytesIO()
+    pl.DataFrame({"prompt_key": [K1]}).write_parquet(file)
+    return file.getvalue()
 
 
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def replace_by_another(path: Path) -> None:
-    pl.DataFrame({"prompt_key": [K1]}).write_parquet(path)
-
-
-@pytest.mark.parametrize("damage", [truncate, flip_byte, empty, replace_by_another])
+@pytest.mark.parametrize("damage", [lambda content: content[:-7], flip_byte, lambda _: b"", write_another])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
-    store: ResponseStore, damage: Callable[[Path], None], is_known: bool, caplog: pytest.LogCaptureFixture
+    store: ResponseStore, damage: Callable[[bytes], bytes], is_known: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, other = append(store, k1=FULL), append(store, k2=FULL)
     if is_known:
         assert store.read_settled_keys() == {K1, K2}
-    damage(path)
+    path.write_bytes(damage(path.read_bytes()))
     assert store.read_settled_keys() == {K2}
     assert store.list_files() == [other]
     # The file is named once, with the number of its answers.
@@ -166,7 +160,7 @@ def test_damaged_file_of_an_earlier_version_is_named(
     path = append(store, k1=FULL, k2=FULL)
     old = path.rename(path.with_name(path.name.replace("-2.parquet", ".parquet")))
     assert store.read_settled_keys() == {K1, K2}
-    truncate(old)
+    old.write_bytes(old.read_bytes()[:-7])
     assert store.read_settled_keys() == set()
     assert f"{old} is damaged (an unknown number" in caplog.text
 

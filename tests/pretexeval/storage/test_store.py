@@ -163,15 +163,6 @@ def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
     assert read_tree(first.root, edition.folder) == read_tree(second.root, edition.folder)
 
 
-def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: Evaluations) -> None:
-    first, other = evaluations
-    pull(other)
-    assert is_complete(other)
-    report = ask_model(other, forbid)
-    assert (report.n_asked, report.n_reused) == (0, report.n_samples)
-    assert read_tree(other.root, *KINDS) == read_tree(first.root, *KINDS)
-
-
 def test_files_made_before_the_bucket_was_configured_are_sent_too(hosts: Hosts, evaluated: Path) -> None:
     shutil.copytree(evaluated, hosts[0].root)
     for host in hosts:

@@ -1,11 +1,13 @@
-"""The files of an installation: the password for its clients, and the logs of its services."""
+"""The files of an installation: the password for its clients, and the settings of its services."""
 
 import os
-import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from prefect.settings import Settings
+from supervisor.options import ServerOptions  # type: ignore[import-untyped]
 
 from commands.deploy.local.client_settings import (
     PASSWORD_VARIABLE,
@@ -16,22 +18,14 @@ from commands.deploy.local.client_settings import (
     read_client_settings,
     write_client_settings,
 )
-from commands.deploy.local.services import Service, write_configuration
+from commands.deploy.local.services import DEFAULTS, Service, write_configuration
+from commands.prefect_server import SETTINGS
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import CLIENT_SETTINGS
-from tests.support.fault_models import wait_until
 
 ADDRESS = "http://127.0.0.1:4200/api"
 # A password with all that a shell could take apart.
 WORD = "me:a b'c\"$d#e=f"
-# 2.5 MB, and then a process that stays, so that supervisord does not start it again.
-TALK = """
-import time
-for number in range(25_000):
-    print(f"{number:99}")
-print("end", flush=True)
-time.sleep(600)
-"""
 
 
 @pytest.fixture
@@ -87,23 +81,23 @@ def test_the_password_is_kept_until_the_file_is_lost(root: Path, monkeypatch: py
         provide_password(root)
 
 
-def test_the_log_of_a_service_is_rotated(tmp_path: Path) -> None:
-    configuration, logs = tmp_path / "supervisord.conf", tmp_path / "logs"
-    logs.mkdir()
-    (tmp_path / "talk.py").write_text(TALK)
-    service = Service([sys.executable, str(tmp_path / "talk.py")], is_ready=lambda: True)
-    write_configuration(configuration, tmp_path / "socket", {"cpu": service}, logs)
-    text = configuration.read_text()
-    assert "maxbytes=10MB" in text
-    text = text.replace("maxbytes=10MB", "maxbytes=1MB").replace("autostart=false", "autostart=true")
-    configuration.write_text(text)
-    command = [sys.executable, "-m", "supervisor.supervisord", "--nodaemon", "-c", str(configuration)]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as supervisord:
-        try:
-            newest = logs / "cpu.log"
-            wait_until(lambda: newest.exists() and newest.read_text().endswith("end\n"), "all is logged", 60)
-        finally:
-            supervisord.terminate()
-    sizes = {path.name: path.stat().st_size for path in logs.glob("cpu.log*")}
-    assert sorted(sizes) == ["cpu.log", "cpu.log.1", "cpu.log.2"]
-    assert max(sizes.values()) < 2**20 + 2**17
+def test_the_log_of_a_service_is_rotated_and_old_runs_are_removed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As supervisord and Prefect understand their settings."""
+    service = Service([sys.executable, "-V"], is_ready=lambda: True)
+    write_configuration(root / "supervisord.conf", root / "socket", {"cpu": service}, root)
+    options = ServerOptions()
+    options.realize(["-c", str(root / "supervisord.conf")], doc="")
+    (program,) = (each for group in options.process_group_configs for each in group.process_configs)
+    assert program.stdout_logfile == str(root / "cpu.log")
+    assert (program.stdout_logfile_maxbytes, program.stdout_logfile_backups) == (10 * 2**20, 4)
+    assert program.redirect_stderr
+    for settings in (DEFAULTS, SETTINGS):
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        vacuum = Settings().server.services.db_vacuum
+        assert vacuum.enabled == {"events", "flow_runs"}
+        assert vacuum.retention_period == timedelta(days=90)
+        for name in settings:
+            monkeypatch.delenv(name)
