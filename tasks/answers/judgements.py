@@ -6,7 +6,7 @@ before the first answer word, and "no" counts where it ends a clause only, becau
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tasks.answers.segments import FOREIGN_NOUN, find_json_answers
@@ -170,6 +170,12 @@ QUOTED = re.compile(
     r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
 )
 WHETHER = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
+# "I don't think that the statement is true" calls it false.
+OPINION_DENIED = re.compile(
+    r"\b(?:not|never|cannot|[a-z]+n['’]t)\s(?:\w+\s)?(?:think|believe|say|agree|consider|find|claim)\b[^.;!?\n]{0,20}$",
+    re.IGNORECASE,
+)
+CLAUSE_BREAK = re.compile(r"[.,;:!?\n]")
 SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
     r"(?i:\b(?:options?|choices?|answers?)\s)[\"'*(]{0,3}([A-J])\b|\(([A-J])\)|^[\s*_(]{0,4}([A-J])\b(?=\s(?:is|was))"
@@ -288,8 +294,15 @@ def read_leading_judgement(text: str) -> Judgement | None:
 
 
 def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
-    """Read the last judgement that follows such a phrase."""
-    return _read_places(text, (match.end() for match in lead.finditer(text)), rule)
+    """Read the last judgement after such a phrase that the model neither denies nor leaves open."""
+    found = None
+    for match in lead.finditer(text):
+        before = text[max(0, match.start() - N_CONTEXT) : match.start()]
+        judgement = None if WHETHER.search(before) else _read_places(text, (match.end(),), rule)
+        if judgement and OPINION_DENIED.search(before):
+            judgement = replace(judgement, is_true=not judgement.is_true)
+        found = judgement or found
+    return found
 
 
 def _read_places(text: str, places: Iterable[int], rule: str) -> Judgement | None:
@@ -322,7 +335,8 @@ def _judges(text: str, match: re.Match[str]) -> bool:
     is_adjective = (
         not CLAUSE_ENDS.match(text, match.end()) and not match["negated"] and not COPULA.search(context)
     )
-    if is_adjective or TEST_RESULT.match(text, match.end()):
+    is_open = WHETHER.search(CLAUSE_BREAK.split(context)[-1]) is not None
+    if is_adjective or is_open or TEST_RESULT.match(text, match.end()):
         return False
     return is_judging and not BOTH.match(text, match.end()) and not SECOND.search(context)
 
