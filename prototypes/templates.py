@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from prototypes.capitals import write_within_sentence
 from schemas.transformations import NAMES, POSITIVE_OF
 
 _SLOT = re.compile(r"(\[[XY]\])")
@@ -14,7 +15,7 @@ POSSIBILITY = re.compile(r"\b(?:may|might|can|could|possibl[ey])\b", re.IGNORECA
 
 def fill_slots(template: str, head: str, tail: str) -> str:
     """Return the template with the names in its slots, in one pass, because names may contain `[X]`."""
-    names = {"[X]": head, "[Y]": tail}
+    names = {"[X]": write_within_sentence(head), "[Y]": write_within_sentence(tail)}
     return "".join(names.get(part, part) for part in _SLOT.split(template))
 
 

@@ -125,7 +125,7 @@ class Wording:
     llmeval: Llmeval | None
 
 
-SAMPLES_VERSION = 1
+SAMPLES_VERSION = 2
 """Count it up when the function gives other rows for the same arguments."""
 
 

@@ -5,6 +5,7 @@ import re
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_text
+from prototypes.capitals import write_within_sentence
 from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
 
@@ -39,15 +40,18 @@ def write_on_one_line(text: str) -> str:
 def write_sentences(rows: pl.DataFrame, template: str = "template") -> pl.Series:
     """Return the template of each row, filled with its names, with a capital and the right articles.
 
-    A name that begins the sentence gets a capital if its first word has only small letters. "a" and "an"
-    before a slot follow the sound with which the name begins.
+    A name loses the capitals of a title ("nerve tissue"). If it begins the sentence, it gets a capital if its
+    first word has only small letters. "a" and "an" before a slot follow the sound with which the name begins.
 
     Args:
         rows: the columns head and tail, and that of the templates.
     """
-    parts = rows.with_row_index("row").partition_by(template, as_dict=True)
-    written = [part.select("row", text=_write_template(str(key))) for (key,), part in parts.items()]
-    return pl.concat(written).sort("row")["text"] if written else pl.Series("text", [], pl.String)
+    names = pl.concat([rows["head"], rows["tail"]]).unique().to_list()
+    written = {name: write_within_sentence(name) for name in names}
+    named = rows.with_columns(pl.col("head", "tail").replace(written))
+    parts = named.with_row_index("row").partition_by(template, as_dict=True)
+    texts = [part.select("row", text=_write_template(str(key))) for (key,), part in parts.items()]
+    return pl.concat(texts).sort("row")["text"] if texts else pl.Series("text", [], pl.String)
 
 
 def _write_template(template: str) -> pl.Expr:
@@ -82,7 +86,7 @@ def join_entities(rows: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:
     return rows.join(entities, on="triplet_id", how="left", maintain_order="left")
 
 
-STATEMENTS_VERSION = 1
+STATEMENTS_VERSION = 2
 """Count it up when the function gives other rows for the same arguments."""
 
 

@@ -109,7 +109,7 @@ ARTICLES = {
     "MRI MI NSAID ECG HIV LAD X-ray mRNA hCG siRNA AIDS ulcer unusual uninfected oncogene onion": "an",
     "hour heir infarct Ebola upper umbilicus 80-year 11-beta S F-wave étude ε-toxin": "an",
     "UTI UV uterus urologic ureter unit unilateral use ubiquitin uveal European Ewing one-off once": "a",
-    "SARS NASH HELLP CT PET scan beta tRNA 70-year 110 héros Rash 1-alpha γ-globulin": "a",
+    "SARS NASH HELLP CT PET scan beta tRNA 70-year 110 héros rash 1-alpha γ-globulin": "a",
 }
 
 

@@ -85,25 +85,26 @@ def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]
 
 
 def divide_options(question: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the options that are true of the head, and those that are false; a TFQ has one option."""
+    """Return the folded options that are true of the head, and the false ones; a TFQ has one option."""
     if question["type"] == "TFQ":
-        options = [question["text"].split("|")[1]]
+        options = [fold_name(question["text"].split("|")[1])]
         return (options, []) if (question["answer"] == "T") != question["is_negated"] else ([], options)
     letters = question["answer"].rpartition("|")[2].split(",")
-    right = [question["options"]["ABCD".index(letter)] for letter in letters]
-    wrong = [option for option in question["options"] if option not in right]
+    options = [fold_name(option) for option in question["options"]]
+    right = [options["ABCD".index(letter)] for letter in letters]
+    wrong = [option for option in options if option not in right]
     assert len(right) in ((1, 2, 3) if question["type"] == "MAQ" else (1,))
-    assert len({fold_name(option) for option in right + wrong}) == len(question["options"]) == 4
+    assert len({*right, *wrong}) == len(options) == 4
     return (wrong, right) if question["is_negated"] else (right, wrong)
 
 
 def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFrame) -> None:
     """Check every question by itself, and that the tails of its pair are in it, in their roles."""
     given = rows.to_dicts()
-    tested = {(row["head"], row["tail"]) for row in given if not row["also_true"]}
+    tested = {(row["head"], fold_name(row["tail"])) for row in given if not row["also_true"]}
     pairs: dict[str, dict[bool, str]] = defaultdict(dict)
     for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
-        pairs[pair_id][is_positive] = tail
+        pairs[pair_id][is_positive] = fold_name(tail)
     assert set(pairs) == set(frame["pair_id"].drop_nulls())
     assert frame["question_id"].is_unique().all()
     assert frame.schema == QUESTIONS.empty.schema
@@ -120,7 +121,7 @@ def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFram
             assert not true or pair[True] in true
             assert not false or pair[False] in false
             if offered:
-                named = question["options"]["ABCD".index(offered)]
+                named = fold_name(question["options"]["ABCD".index(offered)])
                 assert named == pair[(answer[0] == "T") != question["is_negated"]]
 
 
