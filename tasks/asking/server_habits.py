@@ -36,7 +36,7 @@ _THINKING = (
     r"|i have to|got it|thought|thinking|reasoning)\b"
 )
 _KNOWN_MARK = r"(?i)[<\[◁][^<>\[\]◁]{0,30}(?:think|thought|reason|reflection|analysis|channel|inner_)"
-_ANSWER = r"(?i)\b(?:true|false|yes|no|unsure|correct|incorrect|answer|[A-J])\b|\bboxed"
+_ANSWER = r"(?i)\b(?:true|false|yes|no|unsure|correct|incorrect|answer|(?-i:[A-J]))\b|\bboxed"
 MIN_THOUGHT = 200
 """Characters of the shortest reply that may be a thought."""
 HABITS = {

@@ -34,9 +34,9 @@ def test_answers_in_any_dress_are_read_and_what_answers_nothing_is_no_answer() -
     rows = pl.read_csv(Path(__file__).parent / "dressed_replies.tsv", separator="\t", quote_char=None)
     found = {}
     for kind, _, reply in rows.iter_rows():
-        asked = ((), None) if kind in ("TFQ", "TFU") else (options, "A" if kind == "RQ" else None)
+        offered, listed = "A" if kind == "RQ" else None, () if kind in ("TFQ", "TFU") else options
         text = reply.replace("\\n", "\n")
-        found[kind, reply] = read_answer(kind, text, *asked, "Which is the antidote of warfarin?").answer
+        found[kind, reply] = read_answer(kind, text, listed, offered, "Which is the antidote?").answer
     assert found == {(kind, reply): expected for kind, expected, reply in rows.iter_rows()}
 
 
