@@ -42,7 +42,7 @@ STATED = re.compile(
     rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
     rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}(?-i:[A-J])[\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))"
     # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
-    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))",
+    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]|and\b))",
     re.IGNORECASE,
 )
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)

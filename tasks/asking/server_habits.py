@@ -28,7 +28,32 @@ MIN_TAIL = 30
 _ENDING = pl.col("finish_reason").map_elements(name_ending, pl.String)
 _TAIL = pl.col("prompt").str.tail(4 * N_TAIL).str.replace_all(r"\s+", "").str.tail(N_TAIL)
 _PACKED_RESPONSE = pl.col("response").str.replace_all(r"\s+", "")
+# How a thought begins: a tag that is none of an answer, or words. A reply with a known mark is understood.
+_TAGGED = r"^\s*(?:<[^<>\s/]{2,30}>|\[[A-Z_]{3,20}\]|[◁⟦⟨〔【«])"
+_ANSWER_TAG = r"(?i)^\s*<(?:answer|final|response|output|b|p|i|strong|em|html|div|span|br)"
+_THINKING = (
+    r"(?i)^\W{0,3}(?:okay|alright|hmm|let me|let['’]s|so,|first,|wait|we need|we are|the user|i need"
+    r"|i have to|got it|thought|thinking|reasoning)\b"
+)
+_KNOWN_MARK = r"(?i)[<\[◁][^<>\[\]◁]{0,30}(?:think|thought|reason|reflection|analysis|channel|inner_)"
+_ANSWER = r"(?i)\b(?:true|false|yes|no|unsure|correct|incorrect|answer|(?-i:[A-J]))\b|\bboxed"
+MIN_THOUGHT = 200
+"""Characters of the shortest reply that may be a thought."""
 HABITS = {
+    "look like a thought in marks that are not known, or without an answer": (
+        (pl.col("response").str.len_chars() >= MIN_THOUGHT)
+        & ~pl.col("response").str.contains(_KNOWN_MARK)
+        & (
+            (pl.col("response").str.contains(_TAGGED) & ~pl.col("response").str.contains(_ANSWER_TAG))
+            | (
+                pl.col("response").str.contains(_THINKING)
+                & ~pl.col("response").str.tail(MAX_SHOWN).str.contains(_ANSWER)
+            )
+        ),
+        pl.col("response").str.head(MAX_SHOWN),
+        "If it is one, what it says is read as the answer: name the marks around it with reasoning_marks, by "
+        "which stored answers are read again, and raise max_tokens if it was cut",
+    ),
     "a thought and no content, although nothing was cut": (
         (pl.col("response").str.strip_chars() == "")
         & (pl.col("reasoning").str.strip_chars() != "")

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +15,45 @@ import pytest
 
 from commands.main import build_parser, main
 from tests.commands.configurations import FAR, STARTER, write_configuration
-from tests.support.command import REPOSITORY, make_rows, write_config
+from tests.support.command import (
+    REPOSITORY,
+    block_packages,
+    build_environment,
+    make_rows,
+    run_measured,
+    run_process_command,
+    write_config,
+)
 from tests.support.small_disk import mount_disk
+from warehouse.publishing import build_warehouse
+
+# Importing any of these takes seconds. The errors tested here must come before Prefect starts.
+SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch", "transformers")
+# Every answer needs these libraries. Importing them takes 0.6 s of processor time, an answer at most 1.4 s.
+LIBRARIES = "import polars, duckdb, pyarrow.parquet, scipy.optimize, scipy.sparse"
+MAX_TIMES_LIBRARIES = 4
+
+
+@pytest.mark.long
+def test_questions_are_answered_quickly_and_without_slow_imports(tmp_path: Path) -> None:
+    blocked = block_packages(tmp_path / "blocked", *SLOW)
+    near = {"name": "near", "model": str(REPOSITORY / "models" / "reference-small")}
+    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[near])
+    build_warehouse(tmp_path)
+    imported = [sys.executable, "-c", LIBRARIES]
+    libraries_s = run_measured(imported, folder=tmp_path, environment=build_environment()).cpu_s
+    for arguments, words in (
+        (["--help"], "import-responses"),
+        (["validate", config], "edition starter-seed1-"),
+        (["plan", config], "prompt tokens counted by the model's tokenizer"),
+        (["doctor", config], "model near"),
+        (["sql", "select 'a' as letter", "--root", tmp_path], "letter"),
+    ):
+        outcome = run_process_command(*arguments, folder=tmp_path, blocked=blocked).require()
+        assert outcome.cpu_s < MAX_TIMES_LIBRARIES * libraries_s
+        assert outcome.err == ""
+        assert words in outcome.out
+    assert not (tmp_path / "data").exists()
 
 
 def list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

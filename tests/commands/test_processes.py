@@ -8,15 +8,25 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 from commands import prefect_server
 from pretexeval.primitives.errors import InputError
-from tests.support.command import build_environment
+from tests.support.command import (
+    build_command,
+    build_environment,
+    has_servers,
+    make_rows,
+    wait_for_servers_to_end,
+    write_base,
+    write_config,
+)
+from tests.support.raw_endpoint import RawReply, render_answer, serve_bytes
 
 LIMIT_S = 5.0
 MESSAGE = "pretexeval: interrupted; run the same command again to continue\n"
@@ -59,12 +69,14 @@ start.run()
 """
 
 
-def interrupt(process: "subprocess.Popen[str]", number: int) -> tuple[int, float, str]:
+def interrupt(
+    process: "subprocess.Popen[str]", number: int, kill: Callable[[int, int], None] = os.kill
+) -> tuple[int, float, str]:
     """Send the signal three times, as an impatient user does; return status, seconds and standard error."""
     started = time.monotonic()
     for _ in range(3):
         with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+            kill(process.pid, number)
         time.sleep(0.05)
     _, said = process.communicate(timeout=30)
     return process.returncode, time.monotonic() - started, said
@@ -103,6 +115,36 @@ def test_signals_that_the_caller_ignores_stay_ignored() -> None:
     assert done.stdout == b"True\n"
 
 
+@pytest.mark.long
+def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:
+        model = {"name": "m", "engine": "openai", "model": "m", "base_url": endpoint.base_url}
+        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        models = [model | {"concurrency": 3}]
+        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
+        process = subprocess.Popen(
+            build_command("run", config),
+            cwd=tmp_path,
+            env=build_environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        while sum(endpoint.answered.values()) < 12:
+            assert process.poll() is None
+            time.sleep(0.05)
+        n_answered = sum(endpoint.answered.values())
+        # A terminal signals the whole group.
+        status, seconds, said = interrupt(process, signal.SIGINT, os.killpg)
+    assert (status, said.endswith(MESSAGE)) == (130, True)
+    assert "Traceback" not in said
+    assert seconds < LIMIT_S
+    assert wait_for_servers_to_end(tmp_path / "data")
+    parts = [pl.read_parquet(path) for path in tmp_path.glob("data/responses/*/part-*.parquet")]
+    assert pl.concat(parts).filter(status="ok").height >= n_answered
+
+
 # A server that ends before it answers as often as there are tokens, and then answers.
 FAILING = """
 import http.server, pathlib, sys
@@ -116,6 +158,16 @@ class Healthy(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
 http.server.HTTPServer(("127.0.0.1", port), Healthy).serve_forever()
+"""
+# A command that uses its server until its standard input is closed.
+COMMAND = """
+import sys
+from pathlib import Path
+from commands.prefect_server import start_server, wait_for_server
+start_server(Path(sys.argv[1]))
+wait_for_server()
+print("ready", flush=True)
+sys.stdin.readline()
 """
 
 
@@ -167,3 +219,33 @@ def test_a_damaged_history_is_named_in_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"^\S+prefect\.db is damaged \(.*\): delete it and run again"):
             prefect_server.start_server(tmp_path)
         assert path.read_bytes() == changed
+
+
+@pytest.mark.long
+def test_two_commands_share_a_new_history_and_no_server_outlives_its_command(tmp_path: Path) -> None:
+    home = tmp_path / "prefect"
+    home.mkdir()
+    killed, ended = (
+        subprocess.Popen(
+            [sys.executable, "-c", COMMAND, home],
+            env=build_environment({"PREFECT_HOME": str(home)}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    )
+    try:
+        assert killed.stdout is not None
+        assert ended.stdout is not None
+        assert [killed.stdout.readline(), ended.stdout.readline()] == ["ready\n", "ready\n"]
+        ended.communicate(timeout=20)
+        assert ended.returncode == 0
+        assert has_servers(tmp_path)
+        killed.kill()
+        killed.wait(20)
+        assert wait_for_servers_to_end(tmp_path)
+    finally:
+        for process in (killed, ended):
+            process.kill()
+            process.wait(20)

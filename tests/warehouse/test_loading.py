@@ -32,7 +32,7 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert run[:5] == (EDITION, None, None, "expert", None)
     assert run[5:13] == (["strict"], 64, 1, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5)
     # What answered and its prices are not in the record. Style and sampling are from the requests.
-    assert run[13:] == (0.01, None, None, None, None, "completion", "{}", 5)
+    assert run[13:] == (0.01, None, [], None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]

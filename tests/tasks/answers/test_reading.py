@@ -1,7 +1,9 @@
 """Reading never fails and takes linear time, whatever a model writes; votes count answers only."""
 
 import time
+from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -24,6 +26,18 @@ HOSTILE = st.one_of(st.text(), JOINED.map(lambda drawn: drawn[1].join(drawn[0]))
 def read(question_type: str, response: str) -> Reading:
     options, offered = ((), None) if question_type == "TFQ" else (OPTIONS, "D")
     return read_answer(question_type, response, options, offered, "A man has a rash.")
+
+
+def test_answers_in_any_dress_are_read_and_what_answers_nothing_is_no_answer() -> None:
+    """JSON, boxes, special tokens, other languages, denied opinions, verdicts on options, refusals, lists."""
+    options = ("Protamine", "Vitamin K", "Heparin", "Naloxone", "Flumazenil")
+    rows = pl.read_csv(Path(__file__).parent / "dressed_replies.tsv", separator="\t", quote_char=None)
+    found = {}
+    for kind, _, reply in rows.iter_rows():
+        offered, listed = "A" if kind == "RQ" else None, () if kind in ("TFQ", "TFU") else options
+        text = reply.replace("\\n", "\n")
+        found[kind, reply] = read_answer(kind, text, listed, offered, "Which is the antidote?").answer
+    assert found == {(kind, reply): expected for kind, expected, reply in rows.iter_rows()}
 
 
 @pytest.mark.parametrize("question_type", TYPES)

@@ -13,6 +13,7 @@ from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.model_session import ModelSession
 from tasks.asking.server_habits import (
+    HABITS,
     count_habits,
     describe_change,
     find_equal_counts,
@@ -23,6 +24,7 @@ from tasks.asking.server_habits import (
 from tests.support.endpoint import Body, EndpointReply, build_model_config, build_reply, serve_endpoint
 
 N = 40
+LOOKS_LIKE_A_THOUGHT = next(name for name in HABITS if "look like a thought" in name)
 STATEMENT = "Statement number {n} says that{more} aspirin may treat a fever.\nAnswer:"
 SHOTS = "A statement about medicine.\nAnswer: True\n\n" * 8
 TEXTS = [SHOTS + STATEMENT.format(n=n, more=" and that" * (n % 9)) for n in range(N)]
@@ -132,6 +134,30 @@ def test_a_habit_is_named_with_an_example_and_what_to_set(completion: Completion
     assert habit in remark
     assert bool(habit) == ("extra_body" in remark)
     assert THOUGHT in remark or habit != "a thought and no content"
+
+
+def test_what_may_be_a_thought_that_is_not_understood_is_named() -> None:
+    thought = (
+        "It may be true that both are named, but this says little about how one causes the other one. " * 3
+    )
+    suspects = (
+        f"⟦{thought}⟧False",
+        f"<cogitate>{thought}</cogitate>False",
+        f"[PLAN]{thought}[/PLAN]",
+        f"Okay, {thought}",
+    )
+    fine = (
+        "True",
+        thought,
+        f"<think>{thought}</think>True",
+        f"<answer>True</answer> {thought}",
+        f"Let me see. {thought}So: True",
+    )
+    for texts, n in ((suspects, len(suspects)), (fine, 0)):
+        replies = tabulate_replies([Prompt("chat", "[]")] * len(texts), [Completion(text) for text in texts])
+        assert count_habits(replies)[LOOKS_LIKE_A_THOUGHT][0] == n
+    remark = list_remarks(count_habits(replies) | {LOOKS_LIKE_A_THOUGHT: (1, "⟦It")})[LOOKS_LIKE_A_THOUGHT]
+    assert "reasoning_marks" in remark
 
 
 def test_a_share_of_replies_without_content_is_named_once_from_the_first_chunk_on(

@@ -101,6 +101,21 @@ def folder(installation: Installation, api: PrefectApi, tmp_path_factory: pytest
     return folder
 
 
+def test_installations_have_names_of_their_own_and_refuse_those_of_others(
+    installation: Installation, folder: Path, api: PrefectApi
+) -> None:
+    for name in ("lab", "clinic"):
+        assert api.get(f"/work_pools/{name}-gpu")["type"] == "process"
+        assert api.get(f"/deployments/name/regenerate/{name}.mine")["work_pool_name"] == f"{name}-cpu"
+        tags = api.get(f"/deployments/name/evaluate-model/{name}")["tags"]
+        assert tags[1] == f"pretexeval:{name}"
+    before = api.get("/deployments/name/regenerate/lab.mine")
+    refused = deploy(installation, folder / "other", "lab").require(2)
+    assert f"runs in {folder / 'lab'}, not in {folder / 'other'}" in refused.err
+    assert "--installation NAME" in refused.err
+    assert api.get("/deployments/name/regenerate/lab.mine") == before
+
+
 def test_automations_touch_only_runs_of_their_installation(folder: Path, api: PrefectApi) -> None:
     for name in ("lab", "clinic"):
         # The automation waits 10 s, the shortest time, and not 90 s.
