@@ -1,4 +1,4 @@
-"""A real server with the settings of an installation: what it notifies a web hook of."""
+"""A real server with the settings of an installation: what it notifies a web hook of, and what it keeps."""
 
 import sqlite3
 import subprocess
