@@ -1,99 +1,86 @@
 """Read judgements: is a statement true (samples, TFQ), is the offered answer right (RQ)?
 
-The answer words are those of the papers (method, section 3), and some more. What states the answer counts
-before the first answer word, and "no" counts where it ends a clause only, because prose says "no fever".
+The answer words are those of the papers (method, section 3), and some more. A word counts only where it says
+something of the statement or the answer: at the beginning, in a sentence of its own, or after "It is" and the
+like, because prose says "no fever" and requests say "a correct answer".
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
-# "correct" and "wrong" do not count in phrases such as "The correct answer is False", which says False.
-ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
-JUDGING_WORDS = ("correct", "wrong")
-NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
-# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
-FILLERS = (
-    r"a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really"
-    r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be"
+from tasks.answers.dresses import Reply
+
+# "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
+# in "It would be wrong to call this true".
+WORD_ENDS = (
+    r"(?!\s+(?:answer|response|choice|option|statement|information)s?\b)"
+    r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:true|false|correct|right|wrong)\b)"
 )
+NEGATORS = r"not|never|neither|cannot|hardly|no longer|far from|anything but|[a-z]+n['’]t"
+# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
+FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|(?:to\s+)?be(?:en)?"
 # Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
-
-
-@dataclass(frozen=True)
-class AnswerWords:
-    """The words that mean true and false at some places of a response."""
-
-    true: tuple[str, ...]
-    false: tuple[str, ...]
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern that finds the first answer word, and whether it is negated."""
-        # "incorrect" and "untrue" always mean false.
-        opposites = "|".join(f"{prefix}{word}" for prefix, word in (("in", "correct"), ("un", "true")))
-        return re.compile(
-            rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"
-            rf"{START}(?:(?P<true>{_list_words(self.true)})"
-            rf"|(?P<false>{_list_words(self.false)}|{opposites})){END}",
-            re.IGNORECASE,
-        )
-
-
-def _list_words(words: Iterable[str]) -> str:
-    # Longer words come first, so that "not sure" is found before "not".
-    ordered = sorted((word.strip().casefold() for word in words), key=len, reverse=True)
-    return "|".join(
-        r"\s+".join(map(re.escape, word.split())) + (ABOUT_ANSWER if word in JUDGING_WORDS else "")
-        for word in ordered
-    )
-
-
-LEADING_WORDS = AnswerWords(
-    true=("true", "correct", "yes", "right", "accurate", "entailed"),
-    false=("false", "wrong", "no", "inaccurate", "contradicted"),
-)
-JUDGEMENT_WORDS = AnswerWords(
-    true=("true", "correct", "accurate", "right", "agree"), false=("false", "wrong", "inaccurate", "disagree")
-)
-TRUTH_WORDS = AnswerWords(true=("true", "entailed"), false=("false", "contradicted"))
-YES_WORDS = AnswerWords(true=("yes",), false=("no",))
-# These words judge only after such a verb or pronoun: "is right" but not "the right lung".
-NEEDS_BEFORE = {
-    "right": re.compile(r"\b(?:is|are|was|am|be|seems?|not|all|absolutely|completely)\s$", re.IGNORECASE),
-    "agree": re.compile(r"\b(?:I|we|would|also|must|fully)\s$", re.IGNORECASE),
-    "disagree": re.compile(r"\b(?:I|we|would|must|respectfully)\s$", re.IGNORECASE),
-}
-JSON_VALUE = re.compile(
-    r"[\"'](?:is[ _]?)?(?:\w{1,20}[ _])?"
-    r"(?:correct|correctness|right|true|judge?ment|verdict|label|valid|answer)[\"']"
-    r"\s?:\s?[\"']?(?=true|false|correct|incorrect|yes|no|right|wrong)",
+WORDS = re.compile(
+    rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
+    rf"(?:(?P<true>true|entailed|yes|agree|(?:correct|right|accurate){WORD_ENDS})"
+    rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:wrong|inaccurate|incorrect){WORD_ENDS})){END}",
     re.IGNORECASE,
 )
+# True, false and unsure in other languages. They count as a whole sentence, or after one of the nouns.
+LANGUAGES = (
+    ("正[确確]|对|對|真|是的?", "不正[确確]|[错錯][误誤]?|不[对對]|假|否|不是", "不[确確]定|不知道|[无無]法.{2}"),
+    ("正しい|正解|はい|本当", "偽|誤り|間違い|いいえ|正しくない|嘘", "不明|[わ分]からない|[わ分]かりません"),
+    ("참|맞음|맞습니다|예|네|사실", "거짓|틀림|틀립니다|틀렸습니다|아니[오요]", "모름|불확실|모르겠습니다"),
+    ("wahr|richtig|korrekt|zutreffend|ja|stimmt", "falsch|unwahr|nein|stimmt nicht", "unsicher|weiß nicht"),
+    ("verdader[oa]|ciert[oa]|correct[oa]|s[íi]", "fals[oa]|incorrect[oa]", "insegur[oa]|no (?:lo )?sé"),
+    ("vraie?|exacte?|oui", "faux|fausse|inexacte?|non", "incertain|pas sûr|je ne sais pas"),
+    ("ver[oa]|corrett[oa]|sì", "errat[oa]|sbagliat[oa]", "incert[oa]|non (?:lo )?so"),
+    ("verdadeir[oa]|cert[oa]|corret[oa]|sim", "errad[oa]|incorret[oa]|não", "não sei"),
+    ("верно|правда|истина|истинно|да|правильно", "неверно|неправда|ложь|ложно|нет|неправильно", "не знаю"),
+    ("صحيحة?|صح|نعم|صواب", "خطأ|خاطئة?|لا", "لا أعرف|غير متأكد"),
+    ("सही|सत्य|सच|हाँ|हां", "गलत|ग़लत|असत्य|झूठ|नहीं", "पता नहीं|अनिश्चित"),
+)
+FOREIGN_NOUNS = (
+    "Aussage|Behauptung|Antwort|afirmaci[óo]n|respuesta|affirmation|réponse|affermazione|risposta|afirmação"
+    "|resposta|утверждение|ответ|答案|[陈陳]述|[说說]法|判断|答え|記述|文|정답|답|진술|문장|العبارة|الإجابة|कथन|उत्तर"
+)
+TRUE, FALSE, UNSURE = map("|".join, zip(*LANGUAGES, strict=True))
+FOREIGN = re.compile(
+    rf"(?:[^.;!?\n]{{0,40}}?(?:{FOREIGN_NOUNS})\W{{0,4}}(?:ist|est?|è|é|是|[为為]|は|[은는이]|है)?\W{{0,3}})?"
+    r"(?P<negated>(?:nicht|no(?: es)?|n['’]est pas|non è|não é|не|ليست?|غير|[并並]非)\s?)?"
+    rf"(?:(?P<unsure>{UNSURE})|(?P<false>{FALSE})|(?P<true>{TRUE}))"
+    r"(?:です|だ|である|입니다|이다|的|है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|]))",
+    re.IGNORECASE,
+)
+# "T" and "F" alone, or before a reason in a sentence of its own; "T. pallidum" is a name.
+LETTER = re.compile(
+    r"(?:(?P<true>T)|(?P<false>F))(?P<negated>(?!))?"
+    r"(?=[\s*_)\]\"'”.:,]{0,6}(?:$|\n|[.:),;–—-]\s(?-i:[A-Z])))",
+    re.IGNORECASE,
+)
+ADVERBS = r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also)\s){0,3}"
 NAMED_JUDGEMENT = (
-    r"(?:(?:final|the|my|correct)\s){0,2}"
+    r"(?:(?:final|the|my|correct|given)\s){0,3}"
     r"(?:answer|judge?ment|verdict|response|statement|claim|assertion|conclusion|correctness)"
 )
 LEAD = re.compile(
-    r"[\s*_\"'`“”#>(\[{\-•:✗✓✘✔]{0,12}(?:\\boxed\{(?:\\text\{)?|<answer>)?"
+    r"[\s*_\"'`“”#>(\[{\-•:✗✓✘✔✅❌\u00ad\ufeff]{0,12}(?:[A-E][).:]\s)?[*_\"'“]{0,3}"
     rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—])[\s*_\"'`:\-]{{0,6}})?",
-    re.IGNORECASE,
-)
-STATED_JUDGEMENT = re.compile(
-    rf"(?:\b{NAMED_JUDGEMENT}\b[^.\n;?!]{{0,80}}?(?:\b(?:is|would be|as)\b|[:=])|\\boxed|<answer>)"
-    r"[\s*_:\"'{]{0,8}(?:\\text\{)?"
-    r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also|considered)\s){0,3}",
     re.IGNORECASE,
 )
 # "The answer is: True" states the judgement itself, wherever it stands.
 CONCLUDED = re.compile(
-    r"(?:\b(?:the|my|final|so)\s(?:final\s)?|^[\s*_#>\-•]{0,8}(?:final\s)?)(?:answer|judge?ment|verdict)\b"
-    r"[\s*_\"']{0,4}(?:is\b|[:=])[\s*_:\"'`({]{0,8}"
-    r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also)\s){0,3}",
+    r"(?:\b(?:the|my|final|so)\s(?:final\s|correct\s)?|^[\s*_#>\-•]{0,8}(?:final\s)?)"
+    r"(?:answer|judge?ment|verdict)\b[\s*_\"']{0,4}(?:is\b|[:=]|(?=(?:not )?(?:true|false)\W{0,4}$))"
+    rf"[\s*_:\"'`({{]{{0,8}}{ADVERBS}",
     re.IGNORECASE | re.MULTILINE,
+)
+STATED = re.compile(
+    rf"\b{NAMED_JUDGEMENT}\b[^.\n;?!]{{0,80}}?(?:\b(?:is|would be|as)\b|[:=])[\s*_:\"'{{]{{0,8}}{ADVERBS}$",
+    re.IGNORECASE,
 )
 # An answer word judges if its clause ends after it or goes on with such a word. "No fever" and "False
 # positive results" judge nothing.
@@ -107,24 +94,59 @@ CLAUSE_ENDS = re.compile(
     rf"|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
     re.IGNORECASE,
 )
-# In "the correct mechanism" and "an accurate estimate", the word belongs to a noun. After "is", it still
-# judges: "D is the correct diagnosis".
-COPULA = re.compile(
-    r"(?:\b(?:is|are|was|were|be|am|as|seems?|appears?|remains?|not)|['’]s|[:=])[\s*_\"']{1,4}"
-    r"(?:(?:the|a|an|also|indeed|most|more|partially|likely|only|both|all|absolutely|completely)\s){0,3}$",
+SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
+# What stands before a word that judges: a verb, or a verb and what a statement is called. Without the second,
+# only "true" and "false" judge: "Therefore, B is false", but not "The physician is correct".
+IS = re.compile(
+    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|seems?|appears?|remains?|sounds?|looks?"
+    r"|(?:call|consider|find) (?:it|this|that)(?: statement| claim)?))[\s*_\"'“”]{1,4}"
+    r"(?:(?:an?|the|all|also|both|considered|in fact|indeed|just|more|most|only|quite|still|therefore|thus|to be|very"
+    r"|\w{1,12}ly)\s[*_\"'“”]{0,3}){0,3}$",
+    re.IGNORECASE,
+)
+SUBJECT = re.compile(
+    r"\b(?:it|this|that|statement|claim|assertion|sentence|conclusion|information|answer|above)\b|\"\"",
+    re.IGNORECASE,
+)
+ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}$")
+SAYS_YES = re.compile(r"(?:,\s?|\b(?:but|so|say|is|be|answer|then|therefore)\s)$", re.IGNORECASE)
+AGREES = re.compile(r"\b(?:I|we)\s(?:\w+\s){0,2}$", re.IGNORECASE)
+AGREED_WITH = re.compile(
+    r"\s?(?:$|[.,;!\n]|(?:with )?(?:the|this|that|your|her|his|\w+['’]s)\s"
+    r"(?:\w+\s)?(?:statement|claim|assertion|answer|above)\b)",
+    re.IGNORECASE,
+)
+# "I do not think that this is true" and "It would be wrong to call this true" turn what follows.
+DENIES = re.compile(
+    r"\b(?:not|cannot|\w+n['’]t|never|hardly)\s(?:\w+\s)?(?:think|believe|say|call|consider|feel|find|claim"
+    r"|conclude|accept|regard|describe|hold)\b|\b(?:doubt|deny|dispute)\b"
+    r"|\b(?:wrong|incorrect|false|inaccurate|misleading|a mistake|an error)\sto\s\w+",
     re.IGNORECASE,
 )
 TEST_RESULT = re.compile(r"[\s\-](?:positive|negative|alarm)", re.IGNORECASE)
-# "True or false?" and "True/False" repeat the question.
-BOTH = re.compile(r"\s?(?:/|or)\s?(?:true|false|correct|incorrect|yes|no)\b", re.IGNORECASE)
-SECOND = re.compile(r"\b(?:true|false|correct|yes)\s?(?:/|or)\s?$", re.IGNORECASE)
+# "True or false?", "True/False" and "True and false" repeat the question, or give both answers.
+BOTH = re.compile(
+    r"[*_\"')]{0,3}\s?(?:[/&|,\n]|\bor\b|\band\b|\bnor\b)\s?(?:or\s)?[*_\"'(]{0,3}"
+    r"(?:(?P<true>true|correct|yes|right)|(?P<false>false|incorrect|wrong|no))\b",
+    re.IGNORECASE,
+)
+# Answers with numbers or letters: this item has one answer.
+LISTED = re.compile(
+    r"(?:(?:^|[\s,;])(?:(?:statement|question|answer|item|claim|q)\s?)?[*_(]{0,3}(?:\d{1,2}|[a-j])[*_]{0,3}[.):\]]{1,2}"
+    r"|\b(?:first|second|third|fourth|last)\s(?:\w+\s)?is|\b(?:statement|claim|item)\s(?:\d{1,2}|[a-j])\sis)"
+    r"\s?[*_\"]{0,3}(?:true|false|yes|no|correct|incorrect|[tf])\b(?!\s(?!because|since|as|and)\w)",
+    re.IGNORECASE,
+)
 N_CONTEXT = 40
 # A statement that is quoted judges nothing: 'The statement "Gout is not likely" is true.'
 QUOTED = re.compile(
     r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
 )
-WHETHER = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
-SENTENCE_END = re.compile(r"[.;!?\n]\s")
+WHETHER = re.compile(
+    r"\b(?:whether|if|unless)\b|\b(?:while|although|though) (?:it|this) is\b|\bis the statement(?: above)?\s$",
+    re.IGNORECASE,
+)
+SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
 NAMED_OPTION = re.compile(
     r"(?i:\b(?:options?|choices?|answers?)\s)[\"'*(]{0,3}([A-J])\b|\(([A-J])\)|^[\s*_(]{0,4}([A-J])\b(?=\s(?:is|was))"
 )
@@ -150,36 +172,77 @@ class Judgement:
     """Where the judging word ends in the text."""
 
 
-def read_truth(text: str) -> Judgement | None:
-    """Return what a response says of a statement, or None if it says nothing."""
-    found = _read_at(text, JSON_VALUE, "json")
-    text = QUOTED.sub('""', text)
-    return (
-        found
-        or read_leading_judgement(text)
-        or _read_concluded(text)
-        or _read_at(text, STATED_JUDGEMENT, "stated_word")
-        or _read_first(text, TRUTH_WORDS, "first_word")
-        or _read_first(text, JUDGEMENT_WORDS, "judging_word")
-        or _read_yes(text)
-    )
+def read_truth(reply: Reply) -> Judgement | None:
+    """Return what a response says of a statement, or None if it says nothing or judges several."""
+    text = QUOTED.sub('""', reply.text)
+    found = _read_dress(reply) or (None if len(LISTED.findall(text)) > 1 else read_leading_judgement(text))
+    if found or len(LISTED.findall(text)) > 1:
+        return found
+    said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
+    stated = [judgement for judgement in said if judgement.rule == "stated_word"]
+    return _read_concluded(text) or next(iter(stated[::-1] or said), None)
 
 
-def read_judgement(text: str, offered: str) -> Judgement | None:
+def read_judgement(reply: Reply, offered: str) -> Judgement | None:
     """Return whether a response calls the offered answer right, or None if it does not judge.
 
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
-    found = _read_at(text, JSON_VALUE, "json") or read_leading_judgement(text) or _read_concluded(text)
+    text = reply.text
+    found = _read_dress(reply) or read_leading_judgement(text) or _read_concluded(text)
     if found:
         return found
-    about_offered = [
-        match for match in JUDGEMENT_WORDS.pattern.finditer(text) if _is_about(text, match, offered)
-    ]
+    about_offered = [match for match in _find_words(text) if _is_about(text, match, offered)]
     named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
         return _build(named[-1], "judged_answer")
     return _build(about_offered[0], "judging_word") if about_offered else None
+
+
+def _read_dress(reply: Reply) -> Judgement | None:
+    for rule, inside in reply.stated:
+        if judgement := read_leading_judgement(inside):
+            return Judgement(judgement.is_true, rule, 0)
+    return None
+
+
+def _find_words(text: str) -> Iterator[re.Match[str]]:
+    """Yield the answer words, without those of "True or false"."""
+    covered = 0
+    for match in WORDS.finditer(text):
+        if (pair := _find_pair(text, match)) is None and match.start() >= covered:
+            yield match
+        covered = pair.end() if pair else covered
+
+
+def _find_pair(text: str, match: re.Match[str]) -> re.Match[str] | None:
+    """Return the opposite word that follows at once, as in "True or false"."""
+    pair = BOTH.match(text, match.end())
+    return pair if pair and (pair["true"] is None) == (match["true"] is not None) else None
+
+
+def _is_said(text: str, match: re.Match[str]) -> str | None:
+    """Return the name of the rule by which a word judges the statement, or None if it judges nothing."""
+    clause, end = _find_clause(text, match), match.end()
+    word = (match["true"] or match["false"]).casefold()
+    if WHETHER.search(clause) or text[end : end + 1] == "?" or TEST_RESULT.match(text, end):
+        return None
+    ends, is_capital = SENTENCE_ENDS.match(text, end), text[end - len(word)].isupper()
+    is_last = is_capital and ends is not None and ends.end() == len(text)
+    is_asked_for = is_capital and word in ("true", "false") and CLAUSE_ENDS.match(text, end) is not None
+    if is_last or is_asked_for or (ends and ALONE.search(clause)):
+        return "first_word"
+    if word in ("yes", "no"):
+        return "first_word" if ends and SAYS_YES.search(clause) else None
+    if word in ("agree", "disagree"):
+        is_agreed = AGREES.search(clause) and AGREED_WITH.match(text, end)
+        return "first_word" if is_agreed else None
+    if not (IS.search(clause) or match["negated"]) or not CLAUSE_ENDS.match(text, end):
+        return None
+    if STATED.search(clause):
+        return "stated_word"
+    is_subject = SUBJECT.search(clause) is not None
+    return "first_word" if is_subject or word in ("true", "false", "untrue") else None
 
 
 def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
@@ -187,7 +250,13 @@ def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
     clause = _find_clause(text, match)
     named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
     is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
-    return not is_other and not WHETHER.search(clause) and _judges(text, match)
+    word = (match["true"] or match["false"]).casefold()
+    if is_other or WHETHER.search(clause) or TEST_RESULT.match(text, match.end()) or word in ("yes", "no"):
+        return False
+    if word in ("agree", "disagree"):
+        return AGREES.search(clause) is not None
+    is_verb = IS.search(clause) is not None or match["negated"] is not None
+    return is_verb or (word != "right" and CLAUSE_ENDS.match(text, match.end()) is not None)
 
 
 def _find_clause(text: str, match: re.Match[str]) -> str:
@@ -198,61 +267,30 @@ def _read_concluded(text: str) -> Judgement | None:
     """Read the last "The answer is: True"."""
     found = None
     for place in CONCLUDED.finditer(text):
-        match = LEADING_WORDS.pattern.match(text, place.end())
+        match = WORDS.match(text, place.end()) or LETTER.match(text, place.end())
         is_condition = WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start())
-        if match and not is_condition and _ends_clause(text, match):
+        if match and not is_condition and CLAUSE_ENDS.match(text, match.end()) and not _find_pair(text, match):
             found = _build(match, "stated_word")
     return found
-
-
-def _ends_clause(text: str, match: re.Match[str]) -> bool:
-    return CLAUSE_ENDS.match(text, match.end()) is not None and not BOTH.match(text, match.end())
 
 
 def read_leading_judgement(text: str) -> Judgement | None:
     """Return the judgement with which a text begins, such as "The answer is True", or None."""
     lead = LEAD.match(text)
-    match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0)
-    if match is None or TEST_RESULT.match(text, match.end()) or BOTH.match(text, match.end()):
+    start = lead.end() if lead else 0
+    match = WORDS.match(text, start)
+    if match is None:
+        match = LETTER.match(text, start) or FOREIGN.match(text, start) or FOREIGN.match(text)
+        is_unsure = match is not None and "unsure" in match.groupdict() and match["unsure"] is not None
+        return _build(match, "leading_word") if match and not is_unsure else None
+    if TEST_RESULT.match(text, match.end()) or _find_pair(text, match):
         return None
     # "True" and "False" are the answers that prompts ask for, whatever follows them.
     is_asked_for = text[match.start() : match.end()].casefold() in ("true", "false")
-    return _build(match, "leading_word") if is_asked_for or _ends_clause(text, match) else None
-
-
-def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
-    """Read the last judgement that follows such a phrase."""
-    found = None
-    for place in lead.finditer(text):
-        match = LEADING_WORDS.pattern.match(text, place.end())
-        if match and not BOTH.match(text, match.end()):
-            found = _build(match, rule)
-    return found
-
-
-def _read_yes(text: str) -> Judgement | None:
-    """Read "I do not know much, but yes."."""
-    found = (match for match in YES_WORDS.pattern.finditer(text) if _ends_clause(text, match))
-    return next((_build(match, "yes_or_no") for match in found), None)
-
-
-def _read_first(text: str, words: AnswerWords, rule: str) -> Judgement | None:
-    found = (match for match in words.pattern.finditer(text) if _judges(text, match))
-    return next((_build(match, rule) for match in found), None)
-
-
-def _judges(text: str, match: re.Match[str]) -> bool:
-    word = (match["true"] or match["false"] or "").casefold()
-    before = NEEDS_BEFORE.get(word)
-    context = text[max(0, match.start() - N_CONTEXT) : match.start()]
-    is_judging = before is None or match["negated"] is not None or before.search(context) is not None
-    is_adjective = (
-        not CLAUSE_ENDS.match(text, match.end()) and not match["negated"] and not COPULA.search(context)
-    )
-    if is_adjective or TEST_RESULT.match(text, match.end()):
-        return False
-    return is_judging and not BOTH.match(text, match.end()) and not SECOND.search(context)
+    is_judging = is_asked_for or CLAUSE_ENDS.match(text, match.end()) is not None
+    return _build(match, "leading_word") if is_judging and text[match.end() : match.end() + 1] != "?" else None
 
 
 def _build(match: re.Match[str], rule: str) -> Judgement:
-    return Judgement((match["true"] is not None) != (match["negated"] is not None), rule, match.end())
+    turns = (match["false"], match["negated"], DENIES.search(_find_clause(match.string, match)))
+    return Judgement(sum(turn is not None for turn in turns) % 2 == 0, rule, match.end())

@@ -5,8 +5,10 @@ rule takes linear time on any text.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
+from tasks.answers.dresses import Reply
+from tasks.answers.judgements import FOREIGN_NOUNS
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
@@ -38,9 +40,13 @@ STATED = re.compile(
     r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
     r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
     rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
-    rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}(?-i:[A-J])[\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))"
+    rf"|\b(?:it(?:['’]s|\sis)|is|leav(?:es|ing)(?: us)?(?: with)?(?: only)?)(?:\s{ADVERB}){{0,3}}"
+    r"(?=\s(?:options?\s)?[\"'*(]{0,3}(?-i:[A-J])[\"'*)]{0,3}\s?(?:$|[.,;:\n]))"
     # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
-    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))",
+    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))"
+    # The same in other languages.
+    rf"|(?:(?:{FOREIGN_NOUNS})[^.\n]{{0,20}}?(?:是|[为為]|は|\bes|\best|\bist|\bè|\bé|[은는이가]|है|[:：])|[选選][择擇]?)\s?"
+    r"(?=[\s*_\"'(]{0,4}(?-i:[A-J])(?![A-Za-z]))",
     re.IGNORECASE,
 )
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
@@ -66,47 +72,43 @@ TAKEN_BACK = re.compile(
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
-JSON_KEY = re.compile(
-    r"[\"'](?:\w{1,20}[ _-])?(?:answers?|choices?|options?|letters?|selections?)(?:[ _-]?letters?)?[\"']"
-    r"\s?[:=]\s?",
-    re.IGNORECASE,
-)
-BOXED = re.compile(r"\\boxed\b")
+OPTIONS_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = re.compile(
-    r"(?:\b(?:options?|choices?|answers?|statements?)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
+    r"(?:\b(?:options?|choices?|answers?|statements?|only|neither)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
     r"(?=[*_\"'(\[]{0,3}[A-J]\b)",
     re.IGNORECASE,
 )
 CALLED_RIGHT = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|seems?|remains?|would be)\s(?P<between>(?:\w+\s){0,3}?)"
-    r"(?:correct|right|best|true|answers?|appropriate)\b",
+    r"[\"'*_)]{0,3}\s(?:(?:is|are|seems?|remains?|would be)\s(?P<between>(?:\w+\s){0,3}?)"
+    r"(?:correct|right|best|true|answers?|appropriate|left)\b|(?:remains?|fits?)\s?(?:$|[.,;\n]))",
     re.IGNORECASE,
 )
 DENIED = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
+    r"[\"'*_)]{0,3}\s(?:is|are|was|were|can be)(?:n['’]t|\s(?:\w+\s)?(?:not|incorrect|wrong|false|ruled out|excluded"
+    r"|eliminated|un\w+)\b)",
+    re.IGNORECASE,
 )
+RIGHT_MARKS, WRONG_MARKS = "✅✔☑✓", "❌✗✘☒✖"
+VERDICT_WORDS = rf"(?:correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b|[{RIGHT_MARKS}{WRONG_MARKS}]"
 VERDICT = re.compile(
-    r"^[\s*_\-•#]{0,8}(?:option\s|choice\s)?[(]?([A-J])[).:*_\-–—\s]{1,6}"
-    r"(correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b",
+    rf"(?:^|(?<=[,;|\s]))[*_\-•#|]{{0,4}}\s?(?:(\[[ x]\]|[{RIGHT_MARKS}{WRONG_MARKS}])[\s|\ufe0f]{{0,3}})?"
+    r"(?:option\s|choice\s)?\(?([A-J])(?![\w'’])[).:*_|\-–—\s]{0,6}"
+    rf"(?:({VERDICT_WORDS})|[^\n]{{1,120}}?[\s:|(–—-]({VERDICT_WORDS})[\s.*_|)\ufe0f]{{0,4}}$)?",
     re.IGNORECASE | re.MULTILINE,
 )
-RIGHT = ("correct", "true", "yes", "right")
+RIGHT = ("correct", "true", "yes", "right", "[x]", *RIGHT_MARKS)
 ALL = re.compile(
     r"(?:^|\b(?:is|are|answers?:)\s)[\s*_\"'(]{0,4}all (?:of )?(?:the |these|them)"
     r"(?:above|options|choices|answers|statements)?(?: above)?[\s*_\"')]{0,4}"
     r"(?:[.,\n]|are (?:correct|true|right)|$)",
     re.IGNORECASE,
 )
-
-
-def read_json(text: str, options: AnswerOptions) -> Found:
-    """Read {"answer": "B"} and {"answers": ["A", "C"]}: the last key that holds letters."""
-    return _read_last(text, options, (match.end() for match in JSON_KEY.finditer(text)))
-
-
-def read_boxed(text: str, options: AnswerOptions) -> Found:
-    r"""Read \boxed{B}: the last one."""
-    return _read_last(text, options, (match.start() for match in BOXED.finditer(text)))
+ALL_EXCEPT = re.compile(
+    r"\b(?:(?:all|every(?:thing)?)\b[^.\n]{0,60}?\b(?:except|excluding|apart from|other than|with the exception of)\b"
+    r"(?:\sfor)?|(?:all|everything|all of (?:the above|them|these)) but)\s?",
+    re.IGNORECASE,
+)
+AFTER_EXCEPT = re.compile(r"\W{0,4}(?:$|\n|(?:is|are) (?:correct|right|true)\b)|\s?[.,;)]", re.IGNORECASE)
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
@@ -164,8 +166,9 @@ def read_leading(text: str, options: AnswerOptions) -> Found:
 
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:
-    """Read the last "Option B is correct" or "A and C are the best answers"."""
+    """Read the last "Option B is correct", or the only option that is not called wrong."""
     found: Found = ()
+    denied: set[str] = set()
     end = 0
     for match in BEFORE_LETTER.finditer(text):
         if match.end() < end:
@@ -174,13 +177,20 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
         # The letters of a list that was scanned once are not scanned again, which would take quadratic time.
         end = letters.end if letters and letters.n_texts == 0 else 0
         called = letters and CALLED_RIGHT.match(text, letters.end)
-        if letters and called and "not" not in called["between"].casefold().split():
+        if letters and called and "not" not in (called["between"] or "").casefold().split():
             found = letters.found
-    return found
+        elif letters and DENIED.match(text, letters.end):
+            denied.update(letters.found)
+    remaining = tuple(letter for letter in options.letters if letter not in denied)
+    return found or (remaining if len(remaining) == 1 < len(options.letters) else ())
 
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
-    """Read "All of the above"."""
+    """Read "All of the above", and "All but B"."""
+    match = ALL_EXCEPT.search(text)
+    letters = scan_letters(text, match.end(), options) if match else None
+    if letters and AFTER_EXCEPT.match(text, letters.end):
+        return tuple(letter for letter in options.letters if letter not in letters.found)
     return tuple(options.letters) if ALL.search(text) else ()
 
 
@@ -188,29 +198,32 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     """Read a last line that is nothing but letters, or a letter and a text."""
     *lines, line = text.rstrip().splitlines() or [""]
     letters = scan_letters(line, 0, options)
-    if not letters or not is_line_end(line, letters.end):
+    if not letters or not is_line_end(line, letters.end) or OPTIONS_HEADER.match(line):
         return ()
-    # After other lines such as "A: text", a last line "E: text" belongs to a list.
-    is_list = letters.n_texts > 0 and any(scan_letters(other, 0, options) for other in lines)
+    # After a question, or other lines such as "A: text", a last line "E: text" belongs to a list.
+    is_asked = any(other.rstrip().endswith(("?", "Options:", "options:")) for other in lines[-2:])
+    is_list = letters.n_texts > 0 and (is_asked or any(scan_letters(other, 0, options) for other in lines))
     return () if is_list else letters.found
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
-    r"""Read a verdict for each option, such as "A: correct\nB: incorrect"."""
-    verdicts = {match[1].upper(): match[2].casefold() for match in VERDICT.finditer(text)}
-    if set(verdicts) != set(options.letters):
+    r"""Read a verdict for each option, such as "A: correct\nB: incorrect", or check marks for some."""
+    verdicts: dict[str, str] = {}
+    for before, letter, verdict, last in VERDICT.findall(text):
+        if said := (before or verdict or last).casefold():
+            verdicts.setdefault(letter.upper(), said)
+    is_marked = all(not word.isalpha() for word in verdicts.values())
+    if set(verdicts) != set(options.letters) and not is_marked:
         return ()
-    return tuple(letter for letter, word in verdicts.items() if word in RIGHT)
+    return tuple(letter for letter, word in verdicts.items() if word in RIGHT and letter in options.letters)
 
 
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
-    ("json", read_json),
-    ("boxed", read_boxed),
     ("letters_alone", read_letters_alone),
+    ("all_options", read_all_options),
     ("stated", read_stated),
     ("leading", read_leading),
     ("called_right", read_called_right),
-    ("all_options", read_all_options),
     ("last_line", read_last_line),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
@@ -219,22 +232,26 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
 )
 
 
-def find_letters(text: str, options: AnswerOptions) -> tuple[Found, str | None]:
+# The rules that a reply can meet that begins with a refusal.
+N_STATING = 3
+
+
+def find_letters(reply: Reply, options: AnswerOptions) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
-    Verdicts on all options are read first, because they look like a repeated list of options.
+    What a dress holds is read first, and then verdicts on all options, because they look like a repeated list.
     """
-    found = read_verdicts(text, options)
+    for rule, inside in reply.stated:
+        letters = scan_letters(inside, 0, options)
+        found = letters.found if letters else read_texts_at(inside, 0, options)[0] or read_stated(inside, options)
+        if found:
+            return found, rule
+    found = read_verdicts(reply.text, options)
     if found:
         return found, "verdicts"
-    text = remove_repeated_options(text, options)
-    for name, rule in LETTER_RULES:
-        found = rule(text, options)
+    text = remove_repeated_options(reply.text, options)
+    for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
+        found = rule_of_text(text, options)
         if found:
             return found, name
     return (), None
-
-
-def _read_last(text: str, options: AnswerOptions, places: Iterator[int]) -> Found:
-    found = (scan_letters(text, place, options) for place in places)
-    return next(reversed([letters.found for letters in found if letters]), ())

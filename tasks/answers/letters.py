@@ -216,7 +216,8 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     rest = text[end : end + 40]
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
-    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<":
+    # Chinese and Japanese words follow without a space.
+    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] > "\u2e80":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True

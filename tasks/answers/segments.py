@@ -23,6 +23,35 @@ NUMBERED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 FINAL = ("final", "last")
+_ADVERB = r"(?:(?!not\b)\w{2,12}\s){0,2}"
+_ANSWER = r"(?:say|tell|determine|judge|verify|confirm|answer|know|assess|evaluate|decide)"
+# What a response says of its own knowledge.
+OWN_DOUBT = (
+    rf"(?:I|we)(?:['’]m|['’]re| am| are)\s{_ADVERB}(?:unsure|uncertain|undecided)"
+    rf"|(?:I|we)(?:['’]m|['’]re| am| are)\s{_ADVERB}(?:not|unable to)\s{_ADVERB}(?:sure|certain|{_ANSWER})"
+    rf"|(?:I|we)\s{_ADVERB}(?:do\snot|don['’]t|cannot|can\snot|can['’]t|could\snot)\s{_ADVERB}"
+    rf"(?:{_ANSWER}|have (?:enough|sufficient) \w+)"
+    r"|(?:it|this|that|the (?:statement|claim|answer))\s(?:cannot|can\snot|can['’]t|could\snot)\sbe\s"
+    rf"{_ADVERB}(?:determined|known|verified|confirmed|judged|answered|assessed)"
+    r"|I have no (?:idea|knowledge)"
+    r"|(?:there is|there['’]s|is) (?:not enough|insufficient|no) (?:information|evidence|context|data) to"
+    rf"|not (?:possible|clear|able) to {_ADVERB}{_ANSWER}|impossible to {_ANSWER}"
+)
+# Words such as "correct" say nothing in a clause that refuses, or asks for something.
+REFUSES = re.compile(
+    rf"\b(?:{OWN_DOUBT})\b"
+    r"|\b(?:cannot|can not|can['’]t|could not|(?:not|un)able to|not possible to|impossible to|do not|don['’]t|without)\s"
+    r"(?:\w+\s)?(?:provide|providing|give|giving|offer|help|assist|access|have access|see (?:the|any|a)|complete)\b"
+    r"|\b(?:please|kindly|can you|could you|would you|need you to)\s(?:\w+\s)?(?:provide|clarify|specify|rephrase|give"
+    r"|share|send|include|supply|consult|see|seek|ask|check|let|determine|answer|state|note|explain)\b"
+    r"|\bno (?:statement|question|claim|options?|answer)s?\b[^.\n]{0,20}\b(?:given|provided|included|shown|to)\b"
+    r"|\b(?:more|additional|further) (?:information|context|details?)\b|\bas an? (?:AI|artificial|language)\b"
+    r"|\b(?:consult|seek|ask|speak)\b[^.\n]{0,40}\b(?:doctor|physician|professional|specialist|provider)\b"
+    r"|\b(?:statement|question|options?)\b[^.\n]{0,30}\b(?:missing|incomplete|not (?:been )?(?:provided|given|included))\b",
+    re.IGNORECASE,
+)
+CLAUSES = re.compile(r"([.;!?\n]\s|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)")
+STATES = re.compile(r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:true|false)\b", re.IGNORECASE)
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
@@ -34,6 +63,13 @@ N_RECOGNIZED = 60
 def tidy_text(response: str) -> str:
     """Return the response with single spaces, at most one empty line in a row, and no full-width signs."""
     return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
+
+
+def remove_refusals(text: str) -> str:
+    """Return the text without clauses that refuse to answer or ask for something."""
+    parts = CLAUSES.split(text)
+    clauses = zip(parts[::2], [*parts[1::2], ""], strict=True)
+    return "".join(part + end for part, end in clauses if STATES.match(part) or not REFUSES.search(part)).strip()
 
 
 def cut_completion(response: str | None) -> str | None:
