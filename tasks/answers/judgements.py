@@ -13,10 +13,8 @@ from tasks.answers.dresses import Reply
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
-WORD_ENDS = (
-    r"(?!\s+(?:answer|response|choice|option|statement|information)s?\b)"
-    r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:true|false|correct|right|wrong)\b)"
-)
+ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option|statement|information)s?\b)"
+CALLS = r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:true|false|correct|right|wrong)\b)"
 NEGATORS = r"not|never|neither|cannot|hardly|no longer|far from|anything but|[a-z]+n['’]t"
 # A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
 FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|(?:to\s+)?be(?:en)?"
@@ -25,8 +23,8 @@ START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
-    rf"(?:(?P<true>true|entailed|yes|agree|(?:correct|right|accurate){WORD_ENDS})"
-    rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:wrong|inaccurate|incorrect){WORD_ENDS})){END}",
+    rf"(?:(?P<true>true|entailed|yes|agree|(?:correct|right|accurate){ABOUT_ANSWER}{CALLS})"
+    rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
 # True, false and unsure in other languages. They count as a whole sentence, or after one of the nouns.
@@ -98,10 +96,10 @@ SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
 # What stands before a word that judges: a verb, or a verb and what a statement is called. Without the second,
 # only "true" and "false" judge: "Therefore, B is false", but not "The physician is correct".
 IS = re.compile(
-    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|seems?|appears?|remains?|sounds?|looks?"
+    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|answer|statement|seems?|appears?|remains?|sounds?|looks?"
     r"|(?:call|consider|find) (?:it|this|that)(?: statement| claim)?))[\s*_\"'“”]{1,4}"
     r"(?:(?:an?|the|all|also|both|considered|in fact|indeed|just|more|most|only|quite|still|therefore|thus|to be|very"
-    r"|\w{1,12}ly)\s[*_\"'“”]{0,3}){0,3}$",
+    r"|\w{1,12}ly|\w{2,14} and)\s[*_\"'“”]{0,3}){0,3}$",
     re.IGNORECASE,
 )
 SUBJECT = re.compile(
@@ -237,7 +235,7 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
     if word in ("agree", "disagree"):
         is_agreed = AGREES.search(clause) and AGREED_WITH.match(text, end)
         return "first_word" if is_agreed else None
-    if not (IS.search(clause) or match["negated"]) or not CLAUSE_ENDS.match(text, end):
+    if not match["negated"] and not (IS.search(clause) and CLAUSE_ENDS.match(text, end)):
         return None
     if STATED.search(clause):
         return "stated_word"

@@ -84,8 +84,12 @@ CALLED_RIGHT = re.compile(
     re.IGNORECASE,
 )
 DENIED = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|was|were|can be)(?:n['’]t|\s(?:\w+\s)?(?:not|incorrect|wrong|false|ruled out|excluded"
-    r"|eliminated|un\w+)\b)",
+    r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
+)
+# The last option that is not called wrong remains. "Not the best" is no such call, because questions ask for it.
+ELIMINATED = re.compile(
+    r"[\"'*_)]{0,3}\s(?:is|are|can be)\s(?:\w+ly\s)?(?:(?:incorrect|wrong|false|ruled out|excluded|eliminated)\b"
+    r"|not (?:correct|right|true)\b)",
     re.IGNORECASE,
 )
 RIGHT_MARKS, WRONG_MARKS = "✅✔☑✓", "❌✗✘☒✖"
@@ -179,7 +183,7 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
         called = letters and CALLED_RIGHT.match(text, letters.end)
         if letters and called and "not" not in (called["between"] or "").casefold().split():
             found = letters.found
-        elif letters and DENIED.match(text, letters.end):
+        elif letters and ELIMINATED.match(text, letters.end):
             denied.update(letters.found)
     remaining = tuple(letter for letter in options.letters if letter not in denied)
     return found or (remaining if len(remaining) == 1 < len(options.letters) else ())

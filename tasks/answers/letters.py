@@ -121,7 +121,7 @@ OPENING = re.compile(
 )
 CLOSING = re.compile(r"[*_\"'`“”‘’)\]}$>]{0,20}(?:\\[)\]])?")
 SEPARATOR = re.compile(
-    r"\s?(?:[\s,;/&+]|(?<=\s)[-•](?=\s)){0,20}(?:\b(?:and|or|as well as|plus)\b)?[\s*•]{0,6}", re.IGNORECASE
+    r"\s?(?:[\s,;/&+]|(?<=\s)[-•](?=\s)){0,20}(?:\b(?:and|or|as well as|plus|und|oder|et|y)\b|[和与及或])?[\s*•]{0,6}", re.IGNORECASE
 )
 # What separates a letter from a text: "A: text", "A) text", "A. text", "A - text", "A (text)".
 LABEL = re.compile(r"[ \t]?(?:[:.)\]\-–—]{1,3}[ \t*_]{0,6}|(?=\())?\(?")
@@ -217,7 +217,7 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
     # Chinese and Japanese words follow without a space.
-    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] > "\u2e80":
+    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] in "是项項选選因のはが":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True

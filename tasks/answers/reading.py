@@ -11,7 +11,7 @@ from tasks.answers.dresses import Reply, undress
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
-from tasks.answers.segments import remove_refusals, split_questions, tidy_text
+from tasks.answers.segments import remove_refusals, split_other_statement, split_questions, tidy_text
 
 OTHER_QUESTION = "other_question"
 UNKNOWN = "?"
@@ -64,6 +64,9 @@ def read_answer(
     text = tidy_text(response or "")
     listed = _list_options(tuple(options or ()))
     own, others = split_questions(text, question, listed)
+    if question_type == "TFQ" and question:
+        own, other = split_other_statement(own, question)
+        others += [other] if other else []
     reading = _read_part(question_type, own, listed, offered or "")
     if reading != NOTHING:
         return reading

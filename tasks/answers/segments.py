@@ -40,7 +40,8 @@ OWN_DOUBT = (
 # Words such as "correct" say nothing in a clause that refuses, or asks for something.
 REFUSES = re.compile(
     rf"\b(?:{OWN_DOUBT})\b"
-    r"|\b(?:cannot|can not|can['’]t|could not|(?:not|un)able to|not possible to|impossible to|do not|don['’]t|without)\s"
+    r"|(?:\b(?:I|we|it is)\b[^.\n]{0,40}|^\W*)\b(?:cannot|can not|can['’]t|could not|(?:not|un)able to|(?:not |im)possible to"
+    r"|do not|don['’]t|not capable of|without)\s"
     r"(?:\w+\s)?(?:provide|providing|give|giving|offer|help|assist|access|have access|see (?:the|any|a)|complete)\b"
     r"|\b(?:please|kindly|can you|could you|would you|need you to)\s(?:\w+\s)?(?:provide|clarify|specify|rephrase|give"
     r"|share|send|include|supply|consult|see|seek|ask|check|let|determine|answer|state|note|explain)\b"
@@ -50,12 +51,20 @@ REFUSES = re.compile(
     r"|\b(?:statement|question|options?)\b[^.\n]{0,30}\b(?:missing|incomplete|not (?:been )?(?:provided|given|included))\b",
     re.IGNORECASE,
 )
-CLAUSES = re.compile(r"([.;!?\n]\s|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)")
-STATES = re.compile(r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:true|false)\b", re.IGNORECASE)
+CLAUSES = re.compile(r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)")
+STATES = re.compile(
+    r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
+)
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
-FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". "})
+FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
+NO_MARKS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
+QUOTED_STATEMENT = re.compile(
+    r"(?:\b(?:statement|claim|that)\b\s?:?\s?|^\W{0,4}(?:\d[.)] )?)[\"“]([^\"”\n]{20,600})[\"”]"
+    r"|^\W{0,4}Statement\s?\d?: ?([^\"\n]{20,600})",
+    re.IGNORECASE | re.MULTILINE,
+)
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
@@ -70,6 +79,16 @@ def remove_refusals(text: str) -> str:
     parts = CLAUSES.split(text)
     clauses = zip(parts[::2], [*parts[1::2], ""], strict=True)
     return "".join(part + end for part, end in clauses if STATES.match(part) or not REFUSES.search(part)).strip()
+
+
+def split_other_statement(text: str, question: str) -> tuple[str, str]:
+    """Return the text before a statement that is not the one of the question, and the text from it on."""
+    known = set(fold_text(question).translate(NO_MARKS).split())
+    for match in QUOTED_STATEMENT.finditer(text):
+        words = [word for word in fold_text(match[1] or match[2]).translate(NO_MARKS).split() if len(word) > 3]
+        if 2 * sum(word in known for word in words) < len(words) > 2:
+            return text[: match.start()].strip(), text[match.start() :]
+    return text, ""
 
 
 def cut_completion(response: str | None) -> str | None:
