@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from tasks.answers.dresses import Reply
+from tasks.answers.dresses import Reply, join_clauses
 from tasks.answers.judgements import (
     CONCLUDED,
     FOREIGN,
@@ -12,17 +12,11 @@ from tasks.answers.judgements import (
     read_leading_judgement,
     read_truth,
 )
-from tasks.answers.segments import OWN_DOUBT, remove_refusals
+from tasks.answers.segments import remove_refusals
 
-# What says the same at the beginning of a clause. Elsewhere it may be about medicine: "The cause is unknown."
-BEGINNING = (
-    rf"{OWN_DOUBT}|unsure|uncertain|undetermined|unknown|not (?:sure|certain)|no idea|do(?: no|n['’])t know"
-    r"|(?:cannot|can not|can['’]t) (?:be )?(?:determined?|say|tell)"
-    r"|(?:not enough|insufficient) (?:information|evidence)"
-    r"|(?:it is|it['’]s) (?:unknown|uncertain|unclear|impossible to (?:say|tell|determine|know))"
-)
-SAID = re.compile(rf"(?<![^\W_])(?:{OWN_DOUBT}|(?<!or )unsure(?!\?))(?![^\W_])", re.IGNORECASE)
-BEGINS = re.compile(rf"(?:{BEGINNING})(?![^\W_])(?!\s?(?:/|,|or\b)\s?(?:true|false))", re.IGNORECASE)
+BEGINNING = join_clauses("doubts", "begins")
+SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )unsure(?!\?))\b", re.IGNORECASE)
+BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", re.IGNORECASE)
 # A quotation is dropped unless it is an answer by itself.
 QUOTATION = re.compile(r"[\"“]([^\"“”\n]{1,600})[\"”]")
 ANSWER_ALONE = re.compile(rf"\W*(?:true|false|yes|no|(?:in)?correct|{BEGINNING})\W*", re.IGNORECASE)

@@ -6,9 +6,16 @@ whether it holds the answer, names what was rejected, or explains.
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
+KEYS = VOCABULARY["keys"]
 
 # The name of a role is dropped with the token before it: "<|im_start|>assistant\nB<|im_end|>".
 END_TOKEN = re.compile(
@@ -38,24 +45,6 @@ PAIR = re.compile(
     r"(\"[^\"\n]{0,600}|'[^'\n]{0,600}|\[[^\[\]]{0,300}|(?i:true|false)\b|[A-J]\b)"
 )
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
-# These words of a key, or their beginnings, say what its value is.
-FINAL = "final|corrected|conclu"
-ANSWERS = (
-    "answer|ans$|choice$|choose|chosen|select|pick|predict|verdict|judg|label|correct|right|best|decision|solution"
-    "|key$|true|truth|valid|accurate|entail|agree"
-)
-WEAK = "option|choices|letter|result|response|output|value|content|text|statement|claim|arguments|parameters|is$"
-DENIES = (
-    "incorrect|wrong|false|reject|exclu|elimin|other|alternat|distract|unlikely|remain|discard|not$|non$|invalid"
-    "|inaccurate|initial|previous|original|given|offered|user|student|proposed|provided|dismiss|unselect|worst"
-    "|least|contraindicated|ruled|untrue|error|unsupported|mistake|second|possible|un[a-z]*chosen|refut"
-)
-EXPLAINS = (
-    "thought|think|reason|rationale|expla|analy|why|justif|comment|note|evidence|confiden|prob|score|id$|index"
-    "|question|name|type|step|chain|cot$|context|descri|summary|title|support|detail|discuss|tool|function|role"
-    "|model|critique|option_text"
-)
-NEGATIVE = "incorrect|wrong|false|inaccurate|invalid|not$|untrue|error|unsupported|mistake|refut|reject"
 RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "✓", "✔", "✅")
 WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "✗", "✘", "❌")
 MAX_OBJECTS = 20
@@ -71,6 +60,13 @@ class Reply:
     """What the dresses hold, and the rules that found it; the most important one is first."""
     refuses: bool = False
     """Whether its first clause refuses to answer, or asks for something."""
+
+
+def join_clauses(*kinds: str) -> str:
+    """Return the pattern of the clauses of these kinds in the vocabulary."""
+    clauses = VOCABULARY["clauses"]
+    found = "|".join(pattern for kind in kinds for pattern in clauses[kind])
+    return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
 
 
 def undress(text: str) -> Reply:
@@ -161,8 +157,8 @@ def _list_values(data: Any, path: list[str]) -> Iterator[tuple[int, str]]:
             yield from _list_values(item, path)
     elif isinstance(data, bool):
         words = _split_words(path[-1:])
-        if not _has(words, EXPLAINS):
-            yield max(1, _weigh(path)), str(data != _has(words, NEGATIVE))
+        if not _has(words, "explains"):
+            yield max(1, _weigh(path)), str(data != _has(words, "negative"))
     elif isinstance(data, str | list) and (weight := _weigh(path)) > 0:
         yield weight, ", ".join(map(str, data)) if isinstance(data, list) else data
 
@@ -189,14 +185,14 @@ def _read_verdict(value: Any) -> bool | None:
 def _weigh(path: list[str]) -> int:
     """Return how much a key, below other keys, claims to hold the answer; 0 if it does not."""
     words = _split_words(path)
-    if _has(words, DENIES) or _has(words, EXPLAINS):
+    if _has(words, "denies") or _has(words, "explains"):
         return 0
-    return 3 if _has(words, FINAL) else 2 if _has(words, ANSWERS) else 1 if _has(words, WEAK) else 0
+    return 3 if _has(words, "final") else 2 if _has(words, "answers") else 1 if _has(words, "weak") else 0
 
 
 def _split_words(path: list[str]) -> list[str]:
     return [word.casefold() for key in path for word in WORD.findall(key)]
 
 
-def _has(words: list[str], beginnings: str) -> bool:
-    return any(re.match(beginnings, word) for word in words)
+def _has(words: list[str], kind: str) -> bool:
+    return any(re.match(KEYS[kind], word) for word in words)

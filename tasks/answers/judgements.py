@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.dresses import Reply
+from tasks.answers.dresses import VOCABULARY, Reply
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -27,25 +27,8 @@ WORDS = re.compile(
     rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
-# True, false and unsure in other languages. They count as a whole sentence, or after one of the nouns.
-LANGUAGES = (
-    ("正[确確]|对|對|真|是的?", "不正[确確]|[错錯][误誤]?|不[对對]|假|否|不是", "不[确確]定|不知道|[无無]法.{2}"),
-    ("正しい|正解|はい|本当", "偽|誤り|間違い|いいえ|正しくない|嘘", "不明|[わ分]からない|[わ分]かりません"),
-    ("참|맞음|맞습니다|예|네|사실", "거짓|틀림|틀립니다|틀렸습니다|아니[오요]", "모름|불확실|모르겠습니다"),
-    ("wahr|richtig|korrekt|zutreffend|ja|stimmt", "falsch|unwahr|nein|stimmt nicht", "unsicher|weiß nicht"),
-    ("verdader[oa]|ciert[oa]|correct[oa]|s[íi]", "fals[oa]|incorrect[oa]", "insegur[oa]|no (?:lo )?sé"),
-    ("vraie?|exacte?|oui", "faux|fausse|inexacte?|non", "incertain|pas sûr|je ne sais pas"),
-    ("ver[oa]|corrett[oa]|sì", "errat[oa]|sbagliat[oa]", "incert[oa]|non (?:lo )?so"),
-    ("verdadeir[oa]|cert[oa]|corret[oa]|sim", "errad[oa]|incorret[oa]|não", "não sei"),
-    ("верно|правда|истина|истинно|да|правильно", "неверно|неправда|ложь|ложно|нет|неправильно", "не знаю"),
-    ("صحيحة?|صح|نعم|صواب", "خطأ|خاطئة?|لا", "لا أعرف|غير متأكد"),
-    ("सही|सत्य|सच|हाँ|हां", "गलत|ग़लत|असत्य|झूठ|नहीं", "पता नहीं|अनिश्चित"),
-)
-FOREIGN_NOUNS = (
-    "Aussage|Behauptung|Antwort|afirmaci[óo]n|respuesta|affirmation|réponse|affermazione|risposta|afirmação"
-    "|resposta|утверждение|ответ|答案|[陈陳]述|[说說]法|判断|答え|記述|文|정답|답|진술|문장|العبارة|الإجابة|कथन|उत्तर"
-)
-TRUE, FALSE, UNSURE = map("|".join, zip(*LANGUAGES, strict=True))
+FOREIGN_NOUNS = VOCABULARY["nouns"]["others"]
+TRUE, FALSE, UNSURE = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
 FOREIGN = re.compile(
     rf"(?:[^.;!?\n]{{0,40}}?(?:{FOREIGN_NOUNS})\W{{0,4}}(?:ist|est?|è|é|是|[为為]|は|[은는이]|है)?\W{{0,3}})?"
     r"(?P<negated>(?:nicht|no(?: es)?|n['’]est pas|non è|não é|не|ليست?|غير|[并並]非)\s?)?"

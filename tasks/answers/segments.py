@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from itertools import islice
 
+from tasks.answers.dresses import join_clauses
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
 
 NEW_QUESTION = re.compile(
@@ -23,34 +24,8 @@ NUMBERED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 FINAL = ("final", "last")
-_ADVERB = r"(?:(?!not\b)\w{2,12}\s){0,2}"
-_ANSWER = r"(?:say|tell|determine|judge|verify|confirm|answer|know|assess|evaluate|decide)"
-# What a response says of its own knowledge.
-OWN_DOUBT = (
-    rf"(?:I|we)(?:['’]m|['’]re| am| are)\s{_ADVERB}(?:unsure|uncertain|undecided)"
-    rf"|(?:I|we)(?:['’]m|['’]re| am| are)\s{_ADVERB}(?:not|unable to)\s{_ADVERB}(?:sure|certain|{_ANSWER})"
-    rf"|(?:I|we)\s{_ADVERB}(?:do\snot|don['’]t|cannot|can\snot|can['’]t|could\snot)\s{_ADVERB}"
-    rf"(?:{_ANSWER}|have (?:enough|sufficient) \w+)"
-    r"|(?:it|this|that|the (?:statement|claim|answer))\s(?:cannot|can\snot|can['’]t|could\snot)\sbe\s"
-    rf"{_ADVERB}(?:determined|known|verified|confirmed|judged|answered|assessed)"
-    r"|I have no (?:idea|knowledge)"
-    r"|(?:there is|there['’]s|is) (?:not enough|insufficient|no) (?:information|evidence|context|data) to"
-    rf"|not (?:possible|clear|able) to {_ADVERB}{_ANSWER}|impossible to {_ANSWER}"
-)
-# Words such as "correct" say nothing in a clause that refuses, or asks for something.
-REFUSES = re.compile(
-    rf"\b(?:{OWN_DOUBT})\b"
-    r"|(?:\b(?:I|we|it is)\b[^.\n]{0,40}|^\W*)\b(?:cannot|can not|can['’]t|could not|(?:not|un)able to|(?:not |im)possible to"
-    r"|do not|don['’]t|not capable of|without)\s"
-    r"(?:\w+\s)?(?:provide|providing|give|giving|offer|help|assist|access|have access|see (?:the|any|a)|complete)\b"
-    r"|\b(?:please|kindly|can you|could you|would you|need you to)\s(?:\w+\s)?(?:provide|clarify|specify|rephrase|give"
-    r"|share|send|include|supply|consult|see|seek|ask|check|let|determine|answer|state|note|explain)\b"
-    r"|\bno (?:statement|question|claim|options?|answer)s?\b[^.\n]{0,20}\b(?:given|provided|included|shown|to)\b"
-    r"|\b(?:more|additional|further) (?:information|context|details?)\b|\bas an? (?:AI|artificial|language)\b"
-    r"|\b(?:consult|seek|ask|speak)\b[^.\n]{0,40}\b(?:doctor|physician|professional|specialist|provider)\b"
-    r"|\b(?:statement|question|options?)\b[^.\n]{0,30}\b(?:missing|incomplete|not (?:been )?(?:provided|given|included))\b",
-    re.IGNORECASE,
-)
+# Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
+REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
 CLAUSES = re.compile(r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)")
 STATES = re.compile(
     r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
