@@ -4,14 +4,7 @@ import re
 from dataclasses import replace
 
 from tasks.answers.dresses import Reply, join_clauses
-from tasks.answers.judgements import (
-    CONCLUDED,
-    FOREIGN,
-    LEAD,
-    Judgement,
-    read_leading_judgement,
-    read_truth,
-)
+from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, Judgement, read_truth
 from tasks.answers.segments import remove_refusals
 
 BEGINNING = join_clauses("doubts", "begins")
@@ -20,20 +13,11 @@ BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", r
 # A quotation is dropped unless it is an answer by itself.
 QUOTATION = re.compile(r"[\"“]([^\"“”\n]{1,600})[\"”]")
 ANSWER_ALONE = re.compile(rf"\W*(?:true|false|yes|no|(?:in)?correct|{BEGINNING})\W*", re.IGNORECASE)
-CONNECTIVE = r"(?:but|however|so|still|yet|nevertheless|therefore|although)"
 # A response that begins with a doubt goes on after such a mark or word with what it concludes.
 CLAUSE_END = re.compile(
-    rf"[.;!?:\n—–]+\s*|,?\s{CONNECTIVE}\b,?\s*|,\s(?=(?:I|my|the answer|it|this)\b)", re.IGNORECASE
-)
-GUESS = re.compile(
-    rf"(?:{CONNECTIVE}\b,?\s)?(?:if I (?:had|have) to (?:guess|choose),?\s)?"
-    r"(?:(?:I(?:['’](?:d|ll)| would| will)?|we)\s(?:\w+ly\s)?(?:say|think|believe|guess|answer|assume|suspect"
-    r"|choose|pick|go with|lean towards?)|my (?:best |educated )?guess (?:is|would be))?"
-    r"[\s:,]*(?:that\s)?(?:(?:it|this|that)(?:\sis|['’]s)\s)?(?:(?:most likely|likely|probably|rather)\s)?",
+    r"[.;!?:\n—–]+\s*|,?\s(?:but|however|so|still|yet|nevertheless|therefore|although)\b,?\s*"
+    r"|,\s(?=(?:I|my|the answer|it|this)\b)",
     re.IGNORECASE,
-)
-DOUBT_CONDITION = re.compile(
-    r"\W{0,3}(?:only\s)?(?:if|when|unless|in (?:some|certain|most))\b", re.IGNORECASE
 )
 
 
@@ -69,12 +53,9 @@ def _read_after_doubt(text: str) -> tuple[str, str]:
     """Return the last answer that a clause states: the doubt at the beginning, or what follows it."""
     answer, rule = "U", "leading_doubt"
     for clause in CLAUSE_END.split(text)[1:]:
-        stated = clause[match.end() :] if (match := GUESS.match(clause)) else clause
-        if _begins_with_doubt(stated):
+        if SAID.search(clause) or _begins_with_doubt(clause):
             answer, rule = "U", "leading_doubt"
-        elif (judgement := read_leading_judgement(stated)) and not DOUBT_CONDITION.match(
-            stated, judgement.end
-        ):
+        elif judgement := read_truth(Reply(clause)):
             answer, rule = _name(judgement), "after_doubt"
     return answer, rule
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.dresses import VOCABULARY, Reply
+from tasks.answers.dresses import VOCABULARY, WORDS_OF, Reply
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -42,7 +42,7 @@ LETTER = re.compile(
     r"(?=[\s*_)\]\"'”.:,]{0,6}(?:$|\n|[.:),;–—-]\s(?-i:[A-Z])))",
     re.IGNORECASE,
 )
-ADVERBS = r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also)\s){0,3}"
+ADVERBS = rf"(?:(?:{WORDS_OF['adverbs']})\s){{0,3}}"
 NAMED_JUDGEMENT = (
     r"(?:(?:final|the|my|correct|given)\s){0,3}"
     r"(?:answer|judge?ment|verdict|response|statement|claim|assertion|conclusion|correctness)"
@@ -65,24 +65,18 @@ STATED = re.compile(
 )
 # An answer word judges if its clause ends after it or goes on with such a word. "No fever" and "False
 # positive results" judge nothing.
-CLAUSE_GOES_ON = (
-    r"because|since|as|and|or|but|for|in|on|of|at|by|if|when|while|which|so|then|therefore|however|due|given"
-    r"|based|according|with|without|that|to|from|is|are|was|would|about|regarding|the|this|these|it|its|i|he"
-    r"|she|her|option|choice|statement|answer"
-)
 CLAUSE_ENDS = re.compile(
     rf"[\"'’*_`”)\]}}]{{1,8}}(?!\w)"
-    rf"|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
+    rf"|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{WORDS_OF['goes_on']})\b|[A-J]\b(?!-))",
     re.IGNORECASE,
 )
 SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
 # What stands before a word that judges: a verb, or a verb and what a statement is called. Without the second,
 # only "true" and "false" judge: "Therefore, B is false", but not "The physician is correct".
 IS = re.compile(
-    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|answer|statement|seems?|appears?|remains?|sounds?|looks?"
+    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|answer|statement|say|guess|seems?|appears?|remains?|sounds?|looks?"
     r"|(?:call|consider|find) (?:it|this|that)(?: statement| claim)?))[\s*_\"'“”]{1,4}"
-    r"(?:(?:an?|the|all|also|both|considered|in fact|indeed|just|more|most|only|quite|still|therefore|thus|to be|very"
-    r"|\w{1,12}ly|\w{2,14} and)\s[*_\"'“”]{0,3}){0,3}$",
+    rf"(?:(?:an?|the|all|both|just|more|most|only|quite|to be|very|{WORDS_OF['adverbs']}|\w{{1,12}}ly|\w{{2,14}} and)\s[*_\"'“”]{{0,3}}){{0,3}}$",
     re.IGNORECASE,
 )
 SUBJECT = re.compile(
@@ -104,7 +98,11 @@ DENIES = re.compile(
     r"|\b(?:wrong|incorrect|false|inaccurate|misleading|a mistake|an error)\sto\s\w+",
     re.IGNORECASE,
 )
-TEST_RESULT = re.compile(r"[\s\-](?:positive|negative|alarm)", re.IGNORECASE)
+# "False positive", a question, and a condition judge nothing.
+IS_OPEN = re.compile(
+    r"[\s\-](?:positive|negative|alarm)|\W{0,3}\?|\s(?:only )?(?:if|when|unless|in (?:some|certain|most))\b",
+    re.IGNORECASE,
+)
 # "True or false?", "True/False" and "True and false" repeat the question, or give both answers.
 BOTH = re.compile(
     r"[*_\"')]{0,3}\s?(?:[/&|,\n]|\bor\b|\band\b|\bnor\b)\s?(?:or\s)?[*_\"'(]{0,3}"
@@ -124,7 +122,7 @@ QUOTED = re.compile(
     r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
 )
 WHETHER = re.compile(
-    r"\b(?:whether|if|unless)\b|\b(?:while|although|though) (?:it|this) is\b|\bis the statement(?: above)?\s$",
+    r"\b(?:whether|if(?! I (?:had|have) to)|unless|could be|might be|may be)\b|\b(?:while|although|though) (?:it|this) is\b|\bis the statement(?: above)?\s$",
     re.IGNORECASE,
 )
 SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
@@ -206,7 +204,7 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
     """Return the name of the rule by which a word judges the statement, or None if it judges nothing."""
     clause, end = _find_clause(text, match), match.end()
     word = (match["true"] or match["false"]).casefold()
-    if WHETHER.search(clause) or text[end : end + 1] == "?" or TEST_RESULT.match(text, end):
+    if WHETHER.search(clause) or IS_OPEN.match(text, end):
         return None
     ends, is_capital = SENTENCE_ENDS.match(text, end), text[end - len(word)].isupper()
     is_last = is_capital and ends is not None and ends.end() == len(text)
@@ -232,7 +230,7 @@ def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
     named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
     is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
     word = (match["true"] or match["false"]).casefold()
-    if is_other or WHETHER.search(clause) or TEST_RESULT.match(text, match.end()) or word in ("yes", "no"):
+    if is_other or WHETHER.search(clause) or IS_OPEN.match(text, match.end()) or word in ("yes", "no"):
         return False
     if word in ("agree", "disagree"):
         return AGREES.search(clause) is not None
@@ -250,7 +248,12 @@ def _read_concluded(text: str) -> Judgement | None:
     for place in CONCLUDED.finditer(text):
         match = WORDS.match(text, place.end()) or LETTER.match(text, place.end())
         is_condition = WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start())
-        if match and not is_condition and CLAUSE_ENDS.match(text, match.end()) and not _find_pair(text, match):
+        if (
+            match
+            and not is_condition
+            and CLAUSE_ENDS.match(text, match.end())
+            and not _find_pair(text, match)
+        ):
             found = _build(match, "stated_word")
     return found
 
@@ -264,12 +267,12 @@ def read_leading_judgement(text: str) -> Judgement | None:
         match = LETTER.match(text, start) or FOREIGN.match(text, start) or FOREIGN.match(text)
         is_unsure = match is not None and "unsure" in match.groupdict() and match["unsure"] is not None
         return _build(match, "leading_word") if match and not is_unsure else None
-    if TEST_RESULT.match(text, match.end()) or _find_pair(text, match):
+    if IS_OPEN.match(text, match.end()) or _find_pair(text, match):
         return None
     # "True" and "False" are the answers that prompts ask for, whatever follows them.
     is_asked_for = text[match.start() : match.end()].casefold() in ("true", "false")
     is_judging = is_asked_for or CLAUSE_ENDS.match(text, match.end()) is not None
-    return _build(match, "leading_word") if is_judging and text[match.end() : match.end() + 1] != "?" else None
+    return _build(match, "leading_word") if is_judging else None
 
 
 def _build(match: re.Match[str], rule: str) -> Judgement:

@@ -7,7 +7,7 @@ rule takes linear time on any text.
 import re
 from collections.abc import Callable
 
-from tasks.answers.dresses import Reply
+from tasks.answers.dresses import WORDS_OF, Reply
 from tasks.answers.judgements import FOREIGN_NOUNS
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
@@ -23,11 +23,7 @@ from tasks.answers.text_rules import (
 NOUN = r"(?:answers?|choices?|options?|responses?|solutions?|selections?|ans)"
 NOUNS = re.compile(rf"\b{NOUN}\b", re.IGNORECASE)
 VERB = r"(?:is|are|was|were|be|being|remains?|becomes?)"
-ADVERB = (
-    r"(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|still|also|then|instead|rather"
-    r"|simply|definitely|in fact)"
-)
-SAYS = rf"\b{VERB}(?:\s{ADVERB}){{0,3}}"
+SAYS = rf"\b{VERB}(?:\s(?:{WORDS_OF['adverbs']})){{0,3}}"
 STATED = re.compile(
     # "The answer to this question is B"; "Answer:", "**Final answer (one letter):**", "<answer>". The header
     # "Options:" is left out: it introduces the list of all options.
@@ -40,7 +36,7 @@ STATED = re.compile(
     r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
     r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
     rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
-    rf"|\b(?:it(?:['’]s|\sis)|is|leav(?:es|ing)(?: us)?(?: with)?(?: only)?)(?:\s{ADVERB}){{0,3}}"
+    rf"|\b(?:it(?:['’]s|\sis)|is|leav(?:es|ing)(?: us)?(?: with)?(?: only)?)(?:\s(?:{WORDS_OF['adverbs']})){{0,3}}"
     r"(?=\s(?:options?\s)?[\"'*(]{0,3}(?-i:[A-J])[\"'*)]{0,3}\s?(?:$|[.,;:\n]))"
     # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
     rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))"
@@ -50,14 +46,7 @@ STATED = re.compile(
     re.IGNORECASE,
 )
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
-# "Alice's answer: B" and "The given answer is B" repeat what the question offers, and "Alternative answers:"
-# and "The incorrect answer is B" name what the answer is not.
-NOT_CHOSEN = re.compile(
-    r"(?:\w['’]s|\b(?:given|provided|offered|suggested|proposed|stated|presented|selected|chosen|original"
-    r"|initial|previous|student|her|his|their|your|user|incorrect|wrong|false|other|another|alternat(?:e|ive)"
-    r"|remaining|additional|possible|unlikely|rejected))\s$",
-    re.IGNORECASE,
-)
+NOT_CHOSEN = re.compile(rf"(?:\w['’]s|\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
 N_BEFORE = 24
 # "Therefore, the answer is" and "The correct answer is" state more than "One good answer is".
 CONCLUDING = re.compile(
@@ -65,10 +54,7 @@ CONCLUDING = re.compile(
     r"|\b(?:therefore|thus|hence|so|in conclusion),?\s(?:the\s)?(?:\w+\s)?)$",
     re.IGNORECASE,
 )
-TAKEN_BACK = re.compile(
-    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistaken?|reconsider(?:ing)?|on second thought)\b",
-    re.IGNORECASE,
-)
+TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
@@ -247,7 +233,9 @@ def find_letters(reply: Reply, options: AnswerOptions) -> tuple[Found, str | Non
     """
     for rule, inside in reply.stated:
         letters = scan_letters(inside, 0, options)
-        found = letters.found if letters else read_texts_at(inside, 0, options)[0] or read_stated(inside, options)
+        found = (
+            letters.found if letters else read_texts_at(inside, 0, options)[0] or read_stated(inside, options)
+        )
         if found:
             return found, rule
     found = read_verdicts(reply.text, options)

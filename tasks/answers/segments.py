@@ -26,7 +26,9 @@ NUMBERED = re.compile(
 FINAL = ("final", "last")
 # Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
 REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
-CLAUSES = re.compile(r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)")
+CLAUSES = re.compile(
+    r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)"
+)
 STATES = re.compile(
     r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
 )
@@ -53,14 +55,18 @@ def remove_refusals(text: str) -> str:
     """Return the text without clauses that refuse to answer or ask for something."""
     parts = CLAUSES.split(text)
     clauses = zip(parts[::2], [*parts[1::2], ""], strict=True)
-    return "".join(part + end for part, end in clauses if STATES.match(part) or not REFUSES.search(part)).strip()
+    return "".join(
+        part + end for part, end in clauses if STATES.match(part) or not REFUSES.search(part)
+    ).strip()
 
 
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
     known = set(fold_text(question).translate(NO_MARKS).split())
     for match in QUOTED_STATEMENT.finditer(text):
-        words = [word for word in fold_text(match[1] or match[2]).translate(NO_MARKS).split() if len(word) > 3]
+        words = [
+            word for word in fold_text(match[1] or match[2]).translate(NO_MARKS).split() if len(word) > 3
+        ]
         if 2 * sum(word in known for word in words) < len(words) > 2:
             return text[: match.start()].strip(), text[match.start() :]
     return text, ""

@@ -3,15 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from tasks.answers.dresses import WORDS_OF
 from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
 NUMBERING = re.compile(r"[\s*_#>\-•]{0,8}(?:\(?\d{1,2}[.)]\s)?")
-SUPERLATIVE = re.compile(
-    r"\b(?:most|best|correct|next|likely|appropriate|optimal|primary|diagnosis|answer|cause|recommended"
-    r"|indicated)\b"
-)
+SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
 LINK = re.compile(r"\b(?:is|are|be|was)(?: most likely| likely)?(?: to)?(?: (?!not\b)\w+)?(?: the| a| an)? $")
 CONSISTENT = re.compile(
     r"\b(?:consistent with|suggestive of|indicative of|suggests?(?= a diagnosis))(?: the| a| an)?"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.answers.reading import NOTHING, Reading, read_answer, read_statement, vote
+from tasks.answers.reading import NOTHING, Reading, read_answer, read_statement
 from tests.support.examples import count_examples
 
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
@@ -68,18 +68,3 @@ def test_reading_takes_linear_time(piece: str) -> None:
         read(question_type, piece * (20_000 // len(piece)))
     read_statement(piece * (20_000 // len(piece)))
     assert time.process_time() - start < 2
-
-
-def test_the_most_frequent_answer_wins_and_keeps_its_first_rule() -> None:
-    one, other, third = Reading("A", "stated"), Reading("B", "leading"), Reading("B", "stated")
-    assert vote([one, other, third, NOTHING, NOTHING]) == other
-    # Ties go to the first answer.
-    assert vote([NOTHING, Reading("C", "stated"), one, Reading("A", "x"), Reading("C", "y")]).answer == "C"
-
-
-def test_repeats_without_an_answer_have_no_vote() -> None:
-    fragment = Reading(None, "letters_alone", "?|B")
-    assert vote([fragment, fragment, fragment, Reading("T|D", "stated"), NOTHING]) == Reading("T|D", "stated")
-    assert vote([NOTHING, fragment]) == fragment
-    assert vote([NOTHING, NOTHING]) == NOTHING
-    assert vote([]) == NOTHING
