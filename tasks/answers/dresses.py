@@ -69,6 +69,16 @@ def join_clauses(*kinds: str) -> str:
     return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
 
 
+def compile_phrases(*kinds: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of these kinds; the first kind is the group "noun" if there are two."""
+    found = [VOCABULARY["phrases"][kind] for kind in kinds]
+    parts = [part if isinstance(part, str) else "|".join(part) for part in found]
+    pattern = parts[0] if len(parts) == 1 else rf"(?P<noun>{parts[0]})|{parts[1]}"
+    for name, words in WORDS_OF.items():
+        pattern = pattern.replace(f"<{name}>", f"(?:{words})")
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def undress(text: str) -> Reply:
     """Return the text without special tokens, objects and boxes, and what these hold."""
     parts = (TOKEN.sub(" ", part).strip() for part in END_TOKEN.split(text))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.dresses import VOCABULARY, WORDS_OF, Reply
+from tasks.answers.dresses import VOCABULARY, WORDS_OF, Reply, compile_phrases
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -27,10 +27,9 @@ WORDS = re.compile(
     rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
-FOREIGN_NOUNS = VOCABULARY["nouns"]["others"]
 TRUE, FALSE, UNSURE = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
 FOREIGN = re.compile(
-    rf"(?:[^.;!?\n]{{0,40}}?(?:{FOREIGN_NOUNS})\W{{0,4}}(?:ist|est?|è|é|是|[为為]|は|[은는이]|है)?\W{{0,3}})?"
+    rf"(?:[^.;!?\n]{{0,40}}?(?:{WORDS_OF['foreign_nouns']})\W{{0,4}}(?:ist|est?|è|é|是|[为為]|は|[은는이]|है)?\W{{0,3}})?"
     r"(?P<negated>(?:nicht|no(?: es)?|n['’]est pas|non è|não é|не|ليست?|غير|[并並]非)\s?)?"
     rf"(?:(?P<unsure>{UNSURE})|(?P<false>{FALSE})|(?P<true>{TRUE}))"
     r"(?:です|だ|である|입니다|이다|的|है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|]))",
@@ -79,66 +78,26 @@ IS = re.compile(
     rf"(?:(?:an?|the|all|both|just|more|most|only|quite|to be|very|{WORDS_OF['adverbs']}|\w{{1,12}}ly|\w{{2,14}} and)\s[*_\"'“”]{{0,3}}){{0,3}}$",
     re.IGNORECASE,
 )
-SUBJECT = re.compile(
-    r"\b(?:it|this|that|statement|claim|assertion|sentence|conclusion|information|answer|above)\b|\"\"",
-    re.IGNORECASE,
-)
+SUBJECT = compile_phrases("subject")
 ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}$")
-SAYS_YES = re.compile(r"(?:,\s?|\b(?:but|so|say|is|be|answer|then|therefore)\s)$", re.IGNORECASE)
-AGREES = re.compile(r"\b(?:I|we)\s(?:\w+\s){0,2}$", re.IGNORECASE)
-AGREED_WITH = re.compile(
-    r"\s?(?:$|[.,;!\n]|(?:with )?(?:the|this|that|your|her|his|\w+['’]s)\s"
-    r"(?:\w+\s)?(?:statement|claim|assertion|answer|above)\b)",
-    re.IGNORECASE,
-)
-# "I do not think that this is true" and "It would be wrong to call this true" turn what follows.
-DENIES = re.compile(
-    r"\b(?:not|cannot|\w+n['’]t|never|hardly)\s(?:\w+\s)?(?:think|believe|say|call|consider|feel|find|claim"
-    r"|conclude|accept|regard|describe|hold)\b|\b(?:doubt|deny|dispute)\b"
-    r"|\b(?:wrong|incorrect|false|inaccurate|misleading|a mistake|an error)\sto\s\w+",
-    re.IGNORECASE,
-)
-# "False positive", a question, and a condition judge nothing.
-IS_OPEN = re.compile(
-    r"[\s\-](?:positive|negative|alarm)|\W{0,3}\?|\s(?:only )?(?:if|when|unless|in (?:some|certain|most))\b",
-    re.IGNORECASE,
-)
-# "True or false?", "True/False" and "True and false" repeat the question, or give both answers.
-BOTH = re.compile(
-    r"[*_\"')]{0,3}\s?(?:[/&|,\n]|\bor\b|\band\b|\bnor\b)\s?(?:or\s)?[*_\"'(]{0,3}"
-    r"(?:(?P<true>true|correct|yes|right)|(?P<false>false|incorrect|wrong|no))\b",
-    re.IGNORECASE,
-)
-# Answers with numbers or letters: this item has one answer.
-LISTED = re.compile(
-    r"(?:(?:^|[\s,;])(?:(?:statement|question|answer|item|claim|q)\s?)?[*_(]{0,3}(?:\d{1,2}|[a-j])[*_]{0,3}[.):\]]{1,2}"
-    r"|\b(?:first|second|third|fourth|last)\s(?:\w+\s)?is|\b(?:statement|claim|item)\s(?:\d{1,2}|[a-j])\sis)"
-    r"\s?[*_\"]{0,3}(?:true|false|yes|no|correct|incorrect|[tf])\b(?!\s(?!because|since|as|and)\w)",
-    re.IGNORECASE,
-)
+SAYS_YES = compile_phrases("says_yes")
+AGREES = compile_phrases("agrees")
+AGREED_WITH = compile_phrases("agreed_with")
+DENIES = compile_phrases("denies")
+IS_OPEN = compile_phrases("is_open")
+BOTH = compile_phrases("both")
+LISTED = compile_phrases("listed")
 N_CONTEXT = 40
 # A statement that is quoted judges nothing: 'The statement "Gout is not likely" is true.'
 QUOTED = re.compile(
     r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
 )
-WHETHER = re.compile(
-    r"\b(?:whether|if(?! I (?:had|have) to)|unless|could be|might be|may be)\b|\b(?:while|although|though) (?:it|this) is\b|\bis the statement(?: above)?\s$",
-    re.IGNORECASE,
-)
+WHETHER = compile_phrases("whether")
 SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
-NAMED_OPTION = re.compile(
-    r"(?i:\b(?:options?|choices?|answers?)\s)[\"'*(]{0,3}([A-J])\b|\(([A-J])\)|^[\s*_(]{0,4}([A-J])\b(?=\s(?:is|was))"
-)
-OTHER_OPTIONS = re.compile(
-    r"\b(?:other|remaining|rest)\b|\b(?:options|choices)\b(?! and answers?\b)", re.IGNORECASE
-)
+NAMED_OPTION = compile_phrases("named_option")
+OTHER_OPTIONS = compile_phrases("other_options")
 MAX_CLAUSE = 160
-# A clause that judges the offered answer or agrees with it, and not a finding, a fact or an option.
-ABOUT_OFFER = re.compile(
-    r"(?<!\bthis )\b(?:answer|response|judge?ment)\b|\b(?:s?he|they)\s(?:is|are|was|were)\s(?:\w+\s)?$"
-    r"|\b(?:I|we)\s(?:\w+\s)?$",
-    re.IGNORECASE,
-)
+ABOUT_OFFER = compile_phrases("about_offer")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ rule takes linear time on any text.
 import re
 from collections.abc import Callable
 
-from tasks.answers.dresses import WORDS_OF, Reply
-from tasks.answers.judgements import FOREIGN_NOUNS
+from tasks.answers.dresses import WORDS_OF, Reply, compile_phrases
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
@@ -20,64 +19,21 @@ from tasks.answers.text_rules import (
     read_texts_at,
 )
 
-NOUN = r"(?:answers?|choices?|options?|responses?|solutions?|selections?|ans)"
-NOUNS = re.compile(rf"\b{NOUN}\b", re.IGNORECASE)
-VERB = r"(?:is|are|was|were|be|being|remains?|becomes?)"
-SAYS = rf"\b{VERB}(?:\s(?:{WORDS_OF['adverbs']})){{0,3}}"
-STATED = re.compile(
-    # "The answer to this question is B"; "Answer:", "**Final answer (one letter):**", "<answer>". The header
-    # "Options:" is left out: it introduces the list of all options.
-    rf"(?P<noun>\b{NOUN}\b[^.\n:;?!]{{0,90}}?{SAYS}[\s*_]{{0,4}}[:=\-–—]?"
-    r"|\b(?:answers?|choice|option|response|solution|selection|ans|correct|final)"
-    r"[\s*_]{0,4}(?:\([^)\n]{0,30}\))?[\s*_]{0,4}[:=\-–—]|<(?:final_?)?(?:answer|ans)>)"
-    # "It should be B", "I would choose option B", "is therefore option B", "It is B."
-    r"|\b(?:should|must|would|ought to|has to)(?:\s(?:actually|instead|rather|really|therefore))?"
-    r"\s(?:be|have been)\b\s?:?"
-    r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
-    r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
-    rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
-    rf"|\b(?:it(?:['’]s|\sis)|is|leav(?:es|ing)(?: us)?(?: with)?(?: only)?)(?:\s(?:{WORDS_OF['adverbs']})){{0,3}}"
-    r"(?=\s(?:options?\s)?[\"'*(]{0,3}(?-i:[A-J])[\"'*)]{0,3}\s?(?:$|[.,;:\n]))"
-    # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
-    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))"
-    # The same in other languages.
-    rf"|(?:(?:{FOREIGN_NOUNS})[^.\n]{{0,20}}?(?:是|[为為]|は|\bes|\best|\bist|\bè|\bé|[은는이가]|है|[:：])|[选選][择擇]?)\s?"
-    r"(?=[\s*_\"'(]{0,4}(?-i:[A-J])(?![A-Za-z]))",
-    re.IGNORECASE,
-)
+NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
+STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
 NOT_CHOSEN = re.compile(rf"(?:\w['’]s|\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
 N_BEFORE = 24
-# "Therefore, the answer is" and "The correct answer is" state more than "One good answer is".
-CONCLUDING = re.compile(
-    r"(?:\b(?:correct|right|final|best)\s"
-    r"|\b(?:therefore|thus|hence|so|in conclusion),?\s(?:the\s)?(?:\w+\s)?)$",
-    re.IGNORECASE,
-)
+CONCLUDING = compile_phrases("concluding")
 TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
 OPTIONS_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
-BEFORE_LETTER = re.compile(
-    r"(?:\b(?:options?|choices?|answers?|statements?|only|neither)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
-    r"(?=[*_\"'(\[]{0,3}[A-J]\b)",
-    re.IGNORECASE,
-)
-CALLED_RIGHT = re.compile(
-    r"[\"'*_)]{0,3}\s(?:(?:is|are|seems?|remains?|would be)\s(?P<between>(?:\w+\s){0,3}?)"
-    r"(?:correct|right|best|true|answers?|appropriate|left)\b|(?:remains?|fits?)\s?(?:$|[.,;\n]))",
-    re.IGNORECASE,
-)
-DENIED = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
-)
-# The last option that is not called wrong remains. "Not the best" is no such call, because questions ask for it.
-ELIMINATED = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|can be)\s(?:\w+ly\s)?(?:(?:incorrect|wrong|false|ruled out|excluded|eliminated)\b"
-    r"|not (?:correct|right|true)\b)",
-    re.IGNORECASE,
-)
+BEFORE_LETTER = compile_phrases("before_letter")
+CALLED_RIGHT = compile_phrases("called_right")
+DENIED = compile_phrases("denied")
+ELIMINATED = compile_phrases("eliminated")
 RIGHT_MARKS, WRONG_MARKS = "✅✔☑✓", "❌✗✘☒✖"
 VERDICT_WORDS = rf"(?:correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b|[{RIGHT_MARKS}{WRONG_MARKS}]"
 VERDICT = re.compile(
@@ -87,18 +43,9 @@ VERDICT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 RIGHT = ("correct", "true", "yes", "right", "[x]", *RIGHT_MARKS)
-ALL = re.compile(
-    r"(?:^|\b(?:is|are|answers?:)\s)[\s*_\"'(]{0,4}all (?:of )?(?:the |these|them)"
-    r"(?:above|options|choices|answers|statements)?(?: above)?[\s*_\"')]{0,4}"
-    r"(?:[.,\n]|are (?:correct|true|right)|$)",
-    re.IGNORECASE,
-)
-ALL_EXCEPT = re.compile(
-    r"\b(?:(?:all|every(?:thing)?)\b[^.\n]{0,60}?\b(?:except|excluding|apart from|other than|with the exception of)\b"
-    r"(?:\sfor)?|(?:all|everything|all of (?:the above|them|these)) but)\s?",
-    re.IGNORECASE,
-)
-AFTER_EXCEPT = re.compile(r"\W{0,4}(?:$|\n|(?:is|are) (?:correct|right|true)\b)|\s?[.,;)]", re.IGNORECASE)
+ALL = compile_phrases("all")
+ALL_EXCEPT = compile_phrases("all_except")
+AFTER_EXCEPT = compile_phrases("after_except")
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:

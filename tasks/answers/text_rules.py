@@ -3,31 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from tasks.answers.dresses import WORDS_OF
+from tasks.answers.dresses import WORDS_OF, compile_phrases
 from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
 NUMBERING = re.compile(r"[\s*_#>\-•]{0,8}(?:\(?\d{1,2}[.)]\s)?")
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
-LINK = re.compile(r"\b(?:is|are|be|was)(?: most likely| likely)?(?: to)?(?: (?!not\b)\w+)?(?: the| a| an)? $")
-CONSISTENT = re.compile(
-    r"\b(?:consistent with|suggestive of|indicative of|suggests?(?= a diagnosis))(?: the| a| an)?"
-    r"(?: diagnosis of)? $"
-)
-# "The most appropriate next step is to place the wrist in a ...": some words may stand before the option.
-PREDICATE = re.compile(
-    r"\b(?:most likely|most appropriate|best|correct)\b(?:(?! (?:is|are|who|which|that) )[^:;?]){0,120}"
-    r" (?:is|are|would be)\b"
-    r"(?:(?! (?:not|no|because|that|which|than|due|rather|instead|for|since|when|if|of|by|but|or|unless)\b)"
-    r" [\w'()/-]+){0,8} $"
-)
+LINK = compile_phrases("link")
+CONSISTENT = compile_phrases("consistent")
+PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
-CALLED_BEST = re.compile(
-    r"(?: \([^)]{0,60}\))?(?:[,:.]| -)?(?: this)?(?: option| choice)? (?:is|are|would be|was)"
-    r"(?: (?!(?:not|also)\b)\w+){0,3}?"
-    r" (?:most|best|correct|next|likely|appropriate|answer|right|primary|recommended|indicated)\b"
-)
+CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_LINK, N_SENTENCE = 60, 200
 MAX_MENTIONS = 60
