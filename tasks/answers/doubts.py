@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from tasks.answers.dresses import Reply, join_clauses
+from tasks.answers.dresses import Reply, compile_phrases, join_clauses
 from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, Judgement, read_truth
 from tasks.answers.segments import remove_refusals
 
@@ -13,12 +13,7 @@ BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", r
 # A quotation is dropped unless it is an answer by itself.
 QUOTATION = re.compile(r"[\"“]([^\"“”\n]{1,600})[\"”]")
 ANSWER_ALONE = re.compile(rf"\W*(?:true|false|yes|no|(?:in)?correct|{BEGINNING})\W*", re.IGNORECASE)
-# A response that begins with a doubt goes on after such a mark or word with what it concludes.
-CLAUSE_END = re.compile(
-    r"[.;!?:\n—–]+\s*|,?\s(?:but|however|so|still|yet|nevertheless|therefore|although)\b,?\s*"
-    r"|,\s(?=(?:I|my|the answer|it|this)\b)",
-    re.IGNORECASE,
-)
+CLAUSE_END = compile_phrases("doubted_clause_end")
 
 
 def read_truth_or_doubt(reply: Reply) -> tuple[str, str] | None:

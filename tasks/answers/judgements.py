@@ -41,43 +41,17 @@ LETTER = re.compile(
     r"(?=[\s*_)\]\"'”.:,]{0,6}(?:$|\n|[.:),;–—-]\s(?-i:[A-Z])))",
     re.IGNORECASE,
 )
-ADVERBS = rf"(?:(?:{WORDS_OF['adverbs']})\s){{0,3}}"
-NAMED_JUDGEMENT = (
-    r"(?:(?:final|the|my|correct|given)\s){0,3}"
-    r"(?:answer|judge?ment|verdict|response|statement|claim|assertion|conclusion|correctness)"
-)
+NAMED_JUDGEMENT = rf"(?:(?:final|the|my|correct|given)\s){{0,3}}(?:{WORDS_OF['judgements']})"
 LEAD = re.compile(
     r"[\s*_\"'`“”#>(\[{\-•:✗✓✘✔✅❌\u00ad\ufeff]{0,12}(?:[A-E][).:]\s)?[*_\"'“]{0,3}"
     rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—])[\s*_\"'`:\-]{{0,6}})?",
     re.IGNORECASE,
 )
-# "The answer is: True" states the judgement itself, wherever it stands.
-CONCLUDED = re.compile(
-    r"(?:\b(?:the|my|final|so)\s(?:final\s|correct\s)?|^[\s*_#>\-•]{0,8}(?:final\s)?)"
-    r"(?:answer|judge?ment|verdict)\b[\s*_\"']{0,4}(?:is\b|[:=]|(?=(?:not )?(?:true|false)\W{0,4}$))"
-    rf"[\s*_:\"'`({{]{{0,8}}{ADVERBS}",
-    re.IGNORECASE | re.MULTILINE,
-)
-STATED = re.compile(
-    rf"\b{NAMED_JUDGEMENT}\b[^.\n;?!]{{0,80}}?(?:\b(?:is|would be|as)\b|[:=])[\s*_:\"'{{]{{0,8}}{ADVERBS}$",
-    re.IGNORECASE,
-)
-# An answer word judges if its clause ends after it or goes on with such a word. "No fever" and "False
-# positive results" judge nothing.
-CLAUSE_ENDS = re.compile(
-    rf"[\"'’*_`”)\]}}]{{1,8}}(?!\w)"
-    rf"|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{WORDS_OF['goes_on']})\b|[A-J]\b(?!-))",
-    re.IGNORECASE,
-)
+CONCLUDED = compile_phrases("concluded")
+STATES = compile_phrases("stated_judgement")
+CLAUSE_ENDS = compile_phrases("clause_ends")
 SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
-# What stands before a word that judges: a verb, or a verb and what a statement is called. Without the second,
-# only "true" and "false" judge: "Therefore, B is false", but not "The physician is correct".
-IS = re.compile(
-    r"(?:['’]s|[:=]|\b(?:is|are|was|were|am|be|as|not|answer|statement|say|guess|seems?|appears?|remains?|sounds?|looks?"
-    r"|(?:call|consider|find) (?:it|this|that)(?: statement| claim)?))[\s*_\"'“”]{1,4}"
-    rf"(?:(?:an?|the|all|both|just|more|most|only|quite|to be|very|{WORDS_OF['adverbs']}|\w{{1,12}}ly|\w{{2,14}} and)\s[*_\"'“”]{{0,3}}){{0,3}}$",
-    re.IGNORECASE,
-)
+IS = compile_phrases("verb")
 SUBJECT = compile_phrases("subject")
 ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}$")
 SAYS_YES = compile_phrases("says_yes")
@@ -88,10 +62,7 @@ IS_OPEN = compile_phrases("is_open")
 BOTH = compile_phrases("both")
 LISTED = compile_phrases("listed")
 N_CONTEXT = 40
-# A statement that is quoted judges nothing: 'The statement "Gout is not likely" is true.'
-QUOTED = re.compile(
-    r'(?<=\w )["“](?!(?:true|false|yes|no|(?:in)?correct)\b)[^"”\n]{1,600}["”]', re.IGNORECASE
-)
+QUOTED = compile_phrases("quoted")
 WHETHER = compile_phrases("whether")
 SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
 NAMED_OPTION = compile_phrases("named_option")
@@ -177,7 +148,7 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
         return "first_word" if is_agreed else None
     if not match["negated"] and not (IS.search(clause) and CLAUSE_ENDS.match(text, end)):
         return None
-    if STATED.search(clause):
+    if STATES.search(clause):
         return "stated_word"
     is_subject = SUBJECT.search(clause) is not None
     return "first_word" if is_subject or word in ("true", "false", "untrue") else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
-from tasks.answers.dresses import WORDS_OF
+from tasks.answers.dresses import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
@@ -116,16 +116,9 @@ def _find_whole(text: str, part: str) -> list[int]:
 
 MAX_ITEMS = 30
 MAX_LABELLED = 600
-OPENING = re.compile(
-    r"(?:[\s*_\"'`“”‘’(\[{$<#>•]|-\s|\d{1,2}[.)]\s|\\(?:boxed|text|textbf|mathbf|mathrm|bf)\b|\\[(\[{]){0,40}"
-    r"(?:(?:the|both|either)\s)?(?:(?:options?|choices?|letters?)\b[\s*_:(\[\"'`]{0,6})?",
-    re.IGNORECASE,
-)
+OPENING = compile_phrases("opening")
 CLOSING = re.compile(r"[*_\"'`“”‘’)\]}$>]{0,20}(?:\\[)\]])?")
-SEPARATOR = re.compile(
-    r"\s?(?:[\s,;/&+]|(?<=\s)[-•](?=\s)){0,20}(?:\b(?:and|or|as well as|plus|und|oder|et|y)\b|[和与及或])?[\s*•]{0,6}",
-    re.IGNORECASE,
-)
+SEPARATOR = compile_phrases("separator")
 # What separates a letter from a text: "A: text", "A) text", "A. text", "A - text", "A (text)".
 LABEL = re.compile(r"[ \t]?(?:[:.)\]\-–—]{1,3}[ \t*_]{0,6}|(?=\())?\(?")
 AFTER_TEXT = re.compile(r"[ \t]?\([^()\n]{0,60}\)|[\"'.)*_]{0,6}")

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from itertools import islice
 
-from tasks.answers.dresses import join_clauses
+from tasks.answers.dresses import compile_phrases, join_clauses
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
 
 NEW_QUESTION = re.compile(
@@ -12,17 +12,11 @@ NEW_QUESTION = re.compile(
 )
 FIRST_OPTION = re.compile(r"(?:^|(?<=[\s(*_]))A(?=[*_]{0,2}[.:)])", re.MULTILINE)
 MAX_LISTS = 50
-OPTIONS_HEADER = re.compile(r"\b(?:options?|choices|answer choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
+OPTIONS_HEADER = re.compile(r"\b(?:options?|(?:answer )?choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
+CUT_LIST = compile_phrases("cut_list")
 # "The correct answer to the second question is B", "Question 2: B", "2. The correct answer is B" and
 # "2. Incorrect" answer several questions, one of which may be this one.
-ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-NUMBERED = re.compile(
-    rf"\b(?:(?P<word>{ORDINALS}|\d{{1,2}}(?:st|nd|rd|th)|final|last)\s(?:(?:sample|example|exam)\s)?"
-    r"(?:questions?|samples?|examples?|problems?)"
-    r"|(?:question|sample|example|problem)\s(?:#|number\s)?(?P<number>\d{1,2}))\b"
-    r"|^(?P<line>\d{1,2})[.)] (?:(?:the )?(?:correct |right |final |best )?answers?|correct|incorrect)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
+NUMBERED = compile_phrases("numbered")
 FINAL = ("final", "last")
 # Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
 REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
@@ -37,11 +31,7 @@ SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
 NO_MARKS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
-QUOTED_STATEMENT = re.compile(
-    r"(?:\b(?:statement|claim|that)\b\s?:?\s?|^\W{0,4}(?:\d[.)] )?)[\"“]([^\"”\n]{20,600})[\"”]"
-    r"|^\W{0,4}Statement\s?\d?: ?([^\"\n]{20,600})",
-    re.IGNORECASE | re.MULTILINE,
-)
+QUOTED_STATEMENT = compile_phrases("quoted_statement")
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
@@ -112,7 +102,8 @@ def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
 
 
 def remove_repeated_options(text: str, options: AnswerOptions) -> str:
-    """Return the text without its first list of all options, from the first to the last, each with a text."""
+    """Return the text without its first list of all options, each with a text, and without a list at its end."""
+    text = CUT_LIST.sub("", text)
     for match in islice(FIRST_OPTION.finditer(text), MAX_LISTS):
         letters = scan_letters(text, match.start(), options)
         if (
