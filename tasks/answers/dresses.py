@@ -16,37 +16,41 @@ VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
 WORDS_OF: dict[str, str] = VOCABULARY["words"]
-# The name of a role is dropped with the token before it: "<|im_start|>assistant\nB<|im_end|>".
-END_TOKEN = re.compile(
-    r"<\|(?:im_end|end|e\w{1,3}_id|end_?of_?text|return|end▁of▁sentence|END_OF_TURN_TOKEN)\|>"
-    r"|</s>|<end_of_turn>|<eos>"
-)
-TOKEN = re.compile(
-    r"(?:<\|[^<>|\n]{1,40}\|>|<start_of_turn>|</?s>|<bos>|<pad>|\[/?INST\])"
-    r"(?:\s?(?:assistant|model|user|system|final|analysis)\b:?)?|^\s*assistant(?::|\s?\n)",
-    re.IGNORECASE,
-)
+
+
+def join_clauses(*kinds: str) -> str:
+    """Return the pattern of the clauses of these kinds in the vocabulary."""
+    clauses = VOCABULARY["clauses"]
+    found = "|".join(pattern for kind in kinds for pattern in clauses[kind])
+    return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
+
+
+def compile_phrases(*kinds: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of these kinds; two kinds are told by the group "noun"."""
+    found = [VOCABULARY["phrases"][kind] for kind in kinds]
+    parts = [part if isinstance(part, str) else "|".join(part) for part in found]
+    pattern = parts[0] if len(parts) == 1 else rf"(?P<noun>{parts[0]})|{parts[1]}"
+    for name, words in WORDS_OF.items():
+        pattern = pattern.replace(f"<{name}>", f"(?:{words})")
+    return re.compile(pattern, re.IGNORECASE)
+
+
+END_TOKEN = compile_phrases("end_token")
+TOKEN = compile_phrases("token")
 FENCE = re.compile(r"(?:```|~~~)[a-z]*", re.IGNORECASE)
 SWITCH = re.compile(r"\\(?:bf|rm|it|tt|sf|bfseries|displaystyle|large|quad)\b|\\[,;! {}]|\$", re.IGNORECASE)
 COMMAND = re.compile(r"\\(?!(?:f?box|framebox|boxed)\b)[a-zA-Z]{2,20}\*?\s?\{([^{}\\]{0,300})\}")
-BOXED = re.compile(
-    r"\\(?:boxed|f?box|framebox)\b\s?(?:\[[^\]\n]{0,20}\]){0,2}\s?"
-    r"(?:\{{1,3}([^{}]{0,300})(?:\}{1,3}|$)|([A-J])\b)|\[\[([^\[\]\n]{1,80})\]\]|【([^【】\n]{1,80})】"
-    r"|\b(?:submit|answer|respond)\w{0,20}\((?:\w{1,20}=)?[\"']([^\"'()\n]{1,300})[\"']\)"
-)
+BOXED = compile_phrases("boxed")
 TAG = re.compile(r"<(?!/)([^<>\n]{3,60})>([^<>]{1,300})(?=</|$)")
 # Boxes of one sentence state one answer: "\boxed{A} and \boxed{C}".
 SAME_SENTENCE = re.compile(r"(?:(?![.;?!]\s)[^\\]){0,80}")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 OBJECT = re.compile(r"(?<![\\\w])\{(?=\s?[\"'\w])|\[(?=\s?\{)")
-PAIR = re.compile(
-    r"[{,]\s?[\"']?([\w -]{1,40}?)[\"']?\s?:\s?"
-    r"(\"[^\"\n]{0,600}|'[^'\n]{0,600}|\[[^\[\]]{0,300}|(?i:true|false)\b|[A-J]\b)"
-)
+PAIR = compile_phrases("pair")
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
-RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "✓", "✔", "✅")
+RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "[x]", "✅", "✔", "☑", "✓")
 WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "✗", "✘", "❌")
 MAX_OBJECTS = 20
 
@@ -60,23 +64,6 @@ class Reply:
     """The rule and the content of each dress; the most important one is first."""
     refuses: bool = False
     """Whether its first clause refuses to answer, or asks for something."""
-
-
-def join_clauses(*kinds: str) -> str:
-    """Return the pattern of the clauses of these kinds in the vocabulary."""
-    clauses = VOCABULARY["clauses"]
-    found = "|".join(pattern for kind in kinds for pattern in clauses[kind])
-    return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
-
-
-def compile_phrases(*kinds: str) -> re.Pattern[str]:
-    """Return the pattern of the phrases of these kinds; the first kind is the group "noun" if there are two."""
-    found = [VOCABULARY["phrases"][kind] for kind in kinds]
-    parts = [part if isinstance(part, str) else "|".join(part) for part in found]
-    pattern = parts[0] if len(parts) == 1 else rf"(?P<noun>{parts[0]})|{parts[1]}"
-    for name, words in WORDS_OF.items():
-        pattern = pattern.replace(f"<{name}>", f"(?:{words})")
-    return re.compile(pattern, re.IGNORECASE)
 
 
 def undress(text: str) -> Reply:
@@ -130,7 +117,7 @@ def _read_pair(key: str, value: str) -> Iterator[tuple[int, str]]:
     return _list_values({key: items}, [])
 
 
-def _list_values(data: Any, path: list[str]) -> Iterator[tuple[int, str]]:
+def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
     """Yield the weight and the text of each value whose keys say that it is the answer."""
     weight = _weigh(path)
     if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
@@ -157,7 +144,7 @@ def _list_values(data: Any, path: list[str]) -> Iterator[tuple[int, str]]:
         yield weight, ", ".join(map(str, data)) if isinstance(data, list) else data
 
 
-def _name_item(item: Any) -> str | None:
+def _name_item(item: object) -> str | None:
     """Return the option of which an object of a list says whether it is right, if it does."""
     if not isinstance(item, dict) or _read_verdict(item) is None:
         return None
@@ -166,7 +153,7 @@ def _name_item(item: Any) -> str | None:
     )
 
 
-def _read_verdict(value: Any) -> bool | None:
+def _read_verdict(value: object) -> bool | None:
     """Return what a value says of its option: a truth value, a word, or an object that holds one."""
     if isinstance(value, dict):
         verdicts = (_read_verdict(inner) for key, inner in value.items() if _weigh([str(key)]))

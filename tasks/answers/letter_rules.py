@@ -7,7 +7,7 @@ rule takes linear time on any text.
 import re
 from collections.abc import Callable
 
-from tasks.answers.dresses import WORDS_OF, Reply, compile_phrases
+from tasks.answers.dresses import RIGHT, WORDS_OF, Reply, compile_phrases
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
@@ -34,15 +34,7 @@ BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
 DENIED = compile_phrases("denied")
 ELIMINATED = compile_phrases("eliminated")
-RIGHT_MARKS, WRONG_MARKS = "✅✔☑✓", "❌✗✘☒✖"
-VERDICT_WORDS = rf"(?:correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b|[{RIGHT_MARKS}{WRONG_MARKS}]"
-VERDICT = re.compile(
-    rf"(?:^|(?<=[,;|\s]))[*_\-•#|]{{0,4}}\s?(?:(\[[ x]\]|[{RIGHT_MARKS}{WRONG_MARKS}])[\s|\ufe0f]{{0,3}})?"
-    r"(?:option\s|choice\s)?\(?([A-J])(?![\w'’])[).:*_|\-–—\s]{0,6}"
-    rf"(?:({VERDICT_WORDS})|[^\n]{{1,120}}?[\s:|(–—-]({VERDICT_WORDS})[\s.*_|)\ufe0f]{{0,4}}$)?",
-    re.IGNORECASE | re.MULTILINE,
-)
-RIGHT = ("correct", "true", "yes", "right", "[x]", *RIGHT_MARKS)
+VERDICT = compile_phrases("verdict")
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
@@ -176,7 +168,7 @@ N_STATING = 3
 def find_letters(reply: Reply, options: AnswerOptions) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
-    What a dress holds is read first, and then verdicts on all options, because they look like a repeated list.
+    What a dress holds is read first, and then verdicts on all options, which look like a repeated list.
     """
     for rule, inside in reply.stated:
         letters = scan_letters(inside, 0, options)
