@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from tasks.answers.dresses import Reply, compile_phrases, join_clauses
-from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, Judgement, read_truth
+from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, read_truth
 from tasks.answers.segments import remove_refusals
 
 BEGINNING = join_clauses("doubts", "begins")
@@ -33,7 +33,7 @@ def read_truth_or_doubt(reply: Reply) -> tuple[str, str] | None:
         return "U", "stated_doubt"
     judgement = read_truth(replace(reply, text=remove_refusals(text)))
     if judgement:
-        return _name(judgement), judgement.rule
+        return judgement.value, judgement.rule
     return ("U", "said_doubt") if SAID.search(text) else None
 
 
@@ -51,9 +51,5 @@ def _read_after_doubt(text: str) -> tuple[str, str]:
         if SAID.search(clause) or _begins_with_doubt(clause):
             answer, rule = "U", "leading_doubt"
         elif judgement := read_truth(Reply(clause)):
-            answer, rule = _name(judgement), "after_doubt"
+            answer, rule = judgement.value, "after_doubt"
     return answer, rule
-
-
-def _name(judgement: Judgement) -> str:
-    return "T" if judgement.is_true else "F"

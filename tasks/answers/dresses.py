@@ -81,7 +81,7 @@ def undress(text: str) -> Reply:
             boxes.append([])
         boxes[-1].append(_get_box(match))
         end = match.end()
-    tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1]]) >= 2]
+    tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1].rpartition("=")[2]]) >= 2]
     found = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
     return Reply(BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *found))
 

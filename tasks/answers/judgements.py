@@ -48,7 +48,7 @@ LEAD = re.compile(
     re.IGNORECASE,
 )
 CONCLUDED = compile_phrases("concluded")
-STATES = compile_phrases("stated_judgement")
+IS_STATED = compile_phrases("stated_judgement")
 CLAUSE_ENDS = compile_phrases("clause_ends")
 SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
 IS = compile_phrases("verb")
@@ -79,6 +79,11 @@ class Judgement:
     rule: str
     end: int
     """Where the judging word ends in the text."""
+
+    @property
+    def value(self) -> str:
+        """The judgement as an answer: T or F."""
+        return "T" if self.is_true else "F"
 
 
 def read_truth(reply: Reply) -> Judgement | None:
@@ -111,7 +116,8 @@ def read_judgement(reply: Reply, offered: str) -> Judgement | None:
 def _read_dress(reply: Reply) -> Judgement | None:
     for rule, inside in reply.stated:
         if judgement := read_leading_judgement(inside):
-            return Judgement(judgement.is_true, rule, 0)
+            start = reply.text.find(inside)
+            return Judgement(judgement.is_true, rule, start + judgement.end if start >= 0 else 0)
     return None
 
 
@@ -148,7 +154,7 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
         return "first_word" if is_agreed else None
     if not match["negated"] and not (IS.search(clause) and CLAUSE_ENDS.match(text, end)):
         return None
-    if STATES.search(clause):
+    if IS_STATED.search(clause):
         return "stated_word"
     is_subject = SUBJECT.search(clause) is not None
     return "first_word" if is_subject or word in ("true", "false", "untrue") else None

@@ -29,7 +29,7 @@ TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
-OPTIONS_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
+LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
 DENIED = compile_phrases("denied")
@@ -127,7 +127,7 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     """Read a last line that is nothing but letters, or a letter and a text."""
     *lines, line = text.rstrip().splitlines() or [""]
     letters = scan_letters(line, 0, options)
-    if not letters or not is_line_end(line, letters.end) or OPTIONS_HEADER.match(line):
+    if not letters or not is_line_end(line, letters.end) or LIST_HEADER.match(line):
         return ()
     # After a question, or other lines such as "A: text", a last line "E: text" belongs to a list.
     is_asked = any(other.rstrip().endswith(("?", "Options:", "options:")) for other in lines[-2:])
@@ -159,9 +159,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("only_text", read_only_text),
     ("opening_text", read_opening_text),
 )
-
-
-# The rules that a reply can meet that begins with a refusal.
+# A reply that begins with a refusal can meet only the first of them.
 N_STATING = 3
 
 
@@ -171,18 +169,17 @@ def find_letters(reply: Reply, options: AnswerOptions) -> tuple[Found, str | Non
     What a dress holds is read first, and then verdicts on all options, which look like a repeated list.
     """
     for rule, inside in reply.stated:
-        letters = scan_letters(inside, 0, options)
-        found = (
-            letters.found if letters else read_texts_at(inside, 0, options)[0] or read_stated(inside, options)
+        readers = (
+            read_leading(inside, options),
+            read_texts_at(inside, 0, options)[0],
+            read_stated(inside, options),
         )
-        if found:
+        if found := next(filter(None, readers), ()):
             return found, rule
-    found = read_verdicts(reply.text, options)
-    if found:
+    if found := read_verdicts(reply.text, options):
         return found, "verdicts"
     text = remove_repeated_options(reply.text, options)
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
-        found = rule_of_text(text, options)
-        if found:
+        if found := rule_of_text(text, options):
             return found, name
     return (), None

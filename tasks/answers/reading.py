@@ -113,7 +113,7 @@ def _read_choices(reply: Reply, options: AnswerOptions, offered: str) -> Reading
 
 def _read_truth(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_truth(reply)
-    return Reading("T" if judgement.is_true else "F", judgement.rule) if judgement else NOTHING
+    return Reading(judgement.value, judgement.rule) if judgement else NOTHING
 
 
 def _read_truth_or_doubt(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
@@ -129,10 +129,9 @@ def _read_revision(reply: Reply, options: AnswerOptions, offered: str) -> Readin
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):
         # A response that calls the offered answer right has named the right option.
         letter, rule = offered, "offered"
-    value = "T" if judgement.is_true else "F"
     if letter is None:
-        return Reading(None, judgement.rule, f"{value}|{UNKNOWN}")
-    return Reading(f"{value}|{letter}", f"{judgement.rule}+{rule}")
+        return Reading(None, judgement.rule, f"{judgement.value}|{UNKNOWN}")
+    return Reading(f"{judgement.value}|{letter}", f"{judgement.rule}+{rule}")
 
 
 def _read_right_option(

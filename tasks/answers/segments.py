@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_right
-from itertools import islice
 
 from tasks.answers.dresses import compile_phrases, join_clauses
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
@@ -30,7 +29,7 @@ SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
-NO_MARKS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
+WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
@@ -52,10 +51,10 @@ def remove_refusals(text: str) -> str:
 
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
-    known = set(fold_text(question).translate(NO_MARKS).split())
+    known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
     for match in QUOTED_STATEMENT.finditer(text):
         words = [
-            word for word in fold_text(match[1] or match[2]).translate(NO_MARKS).split() if len(word) > 3
+            word for word in fold_text(match[1] or match[2]).translate(WITHOUT_SIGNS).split() if len(word) > 3
         ]
         if 2 * sum(word in known for word in words) < len(words) > 2:
             return text[: match.start()].strip(), text[match.start() :]
@@ -102,9 +101,9 @@ def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
 
 
 def remove_repeated_options(text: str, options: AnswerOptions) -> str:
-    """Return the text without its first list of all options, each with a text, and without a list at its end."""
+    """Return the text without its first list of all options, and without a list at its end."""
     text = CUT_LIST.sub("", text)
-    for match in islice(FIRST_OPTION.finditer(text), MAX_LISTS):
+    for match in list(FIRST_OPTION.finditer(text))[:MAX_LISTS]:
         letters = scan_letters(text, match.start(), options)
         if (
             letters

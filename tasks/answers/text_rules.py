@@ -1,7 +1,6 @@
 """The rules that find the chosen options by their texts, where a response names no letter."""
 
 import re
-from collections.abc import Iterator
 
 from tasks.answers.dresses import WORDS_OF, compile_phrases
 from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
@@ -56,15 +55,9 @@ def read_text_alone(text: str, options: AnswerOptions) -> Found:
 
 def read_concluded_text(text: str, options: AnswerOptions) -> Found:
     """Read the first option's text that is called the answer: "The most likely diagnosis is ..."."""
-    return next(find_concluded(text, options), ())
-
-
-def find_concluded(text: str, options: AnswerOptions) -> Iterator[Found]:
-    """Yield the letters of each quotation of an option that is called the answer, from left to right."""
     folded = fold_text(text)
-    for mention in options.find_mentions(folded)[:MAX_MENTIONS]:
-        if _is_concluded(folded, mention):
-            yield mention.letters
+    mentions = options.find_mentions(folded)[:MAX_MENTIONS]
+    return next((mention.letters for mention in mentions if _is_concluded(folded, mention)), ())
 
 
 def read_only_text(text: str, options: AnswerOptions) -> Found:
