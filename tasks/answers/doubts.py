@@ -8,7 +8,7 @@ from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, read_truth
 from tasks.answers.segments import remove_refusals
 
 BEGINNING = join_clauses("doubts", "begins")
-SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )unsure(?!\?))\b", re.IGNORECASE)
+SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )(?<![/,])unsure(?!\?))\b", re.IGNORECASE)
 BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", re.IGNORECASE)
 # A quotation is dropped unless it is an answer by itself.
 QUOTATION = re.compile(r"[\"“]([^\"“”\n]{1,600})[\"”]")

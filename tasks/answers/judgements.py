@@ -29,7 +29,8 @@ WORDS = re.compile(
 )
 TRUE, FALSE, UNSURE = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
 FOREIGN = re.compile(
-    rf"(?:[^.;!?\n]{{0,40}}?(?:{WORDS_OF['foreign_nouns']})\W{{0,4}}(?:ist|est?|è|é|是|[为為]|は|[은는이]|है)?\W{{0,3}})?"
+    rf"(?:(?:[^.;!?\n]{{0,40}}?(?:{WORDS_OF['foreign_nouns']})\W{{0,4}}|(?:{WORDS_OF['pronouns']})\W?)"
+    rf"(?:{WORDS_OF['copulas']})?\W{{0,3}})?"
     r"(?P<negated>(?:nicht|no(?: es)?|n['’]est pas|non è|não é|не|ليست?|غير|[并並]非)\s?)?"
     rf"(?:(?P<unsure>{UNSURE})|(?P<false>{FALSE})|(?P<true>{TRUE}))"
     r"(?:です|だ|である|입니다|이다|的|है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|]))",
@@ -50,10 +51,10 @@ LEAD = re.compile(
 CONCLUDED = compile_phrases("concluded")
 IS_STATED = compile_phrases("stated_judgement")
 CLAUSE_ENDS = compile_phrases("clause_ends")
-SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–-])")
+SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–]|-(?!\w))")
 IS = compile_phrases("verb")
 SUBJECT = compile_phrases("subject")
-ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}$")
+ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}(?:\w{1,12}ly\s)?$")
 SAYS_YES = compile_phrases("says_yes")
 AGREES = compile_phrases("agrees")
 AGREED_WITH = compile_phrases("agreed_with")
@@ -147,13 +148,12 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
     is_asked_for = is_capital and word in ("true", "false") and CLAUSE_ENDS.match(text, end) is not None
     if is_last or is_asked_for or (ends and ALONE.search(clause)):
         return "first_word"
-    if word in ("yes", "no"):
-        return "first_word" if ends and SAYS_YES.search(clause) else None
     if word in ("agree", "disagree"):
-        is_agreed = AGREES.search(clause) and AGREED_WITH.match(text, end)
-        return "first_word" if is_agreed else None
-    if not match["negated"] and not (IS.search(clause) and CLAUSE_ENDS.match(text, end)):
-        return None
+        return "first_word" if AGREES.search(clause) and AGREED_WITH.match(text, end) else None
+    is_verb = match["negated"] or (IS.search(clause) and CLAUSE_ENDS.match(text, end))
+    if word in ("yes", "no") or not is_verb:
+        is_plain = word in ("yes", "no", "true", "false")
+        return "first_word" if is_plain and ends and SAYS_YES.search(clause) else None
     if IS_STATED.search(clause):
         return "stated_word"
     is_subject = SUBJECT.search(clause) is not None

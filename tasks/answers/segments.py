@@ -51,8 +51,8 @@ def remove_refusals(text: str) -> str:
 
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
-    known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
     for match in QUOTED_STATEMENT.finditer(text):
+        known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
         words = [
             word for word in fold_text(match[1] or match[2]).translate(WITHOUT_SIGNS).split() if len(word) > 3
         ]
