@@ -32,10 +32,11 @@ OPENS_THOUGHT = (
 # After a thought, these marks begin the answer, even if the marks of the thought are missing.
 BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
 MARK = re.compile(
-    rf"(?P<tag>{THOUGHT_TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
+    rf"(?P<tag>{THOUGHT_TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})"
+    rf"|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
     re.MULTILINE,
 )
-SPECIAL = re.compile(r"<\|\w+\|>(?:assistant\b)?")
+SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")
 # What stands around an answer after a thought, and is no part of it.
 WRAPPING = re.compile(r"</?(?:response|output|solution)>|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL)
 
@@ -92,8 +93,10 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
         places = re.finditer("|".join(re.escape(mark) for mark in marks if mark) or r"\Z(?!)", text)
         return [(place.start(), place.end(), place[0] == marks[1]) for place in places]
     found: list[tuple[int, int, bool]] = []
+    opening = SPECIAL_TOKENS.match(text)
+    first_word = opening.end() if opening else 0
     for place in MARK.finditer(text):
-        if place["answer"] is None or found or SPECIAL.sub("", text[: place.start()]).strip():
+        if place["answer"] is None or found or place.start() > first_word:
             is_closing = place["opening"] is None and (
                 place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
             )
