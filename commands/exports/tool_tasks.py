@@ -24,7 +24,7 @@ RECORD = "export.json"
 COPIED = (
     "pretexeval.engines.thoughts",
     "tasks.asking.thoughts",
-    "tasks.answers.dresses",
+    "tasks.answers.unwrapping",
     "tasks.answers.letters",
     "tasks.answers.segments",
     "tasks.answers.text_rules",

@@ -3,9 +3,9 @@
 import re
 from dataclasses import replace
 
-from tasks.answers.dresses import Reply, compile_phrases, join_clauses
 from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, read_truth
 from tasks.answers.segments import remove_refusals
+from tasks.answers.unwrapping import UnwrappedReply, compile_phrases, join_clauses
 
 BEGINNING = join_clauses("doubts", "begins")
 SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )(?<![/,])unsure(?!\?))\b", re.IGNORECASE)
@@ -16,7 +16,7 @@ ANSWER_ALONE = re.compile(rf"\W*(?:true|false|yes|no|(?:in)?correct|{BEGINNING})
 CLAUSE_END = compile_phrases("doubted_clause_end")
 
 
-def read_truth_or_doubt(reply: Reply) -> tuple[str, str] | None:
+def read_truth_or_doubt(reply: UnwrappedReply) -> tuple[str, str] | None:
     """Return T, F or U and the rule that found it, or None if a response says neither.
 
     What is stated first counts, unless it is taken back: "I'm not sure, but the answer is True" is T. Words
@@ -50,6 +50,6 @@ def _read_after_doubt(text: str) -> tuple[str, str]:
     for clause in CLAUSE_END.split(text)[1:]:
         if SAID.search(clause) or _begins_with_doubt(clause):
             answer, rule = "U", "leading_doubt"
-        elif judgement := read_truth(Reply(clause)):
+        elif judgement := read_truth(UnwrappedReply(clause)):
             answer, rule = judgement.value, "after_doubt"
     return answer, rule

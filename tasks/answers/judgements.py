@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.dresses import VOCABULARY, WORDS_OF, Reply, compile_phrases
+from tasks.answers.unwrapping import VOCABULARY, WORDS_OF, UnwrappedReply, compile_phrases
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -87,24 +87,25 @@ class Judgement:
         return "T" if self.is_true else "F"
 
 
-def read_truth(reply: Reply) -> Judgement | None:
+def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
-    found = _read_dress(reply) or (None if len(LISTED.findall(text)) > 1 else read_leading_judgement(text))
-    if found or len(LISTED.findall(text)) > 1:
+    is_list = len(LISTED.findall(text)) > 1
+    found = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
+    if found or is_list:
         return found
     said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
     stated = [judgement for judgement in said if judgement.rule == "stated_word"]
     return _read_concluded(text) or next(iter(stated[::-1] or said), None)
 
 
-def read_judgement(reply: Reply, offered: str) -> Judgement | None:
+def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
     """Return whether a response calls the offered answer right, or None if it does not judge.
 
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
     text = reply.text
-    found = _read_dress(reply) or read_leading_judgement(text) or _read_concluded(text)
+    found = _read_wrapped(reply) or read_leading_judgement(text) or _read_concluded(text)
     if found:
         return found
     about_offered = [match for match in _find_words(text) if _is_about(text, match, offered)]
@@ -114,7 +115,7 @@ def read_judgement(reply: Reply, offered: str) -> Judgement | None:
     return _build(about_offered[0], "judging_word") if about_offered else None
 
 
-def _read_dress(reply: Reply) -> Judgement | None:
+def _read_wrapped(reply: UnwrappedReply) -> Judgement | None:
     for rule, inside in reply.stated:
         if judgement := read_leading_judgement(inside):
             start = reply.text.find(inside)

@@ -7,7 +7,6 @@ rule takes linear time on any text.
 import re
 from collections.abc import Callable
 
-from tasks.answers.dresses import RIGHT, WORDS_OF, Reply, compile_phrases
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
@@ -18,6 +17,7 @@ from tasks.answers.text_rules import (
     read_text_alone,
     read_texts_at,
 )
+from tasks.answers.unwrapping import RIGHT, WORDS_OF, UnwrappedReply, compile_phrases
 
 NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
 STATED = compile_phrases("stated_noun", "stated")
@@ -163,10 +163,10 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
 N_STATING = 3
 
 
-def find_letters(reply: Reply, options: AnswerOptions) -> tuple[Found, str | None]:
+def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
-    What a dress holds is read first, and then verdicts on all options, which look like a repeated list.
+    What a wrapping holds is read first, and then verdicts on all options, which look like a repeated list.
     """
     for rule, inside in reply.stated:
         readers = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
-from tasks.answers.dresses import WORDS_OF, compile_phrases
+from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")

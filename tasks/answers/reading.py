@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tasks.answers.doubts import read_truth_or_doubt
-from tasks.answers.dresses import Reply, undress
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
 from tasks.answers.segments import remove_refusals, split_other_statement, split_questions, tidy_text
+from tasks.answers.unwrapping import UnwrappedReply, unwrap_reply
 
 OTHER_QUESTION = "other_question"
 UNKNOWN = "?"
@@ -94,34 +94,34 @@ def _check(question_type: str, options: Sequence[str], offered: str | None) -> N
 
 
 def _read_part(question_type: str, part: str, options: AnswerOptions, offered: str) -> Reading:
-    reply = undress(part)
+    reply = unwrap_reply(part)
     if question_type != "TFU":
         text = remove_refusals(reply.text)
         reply = replace(reply, text=text, refuses=not reply.text.startswith(text[:10]))
     return READERS[question_type](reply, options, offered)
 
 
-def _read_choice(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
+def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     found, rule = find_letters(reply, options)
     return Reading(found[0], rule) if len(found) == 1 else NOTHING
 
 
-def _read_choices(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
+def _read_choices(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     found, rule = find_letters(reply, options)
     return Reading(",".join(sorted(found)), rule) if found else NOTHING
 
 
-def _read_truth(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
+def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_truth(reply)
     return Reading(judgement.value, judgement.rule) if judgement else NOTHING
 
 
-def _read_truth_or_doubt(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
+def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     found = read_truth_or_doubt(reply)
     return Reading(*found) if found else NOTHING
 
 
-def _read_revision(reply: Reply, options: AnswerOptions, offered: str) -> Reading:
+def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_judgement(reply, offered)
     letter, rule = _read_right_option(reply, options, judgement)
     if judgement is None:
@@ -135,7 +135,7 @@ def _read_revision(reply: Reply, options: AnswerOptions, offered: str) -> Readin
 
 
 def _read_right_option(
-    reply: Reply, options: AnswerOptions, judgement: Judgement | None
+    reply: UnwrappedReply, options: AnswerOptions, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
     found, rule = find_letters(reply, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
@@ -153,7 +153,7 @@ def _list_options(texts: tuple[str, ...]) -> AnswerOptions:
     return AnswerOptions(texts)
 
 
-READERS: dict[str, Callable[[Reply, AnswerOptions, str], Reading]] = {
+READERS: dict[str, Callable[[UnwrappedReply, AnswerOptions, str], Reading]] = {
     "MCQ": _read_choice,
     "RQ": _read_revision,
     "MAQ": _read_choices,

@@ -3,8 +3,8 @@
 import re
 from bisect import bisect_right
 
-from tasks.answers.dresses import compile_phrases, join_clauses
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
+from tasks.answers.unwrapping import compile_phrases, join_clauses
 
 NEW_QUESTION = re.compile(
     r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE

@@ -2,8 +2,8 @@
 
 import re
 
-from tasks.answers.dresses import WORDS_OF, compile_phrases
 from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
+from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)

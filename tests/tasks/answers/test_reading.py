@@ -48,7 +48,7 @@ def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, resp
         assert (reading.answer[:2] in ("T|", "F|")) == (question_type == "RQ")
 
 
-def test_replies_in_any_dress_are_read_by_what_they_say_of_the_item() -> None:
+def test_replies_in_any_wrapping_are_read_by_what_they_say_of_the_item() -> None:
     with REPLIES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     found = [

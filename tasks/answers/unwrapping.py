@@ -1,7 +1,7 @@
-r"""Take the answer out of its dress: special tokens, JSON, calls of tools, tags, and boxes such as \boxed{B}.
+r"""Unwrap the answer of a reply: from special tokens, JSON, tool calls, tags, and boxes such as \boxed{B}.
 
-What a dress holds is a stated answer, and counts before the text around it. A key or a tag says by its words
-whether it holds the answer, names what was rejected, or explains (`words.toml`).
+What a wrapping holds is a stated answer, and counts before the text around it. A key or a tag says by its
+words whether it holds the answer, names what was rejected, or explains (`words.toml`).
 """
 
 import json
@@ -56,17 +56,17 @@ MAX_OBJECTS = 20
 
 
 @dataclass(frozen=True)
-class Reply:
-    """A reply without its dress."""
+class UnwrappedReply:
+    """A reply without its wrapping."""
 
     text: str
     stated: tuple[tuple[str, str], ...] = ()
-    """The rule and the content of each dress; the most important one is first."""
+    """The rule and the content of each wrapping; the most important one is first."""
     refuses: bool = False
     """Whether its first clause refuses to answer, or asks for something."""
 
 
-def undress(text: str) -> Reply:
+def unwrap_reply(text: str) -> UnwrappedReply:
     """Return the text without special tokens, objects and boxes, and what these hold."""
     parts = (TOKEN.sub(" ", part).strip() for part in END_TOKEN.split(text))
     text, values = _take_objects(FENCE.sub("", next(filter(None, parts), "")))
@@ -83,7 +83,7 @@ def undress(text: str) -> Reply:
         end = match.end()
     tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1].rpartition("=")[2]]) >= 2]
     found = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
-    return Reply(BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *found))
+    return UnwrappedReply(BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *found))
 
 
 def _get_box(match: re.Match[str]) -> str:
