@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ RECORD = "export.json"
 COPIED = (
     "pretexeval.engines.thoughts",
     "tasks.asking.thoughts",
+    "tasks.answers.unwrapping",
     "tasks.answers.letters",
     "tasks.answers.segments",
     "tasks.answers.text_rules",
@@ -33,6 +35,8 @@ COPIED = (
     "commands.exports.grading",
 )
 """The modules that are copied into the code of a task, each after those that it imports."""
+# The words and phrases by which answers are read. The code finds them in its own folder.
+WORDS = files("tasks.answers") / "words.toml"
 SOURCES = {
     "inspect": ("task.py", "commands.exports.inspect_task"),
     "lm-eval": ("functions.py", "commands.exports.lm_eval_task"),
@@ -112,6 +116,7 @@ def write_tasks(
         record["questions"] = {"n_questions": n_questions, "max_tokens": QUESTION_TOKENS, "stop": stop}
     file, module = SOURCES[tool]
     (folder / file).write_text(bundle_modules((*COPIED, module)), encoding="utf-8")
+    (folder / WORDS.name).write_text(WORDS.read_text(encoding="utf-8"), encoding="utf-8")
     if tool == "lm-eval":
         for task in list_lm_eval_tasks(edition_id, methods, n_questions):
             (folder / task.file).write_text(task.render(), encoding="utf-8")

@@ -164,9 +164,9 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
     root = config.storage.root
     rows = [row for row in read_leaderboard(root, edition_id) if row["repeat"] == 0]
     new_texts = read_new_text_rates(root, edition_id)
-    odd: dict[str, list[str]] = {}
-    for each in read_reply_remarks(root, edition_id):
-        odd.setdefault(each["model_id"], []).append(each["remark"])
+    reply_remarks: dict[str, list[str]] = {}
+    for remark in read_reply_remarks(root, edition_id):
+        reply_remarks.setdefault(remark["model_id"], []).append(remark["remark"])
     scored = [
         {
             "rank": row["rank"],
@@ -186,7 +186,10 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
             "since": row["since"],
             "evaluated": "yes",
             "remarks": " ".join(
-                [*list_remarks([row], {row["model_id"]: row["model"]}), *odd.get(row["model_id"], ())]
+                [
+                    *list_remarks([row], {row["model_id"]: row["model"]}),
+                    *reply_remarks.get(row["model_id"], ()),
+                ]
             ),
         }
         for row in rows

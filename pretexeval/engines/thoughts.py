@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 THOUGHT = r"(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|monologue)"
 # A tag has one of these words between its separators: <seed:think>, <|end_of_thought|>, <think_fast>.
-TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?>)"
+THOUGHT_TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?>)"
 BRACKETS = r"\[/?(?:THINK|THINKING|THOUGHT|REASONING)\]|◁/?think▷|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
 IS_CLOSING = re.compile(r"/|end|close", re.IGNORECASE)
 CHANNEL = r"<\|channel\|>\s?"
@@ -32,16 +32,17 @@ OPENS_THOUGHT = (
 # After a thought, these marks begin the answer, even if the marks of the thought are missing.
 BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
 MARK = re.compile(
-    rf"(?P<tag>{TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
+    rf"(?P<tag>{THOUGHT_TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})"
+    rf"|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
     re.MULTILINE,
 )
-SPECIAL = re.compile(r"<\|\w+\|>(?:assistant\b)?")
+SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")
 # What stands around an answer after a thought, and is no part of it.
 WRAPPING = re.compile(r"</?(?:response|output|solution)>|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Reply:
+class SplitReply:
     """The text of a reply in its parts."""
 
     answer: str | None
@@ -52,7 +53,7 @@ class Reply:
     """False if the text closes a thought that it does not open, because the chat template opened it."""
 
 
-def split_reply(response: str, marks: Sequence[str] | None = None) -> Reply:
+def split_reply(response: str, marks: Sequence[str] | None = None) -> SplitReply:
     """Return the answer of a reply, which follows its last thought, and the place of the thought.
 
     A reply that ends with a complete thought has its answer before the thought.
@@ -63,21 +64,21 @@ def split_reply(response: str, marks: Sequence[str] | None = None) -> Reply:
     """
     found = _find_marks(response, marks)
     if marks and not marks[0] and not found:
-        return Reply(None, (0, len(response)), is_opened=False)
+        return SplitReply(None, (0, len(response)), is_opened=False)
     if not found:
-        return Reply(response)
+        return SplitReply(response)
     first_start, first_end, is_first_closing = found[0]
     start = 0 if is_first_closing else first_end
     _, last_end, is_closed = found[-1]
     if not is_closed:
-        return Reply(None, (start, len(response)), not is_first_closing)
+        return SplitReply(None, (start, len(response)), not is_first_closing)
     last_opening = max((k for k, mark in enumerate(found) if not mark[2]), default=-1)
     thought, answer = (start, found[last_opening + 1][0]), response[last_end:]
     if not answer.strip() and not is_first_closing and response[:first_start].strip():
         answer = response[:first_start]
     if marks is None:
         answer = WRAPPING.sub("", answer)
-    return Reply(answer, thought, not is_first_closing)
+    return SplitReply(answer, thought, not is_first_closing)
 
 
 def opens_thought(prompt: str, marks: Sequence[str] | None = None) -> bool:
@@ -92,8 +93,10 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
         places = re.finditer("|".join(re.escape(mark) for mark in marks if mark) or r"\Z(?!)", text)
         return [(place.start(), place.end(), place[0] == marks[1]) for place in places]
     found: list[tuple[int, int, bool]] = []
+    opening = SPECIAL_TOKENS.match(text)
+    first_word = opening.end() if opening else 0
     for place in MARK.finditer(text):
-        if place["answer"] is None or found or SPECIAL.sub("", text[: place.start()]).strip():
+        if place["answer"] is None or found or place.start() > first_word:
             is_closing = place["opening"] is None and (
                 place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
             )

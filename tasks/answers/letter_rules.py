@@ -5,10 +5,10 @@ rule takes linear time on any text.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
-from tasks.answers.segments import FOREIGN_NOUN, find_json_answers, remove_repeated_options
+from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
     Found,
     read_concluded_text,
@@ -17,109 +17,27 @@ from tasks.answers.text_rules import (
     read_text_alone,
     read_texts_at,
 )
+from tasks.answers.unwrapping import RIGHT, WORDS_OF, UnwrappedReply, compile_phrases
 
-NOUN = r"(?:answers?|choices?|options?|responses?|solutions?|selections?|ans)"
-NOUNS = re.compile(rf"\b{NOUN}\b", re.IGNORECASE)
-VERB = r"(?:is|are|was|were|be|being|remains?|becomes?)"
-ADVERB = (
-    r"(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|still|also|then|instead|rather"
-    r"|simply|definitely|in fact)"
-)
-SAYS = rf"\b{VERB}(?:\s{ADVERB}){{0,3}}"
-STATED = re.compile(
-    # "The answer to this question is B"; "Answer:", "**Final answer (one letter):**", "<answer>". The header
-    # "Options:" is left out: it introduces the list of all options.
-    rf"(?P<noun>\b{NOUN}\b[^.\n:;?!]{{0,90}}?{SAYS}[\s*_]{{0,4}}[:=\-–—]?"
-    r"|\b(?:answers?|choice|option|response|solution|selection|ans|correct|final)"
-    r"[\s*_]{0,4}(?:\([^)\n]{0,30}\))?[\s*_]{0,4}[:=\-–—]|<(?:final_?)?(?:answer|ans)>"
-    rf"|{FOREIGN_NOUN})"
-    # "That leaves B", "It should be B", "I would choose option B", "is therefore option B", "It is B."
-    r"|\b(?:that|which|this)\sleaves(?:\sus\swith|\sonly)?(?=\s(?:options?\s|\W{0,3}(?-i:[A-J])\b))"
-    r"|\b(?:should|must|would|ought to|has to)(?:\s(?:actually|instead|rather|really|therefore))?"
-    r"\s(?:be|have been)\b\s?:?"
-    r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
-    r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
-    rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
-    rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}(?-i:[A-J])[\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))"
-    # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
-    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]|and\b))",
-    re.IGNORECASE,
-)
+NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
+STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
-# "Alice's answer: B" and "The given answer is B" repeat what the question offers, and "Alternative answers:"
-# and "The incorrect answer is B" name what the answer is not.
-NOT_CHOSEN = re.compile(
-    r"(?:\w['’]s|\b(?:given|provided|offered|suggested|proposed|stated|presented|selected|chosen|original"
-    r"|initial|previous|student|her|his|their|your|user|incorrect|wrong|false|other|another|alternat(?:e|ive)"
-    r"|remaining|additional|possible|unlikely|rejected))\s$",
-    re.IGNORECASE,
-)
+NOT_CHOSEN = re.compile(rf"(?:\w['’]s|\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
 N_BEFORE = 24
-# "Therefore, the answer is" and "The correct answer is" state more than "One good answer is".
-CONCLUDING = re.compile(
-    r"(?:\b(?:correct|right|final|best)\s"
-    r"|\b(?:therefore|thus|hence|so|in conclusion),?\s(?:the\s)?(?:\w+\s)?)$",
-    re.IGNORECASE,
-)
-TAKEN_BACK = re.compile(
-    r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistaken?|reconsider(?:ing)?|on second thought)\b",
-    re.IGNORECASE,
-)
+CONCLUDING = compile_phrases("concluding")
+TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
-BOXED = re.compile(r"\\boxed\{")
-BEFORE_LETTER = re.compile(
-    r"(?:\b(?:options?|choices?|answers?|statements?)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
-    r"(?=[*_\"'(\[]{0,3}[A-J]\b)",
-    re.IGNORECASE,
-)
-CALLED_RIGHT = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|seems?|remains?|would be)\s(?P<between>(?:\w+\s){0,3}?)"
-    r"(?:correct|right|best|true|answers?|appropriate)\b",
-    re.IGNORECASE,
-)
-DENIED = re.compile(
-    r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
-)
-VERDICT = re.compile(
-    r"(?:^|[{,])[\s*_\-•#\"']{0,8}(?:option\s|choice\s)?[(]?([A-J])[).:*_\-–—\s\"']{1,6}"
-    r"((?:correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b|[✓✔✅☑✗✘❌✖])",
-    re.IGNORECASE | re.MULTILINE,
-)
-RIGHT = ("correct", "true", "yes", "right", *"✓✔✅☑")
-ALL = re.compile(
-    r"(?:^|\b(?:is|are|answers?:)\s)[\s*_\"'(]{0,4}all (?:of )?(?:the |these|them)"
-    r"(?:above|options|choices|answers|statements)?(?: above)?[\s*_\"')]{0,4}"
-    r"(?:[.,\n]|are (?:correct|true|right)|$)",
-    re.IGNORECASE,
-)
-ALL_BUT = re.compile(
-    r"\b(?:all|any|each|every(?: one)?)\b"
-    r"(?:\s(?:of|the|these|them|above|options?|choices?|answers?|statements?)){0,4},?"
-    r"\s(?:except(?:\sfor)?|but|other than|besides)\s(?=\W{0,3}(?:options?\s)?(?-i:[A-J])\b)",
-    re.IGNORECASE,
-)
-
-
-def read_json(text: str, options: AnswerOptions) -> Found:
-    """Read {"answer": "B"} and {"answers": ["A", "C"]}: the last key that holds letters."""
-    return _read_last(text, options, find_json_answers(text))
-
-
-def read_boxed(text: str, options: AnswerOptions) -> Found:
-    r"""Read the last \boxed{B} or \boxed{text}, with those that are joined to it: "and \boxed{C}"."""
-    found: Found = ()
-    end = 0
-    for match in BOXED.finditer(text):
-        if match.start() >= end:
-            letters, texts = (
-                scan_letters(text, match.end(), options),
-                read_texts_at(text, match.end(), options),
-            )
-            boxed, end = (letters.found, letters.end) if letters else texts
-            found = boxed or found
-    return found
+LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
+BEFORE_LETTER = compile_phrases("before_letter")
+CALLED_RIGHT = compile_phrases("called_right")
+DENIED = compile_phrases("denied")
+ELIMINATED = compile_phrases("eliminated")
+VERDICT = compile_phrases("verdict")
+ALL = compile_phrases("all")
+ALL_EXCEPT = compile_phrases("all_except")
+AFTER_EXCEPT = compile_phrases("after_except")
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
@@ -177,8 +95,9 @@ def read_leading(text: str, options: AnswerOptions) -> Found:
 
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:
-    """Read the last "Option B is correct" or "A and C are the best answers"."""
+    """Read the last "Option B is correct", or the only option that is not called wrong."""
     found: Found = ()
+    denied: set[str] = set()
     end = 0
     for match in BEFORE_LETTER.finditer(text):
         if match.end() < end:
@@ -187,16 +106,20 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
         # The letters of a list that was scanned once are not scanned again, which would take quadratic time.
         end = letters.end if letters and letters.n_texts == 0 else 0
         called = letters and CALLED_RIGHT.match(text, letters.end)
-        if letters and called and "not" not in called["between"].casefold().split():
+        if letters and called and "not" not in (called["between"] or "").casefold().split():
             found = letters.found
-    return found
+        elif letters and ELIMINATED.match(text, letters.end):
+            denied.update(letters.found)
+    remaining = tuple(letter for letter in options.letters if letter not in denied)
+    return found or (remaining if len(remaining) == 1 < len(options.letters) else ())
 
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
-    """Read "All of the above", and "All of the above except B"."""
-    if exception := ALL_BUT.search(text):
-        letters = scan_letters(text, exception.end(), options)
-        return tuple(letter for letter in options.letters if letters and letter not in letters.found)
+    """Read "All of the above", and "All but B"."""
+    match = ALL_EXCEPT.search(text)
+    letters = scan_letters(text, match.end(), options) if match else None
+    if letters and AFTER_EXCEPT.match(text, letters.end):
+        return tuple(letter for letter in options.letters if letter not in letters.found)
     return tuple(options.letters) if ALL.search(text) else ()
 
 
@@ -204,57 +127,59 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     """Read a last line that is nothing but letters, or a letter and a text."""
     *lines, line = text.rstrip().splitlines() or [""]
     letters = scan_letters(line, 0, options)
-    if not letters or not is_line_end(line, letters.end):
+    if not letters or not is_line_end(line, letters.end) or LIST_HEADER.match(line):
         return ()
-    # After other lines such as "A: text", a last line "E: text" belongs to a list.
-    is_list = letters.n_texts > 0 and any(scan_letters(other, 0, options) for other in lines)
+    # After a question, or other lines such as "A: text", a last line "E: text" belongs to a list.
+    is_asked = any(other.rstrip().endswith(("?", "Options:", "options:")) for other in lines[-2:])
+    is_list = letters.n_texts > 0 and (is_asked or any(scan_letters(other, 0, options) for other in lines))
     return () if is_list else letters.found
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
-    r"""Read a verdict for each option, such as "A: correct\nB: incorrect"."""
-    verdicts = {match[1].upper(): match[2].casefold() for match in VERDICT.finditer(text)}
-    if set(verdicts) != set(options.letters):
+    r"""Read a verdict for each option, such as "A: correct\nB: incorrect", or check marks for some."""
+    verdicts: dict[str, str] = {}
+    for before, letter, verdict, last in VERDICT.findall(text):
+        if said := (before or verdict or last).casefold():
+            verdicts.setdefault(letter.upper(), said)
+    is_marked = all(not word.isalpha() for word in verdicts.values())
+    if set(verdicts) != set(options.letters) and not is_marked:
         return ()
-    return tuple(letter for letter, word in verdicts.items() if word in RIGHT)
+    return tuple(letter for letter, word in verdicts.items() if word in RIGHT and letter in options.letters)
 
 
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
-    ("json", read_json),
-    ("boxed", read_boxed),
     ("letters_alone", read_letters_alone),
+    ("all_options", read_all_options),
     ("stated", read_stated),
     ("leading", read_leading),
     ("called_right", read_called_right),
-    ("all_options", read_all_options),
     ("last_line", read_last_line),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
     ("only_text", read_only_text),
     ("opening_text", read_opening_text),
 )
+# A reply that begins with a refusal can meet only the first of them.
+N_STATING = 3
 
 
-def find_letters(text: str, options: AnswerOptions) -> tuple[Found, str | None]:
+def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
-    Verdicts on all options are read first, because they look like a repeated list of options.
+    What a wrapping holds is read first, and then verdicts on all options, which look like a repeated list.
     """
-    found = read_verdicts(text, options)
-    if found:
+    for rule, inside in reply.stated:
+        readers = (
+            read_leading(inside, options),
+            read_texts_at(inside, 0, options)[0],
+            read_stated(inside, options),
+        )
+        if found := next(filter(None, readers), ()):
+            return found, rule
+    if found := read_verdicts(reply.text, options):
         return found, "verdicts"
-    text = remove_repeated_options(text, options)
-    for name, rule in LETTER_RULES:
-        found = rule(text, options)
-        if found:
+    text = remove_repeated_options(reply.text, options)
+    for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
+        if found := rule_of_text(text, options):
             return found, name
     return (), None
-
-
-def _read_last(text: str, options: AnswerOptions, places: Iterable[int]) -> Found:
-    """Read the letters, or else the texts, at the last of these places that has some."""
-    found: Found = ()
-    for place in places:
-        letters = scan_letters(text, place, options)
-        found = (letters.found if letters else read_texts_at(text, place, options)[0]) or found
-    return found

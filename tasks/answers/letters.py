@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
+from tasks.answers.unwrapping import WORDS_OF, compile_phrases
+
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
 EDGES = " \t\r\n\"'.,;:*_`"
@@ -114,28 +116,14 @@ def _find_whole(text: str, part: str) -> list[int]:
 
 MAX_ITEMS = 30
 MAX_LABELLED = 600
-OPENING = re.compile(
-    r"(?:[\s*_\"'`“”‘’(\[{$<#>•]|-\s|\d{1,2}[.)]\s|\\(?:boxed|text|textbf|mathbf|mathrm|bf)\b|\\[(\[{]){0,40}"
-    r"(?:(?:the|both|either)\s)?(?:(?:options?|choices?|letters?)\b[\s*_:(\[\"'`]{0,6})?",
-    re.IGNORECASE,
-)
+OPENING = compile_phrases("opening")
 CLOSING = re.compile(r"[*_\"'`“”‘’)\]}$>]{0,20}(?:\\[)\]])?")
-SEPARATOR = re.compile(
-    r"\s?(?:[\s,;/&+]|(?<=\s)[-•](?=\s)){0,20}(?:\b(?:and|or|as well as|plus)\b)?[\s*•]{0,6}", re.IGNORECASE
-)
+SEPARATOR = compile_phrases("separator")
 # What separates a letter from a text: "A: text", "A) text", "A. text", "A - text", "A (text)".
 LABEL = re.compile(r"[ \t]?(?:[:.)\]\-–—]{1,3}[ \t*_]{0,6}|(?=\())?\(?")
 AFTER_TEXT = re.compile(r"[ \t]?\([^()\n]{0,60}\)|[\"'.)*_]{0,6}")
-# Words that follow the letter of an option but not the article "A".
-FOLLOWERS = re.compile(
-    r"(?:and|or|is|are|was|were|because|as|since|due|which|for|based|but|not|instead|rather|given|with|would"
-    r"|should|seems?|appears?|only|alone|if|by|from|so|then|therefore|please|options?|choices?)\b",
-    re.IGNORECASE,
-)
-SENTENCES = re.compile(
-    r"(?:The|This|That|These|It|Its|In|Because|Since|As|For|If|Given|Explanation|Rationale|Reason\w{0,5}"
-    r"|Question|Therefore|However|Note|Based)\b"
-)
+FOLLOWERS = re.compile(rf"(?:{WORDS_OF['followers']})\b", re.IGNORECASE)
+SENTENCES = re.compile(rf"(?:{WORDS_OF['sentences']})\b")
 # "Option B: text" and, in the next line, "Options A and C are wrong": the other letters begin a sentence.
 BEGINS_SENTENCE = re.compile(r"\s(?:is|are|was|were|would|does|do|has|can|may|could|should|because)\b")
 RUN = re.compile(r"[A-Z]{2,10}(?![^\W_])")
@@ -216,7 +204,8 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     rest = text[end : end + 40]
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
-    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<":
+    # Chinese and Japanese words follow without a space.
+    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] in "是项項选選因のはがで":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True

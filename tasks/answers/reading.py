@@ -1,21 +1,21 @@
 """Read the answer to a question from the text of a response."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tasks.answers.doubts import read_truth_or_doubt
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
-from tasks.answers.segments import find_other_statement, split_questions, tidy_text
+from tasks.answers.segments import remove_refusals, split_other_statement, split_questions, tidy_text
+from tasks.answers.unwrapping import UnwrappedReply, unwrap_reply
 
 OTHER_QUESTION = "other_question"
 UNKNOWN = "?"
 # The rules that read which option a response calls the answer, not which one it mentions.
-STATING_RULES = ("json", "boxed", "letters_alone", "stated")
+STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
 AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
 
 
@@ -63,14 +63,13 @@ def read_answer(
     text = tidy_text(response or "")
     listed = _list_options(tuple(options or ()))
     own, others = split_questions(text, question, listed)
-    if question_type in ("TFQ", "TFU") and (place := find_other_statement(own, question)) is not None:
-        # What it says of the asked statement stands before.
-        own, others = own[:place], [own[place:], *others]
-    read = READERS[question_type]
-    reading = read(own, listed, offered or "") if own else NOTHING
+    if question_type == "TFQ" and question:
+        own, other = split_other_statement(own, question)
+        others += [other] if other else []
+    reading = _read_part(question_type, own, listed, offered or "")
     if reading != NOTHING:
         return reading
-    readings = (read(other, listed, offered or "") for other in others)
+    readings = (_read_part(question_type, other, listed, offered or "") for other in others)
     elsewhere = next((reading for reading in readings if reading != NOTHING), NOTHING)
     if elsewhere == NOTHING:
         return NOTHING
@@ -94,46 +93,54 @@ def _check(question_type: str, options: Sequence[str], offered: str | None) -> N
         raise ValueError(f"A question of type {question_type} needs its options.")
 
 
-def _read_choice(text: str, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(text, options)
+def _read_part(question_type: str, part: str, options: AnswerOptions, offered: str) -> Reading:
+    reply = unwrap_reply(part)
+    if question_type != "TFU":
+        text = remove_refusals(reply.text)
+        reply = replace(reply, text=text, refuses=not reply.text.startswith(text[:10]))
+    return READERS[question_type](reply, options, offered)
+
+
+def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
+    found, rule = find_letters(reply, options)
     return Reading(found[0], rule) if len(found) == 1 else NOTHING
 
 
-def _read_choices(text: str, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(text, options)
+def _read_choices(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
+    found, rule = find_letters(reply, options)
     return Reading(",".join(sorted(found)), rule) if found else NOTHING
 
 
-def _read_truth(text: str, options: AnswerOptions, offered: str) -> Reading:
-    judgement = read_truth(text)
-    return Reading("T" if judgement.is_true else "F", judgement.rule) if judgement else NOTHING
+def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
+    judgement = read_truth(reply)
+    return Reading(judgement.value, judgement.rule) if judgement else NOTHING
 
 
-def _read_truth_or_doubt(text: str, options: AnswerOptions, offered: str) -> Reading:
-    found = read_truth_or_doubt(text)
+def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
+    found = read_truth_or_doubt(reply)
     return Reading(*found) if found else NOTHING
 
 
-def _read_revision(text: str, options: AnswerOptions, offered: str) -> Reading:
-    judgement = read_judgement(text, offered)
-    letter, rule = _read_right_option(text, options, judgement)
+def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
+    judgement = read_judgement(reply, offered)
+    letter, rule = _read_right_option(reply, options, judgement)
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):
         # A response that calls the offered answer right has named the right option.
         letter, rule = offered, "offered"
-    value = "T" if judgement.is_true else "F"
     if letter is None:
-        return Reading(None, judgement.rule, f"{value}|{UNKNOWN}")
-    return Reading(f"{value}|{letter}", f"{judgement.rule}+{rule}")
+        return Reading(None, judgement.rule, f"{judgement.value}|{UNKNOWN}")
+    return Reading(f"{judgement.value}|{letter}", f"{judgement.rule}+{rule}")
 
 
 def _read_right_option(
-    text: str, options: AnswerOptions, judgement: Judgement | None
+    reply: UnwrappedReply, options: AnswerOptions, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
-    found, rule = find_letters(text, options)
+    found, rule = find_letters(reply, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
         # "Incorrect. B" and "No (B)": the letter follows the judgement.
+        text = reply.text
         place = AFTER_JUDGEMENT.match(text, judgement.end)
         letters = scan_letters(text, place.end() if place else judgement.end, options)
         if letters and not BEGINS_SENTENCE.match(text, letters.end):
@@ -146,36 +153,10 @@ def _list_options(texts: tuple[str, ...]) -> AnswerOptions:
     return AnswerOptions(texts)
 
 
-READERS: dict[str, Callable[[str, AnswerOptions, str], Reading]] = {
+READERS: dict[str, Callable[[UnwrappedReply, AnswerOptions, str], Reading]] = {
     "MCQ": _read_choice,
     "RQ": _read_revision,
     "MAQ": _read_choices,
     "TFQ": _read_truth,
     "TFU": _read_truth_or_doubt,
 }
-
-
-def vote(readings: Sequence[Reading]) -> Reading:
-    """Return the reading with the most frequent answer; the earliest one if several are as frequent.
-
-    A repeat without an answer has no vote. Without any answer, the most frequent fragment comes back.
-
-    Args:
-        readings: the readings of the repeats of one question, in the order of the repeats.
-    """
-    return next(iter(list_winners(readings)), NOTHING)
-
-
-def list_winners(readings: Sequence[Reading]) -> list[Reading]:
-    """Return the first reading of each of the most frequent answers, or else of the most frequent fragments.
-
-    Several come back if there is a tie, in the order in which they were given; none if nothing was read.
-    """
-    for key in ("answer", "fragment"):
-        firsts: dict[str, Reading] = {}
-        for reading in readings:
-            firsts.setdefault(getattr(reading, key), reading)
-        counts = Counter(value for reading in readings if (value := getattr(reading, key)) is not None)
-        if counts:
-            return [firsts[value] for value, n in counts.items() if n == max(counts.values())]
-    return []

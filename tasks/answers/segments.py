@@ -2,130 +2,68 @@
 
 import re
 from bisect import bisect_right
-from itertools import islice
 
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
+from tasks.answers.unwrapping import compile_phrases, join_clauses
 
 NEW_QUESTION = re.compile(
     r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE
 )
 FIRST_OPTION = re.compile(r"(?:^|(?<=[\s(*_]))A(?=[*_]{0,2}[.:)])", re.MULTILINE)
 MAX_LISTS = 50
-OPTIONS_HEADER = re.compile(r"\b(?:options?|choices|answer choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
+OPTIONS_HEADER = re.compile(r"\b(?:options?|(?:answer )?choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
+CUT_LIST = compile_phrases("cut_list")
 # "The correct answer to the second question is B", "Question 2: B", "2. The correct answer is B" and
 # "2. Incorrect" answer several questions, one of which may be this one.
-ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-NUMBERED = re.compile(
-    rf"\b(?:(?P<word>{ORDINALS}|\d{{1,2}}(?:st|nd|rd|th)|final|last)\s(?:(?:sample|example|exam)\s)?"
-    r"(?:questions?|samples?|examples?|problems?)"
-    r"|(?:question|sample|example|problem)\s(?:#|number\s)?(?P<number>\d{1,2}))\b"
-    r"|^(?P<line>\d{1,2})[.)] (?:(?:the )?(?:correct |right |final |best )?answers?|correct|incorrect)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
+NUMBERED = compile_phrases("numbered")
 FINAL = ("final", "last")
+# Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
+REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
+CLAUSES = re.compile(
+    r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)"
+)
+STATES = re.compile(
+    r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
+)
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
-# What chat templates, LaTeX and other spellings of a box put around an answer.
-SPECIAL_TOKEN = re.compile(
-    r"<\|[^|<>\s]{1,40}\|>(?:(?:assistant|model)\s?\n)?|<(?:start|end)_of_turn>(?:model\n)?|</?s>|<eos>"
-)
-BOX = re.compile(r"\\(?:fbox|framebox(?:\[[^\]\n]{0,20}\])?|boxed)\s?\{\s?")
-FONT = re.compile(r"\\(?:text|math)\w{0,8}\s?\{([^{}\n]{0,200})\}")
-QUOTED_STATEMENT = re.compile(r"\bstatements?\s(?:\w+\s){0,2}[\"“]([^\"“”\n]{12,600})[\"”]", re.IGNORECASE)
-# Words of four letters or more; some occur in every question.
-WORD = re.compile(r"\w{4,}")
-COMMON = frozenset(
-    (
-        "this",
-        "that",
-        "with",
-        "most",
-        "likely",
-        "best",
-        "next",
-        "step",
-        "patient",
-        "patients",
-        "management",
-        "condition",
-    )
-)
-FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". "})
+FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
+WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
+QUOTED_STATEMENT = compile_phrases("quoted_statement")
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    r"""Return the response with single spaces, at most one empty line in a row, and no full-width signs.
-
-    Special tokens and fonts are removed, and every box is written \boxed{...}.
-    """
-    text = SPECIAL_TOKEN.sub("", response.translate(FULL_WIDTH))
-    text = BOX.sub(r"\\boxed{", FONT.sub(r"\1", FONT.sub(r"\1", text)))
-    return LINES.sub("\n\n", SPACES.sub(" ", text)).strip()
+    """Return the response with single spaces, at most one empty line in a row, and no full-width signs."""
+    return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
 
 
-# "The answer" in other languages.
-FOREIGN_NOUN = (
-    r"(?:(?:正确|最终)?答案|答え|정답|답|antwort|respuesta|réponse|risposta|resposta|ответ|الإجابة|الجواب|उत्तर|cevap)"
-    r"(?:\s?(?:ist|es|est|è|é|是|为|は|는|은))?\s?:?"
-)
-JSON_KEY = re.compile(r"[\"'](?P<key>[A-Za-z][\w \-]{0,40})[\"']\s?[:=]\s?")
-KEY_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# A key with one of these words says what the answer is not, what somebody else answered, or why.
-NOT_ANSWERING = re.compile(
-    r"\b(?:incorrect|wrong|false|rejected|others?|not|alternatives?|excluded|eliminated|distractors?|unlikely"
-    r"|remaining|original|given|offered|previous|initial|student|explanation|reason|reasoning|rationale|thoughts?"
-    r"|thinking|analysis|justification|confidence|question|statement)\b"
-)
-ANSWERING = (
-    re.compile(r"\b(?:options?|letters?|response|result|output|value)\b"),
-    re.compile(
-        r"\b(?:answers?|choices?|correct|correctness|right|true|valid|prediction|label|verdict|selections?"
-        r"|selected|judge?ment|decision|conclusion)\b"
-    ),
-    re.compile(r"\bfinal\b"),
-)
-"""The words of keys that answer; a key with a later word counts before one with an earlier word."""
+def remove_refusals(text: str) -> str:
+    """Return the text without clauses that refuse to answer or ask for something."""
+    parts = CLAUSES.split(text)
+    clauses = zip(parts[::2], [*parts[1::2], ""], strict=True)
+    return "".join(
+        part + end for part, end in clauses if STATES.match(part) or not REFUSES.search(part)
+    ).strip()
 
 
-def find_json_answers(text: str) -> list[int]:
-    """Return where the values of the keys that answer begin, the one that counts most last."""
-    found: list[tuple[int, int]] = []
-    end = 0
-    for match in JSON_KEY.finditer(text):
-        key = " ".join(KEY_WORD.findall(match["key"])).lower()
-        if match.start() < end:
-            continue
-        if NOT_ANSWERING.search(key):
-            end = _skip_container(text, match.end())
-        elif weights := [n for n, words in enumerate(ANSWERING) if words.search(key)]:
-            found.append((max(weights), match.end()))
-    return [place for _, place in sorted(found)]
-
-
-def _skip_container(text: str, start: int) -> int:
-    """Return the end of the object or list that begins at a place; the place itself if none does."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += (text[place] in "{[") - (text[place] in "}]")
-        if depth <= 0:
-            return place if place > start else start
-    return len(text)
+def split_other_statement(text: str, question: str) -> tuple[str, str]:
+    """Return the text before a statement that is not the one of the question, and the text from it on."""
+    for match in QUOTED_STATEMENT.finditer(text):
+        known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
+        words = [
+            word for word in fold_text(match[1] or match[2]).translate(WITHOUT_SIGNS).split() if len(word) > 3
+        ]
+        if 2 * sum(word in known for word in words) < len(words) > 2:
+            return text[: match.start()].strip(), text[match.start() :]
+    return text, ""
 
 
 def cut_completion(response: str | None) -> str | None:
     """Return the first line with text: after its answer, a raw completion continues with something else."""
     return response if response is None else next(iter(response.strip().splitlines()), "")
-
-
-def find_other_statement(text: str, question: str) -> int | None:
-    """Return where a reply quotes a statement that is not in the question; None if it does not."""
-    quoted = QUOTED_STATEMENT.search(text)
-    words = set(WORD.findall(fold_text(quoted[1]))) - COMMON if quoted and question else set()
-    is_other = 2 * len(words & set(WORD.findall(fold_text(question)))) < len(words)
-    return quoted.start() if quoted and is_other else None
 
 
 def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[str, list[str]]:
@@ -163,8 +101,9 @@ def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
 
 
 def remove_repeated_options(text: str, options: AnswerOptions) -> str:
-    """Return the text without its first list of all options, from the first to the last, each with a text."""
-    for match in islice(FIRST_OPTION.finditer(text), MAX_LISTS):
+    """Return the text without its first list of all options, and without a list at its end."""
+    text = CUT_LIST.sub("", text)
+    for match in list(FIRST_OPTION.finditer(text))[:MAX_LISTS]:
         letters = scan_letters(text, match.start(), options)
         if (
             letters

@@ -1,35 +1,19 @@
 """The rules that find the chosen options by their texts, where a response names no letter."""
 
 import re
-from collections.abc import Iterator
 
 from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
+from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
 NUMBERING = re.compile(r"[\s*_#>\-•]{0,8}(?:\(?\d{1,2}[.)]\s)?")
-SUPERLATIVE = re.compile(
-    r"\b(?:most|best|correct|next|likely|appropriate|optimal|primary|diagnosis|answer|cause|recommended"
-    r"|indicated)\b"
-)
-LINK = re.compile(r"\b(?:is|are|be|was)(?: most likely| likely)?(?: to)?(?: (?!not\b)\w+)?(?: the| a| an)? $")
-CONSISTENT = re.compile(
-    r"\b(?:consistent with|suggestive of|indicative of|suggests?(?= a diagnosis))(?: the| a| an)?"
-    r"(?: diagnosis of)? $"
-)
-# "The most appropriate next step is to place the wrist in a ...": some words may stand before the option.
-PREDICATE = re.compile(
-    r"\b(?:most likely|most appropriate|best|correct)\b(?:(?! (?:is|are|who|which|that) )[^:;?]){0,120}"
-    r" (?:is|are|would be)\b"
-    r"(?:(?! (?:not|no|because|that|which|than|due|rather|instead|for|since|when|if|of|by|but|or|unless)\b)"
-    r" [\w'()/-]+){0,8} $"
-)
+SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
+LINK = compile_phrases("link")
+CONSISTENT = compile_phrases("consistent")
+PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
-CALLED_BEST = re.compile(
-    r"(?: \([^)]{0,60}\))?(?:[,:.]| -)?(?: this)?(?: option| choice)? (?:is|are|would be|was)"
-    r"(?: (?!(?:not|also)\b)\w+){0,3}?"
-    r" (?:most|best|correct|next|likely|appropriate|answer|right|primary|recommended|indicated)\b"
-)
+CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_LINK, N_SENTENCE = 60, 200
 MAX_MENTIONS = 60
@@ -71,15 +55,9 @@ def read_text_alone(text: str, options: AnswerOptions) -> Found:
 
 def read_concluded_text(text: str, options: AnswerOptions) -> Found:
     """Read the first option's text that is called the answer: "The most likely diagnosis is ..."."""
-    return next(find_concluded(text, options), ())
-
-
-def find_concluded(text: str, options: AnswerOptions) -> Iterator[Found]:
-    """Yield the letters of each quotation of an option that is called the answer, from left to right."""
     folded = fold_text(text)
-    for mention in options.find_mentions(folded)[:MAX_MENTIONS]:
-        if _is_concluded(folded, mention):
-            yield mention.letters
+    mentions = options.find_mentions(folded)[:MAX_MENTIONS]
+    return next((mention.letters for mention in mentions if _is_concluded(folded, mention)), ())
 
 
 def read_only_text(text: str, options: AnswerOptions) -> Found:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from pretexeval.engines.thoughts import Reply, split_reply
+from pretexeval.engines.thoughts import SplitReply, split_reply
 from schemas.exchange import REFUSED_ERROR
 from schemas.stages import RESPONSES
 
@@ -101,7 +101,7 @@ def read_answers(
     ).drop("is_opened")
 
 
-def _tabulate(replies: dict[str, Reply]) -> pl.DataFrame:
+def _tabulate(replies: dict[str, SplitReply]) -> pl.DataFrame:
     """Return one row per reply: the columns response, answer, is_opened, thought_start and thought_end."""
     rows = [
         (text, reply.answer, reply.is_opened, *(reply.thought or (None, None)))

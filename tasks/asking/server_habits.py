@@ -28,7 +28,8 @@ MIN_TAIL = 30
 _ENDING = pl.col("finish_reason").map_elements(name_ending, pl.String)
 _TAIL = pl.col("prompt").str.tail(4 * N_TAIL).str.replace_all(r"\s+", "").str.tail(N_TAIL)
 _PACKED_RESPONSE = pl.col("response").str.replace_all(r"\s+", "")
-# How a thought begins: a tag that is none of an answer, or words. A reply with a known mark is understood.
+# How a thought begins: with a tag that does not mark an answer, or with such words. A reply with a mark that
+# is known (thoughts.py) is understood.
 _TAGGED = r"^\s*(?:<[^<>\s/]{2,30}>|\[[A-Z_]{3,20}\]|[◁⟦⟨〔【«])"
 _ANSWER_TAG = r"(?i)^\s*<(?:answer|final|response|output|b|p|i|strong|em|html|div|span|br)"
 _THINKING = (
@@ -40,7 +41,7 @@ _ANSWER = r"(?i)\b(?:true|false|yes|no|unsure|correct|incorrect|answer|(?-i:[A-J
 MIN_THOUGHT = 200
 """Characters of the shortest reply that may be a thought."""
 HABITS = {
-    "look like a thought in marks that are not known, or without an answer": (
+    "texts that look like a thought, in marks that are not known or without an answer": (
         (pl.col("response").str.len_chars() >= MIN_THOUGHT)
         & ~pl.col("response").str.contains(_KNOWN_MARK)
         & (

@@ -60,15 +60,21 @@ def _drop_judge(reasons: Iterable[str]) -> list[str]:
     return [reason for reason in reasons if reason != JUDGE]
 
 
+def _list_judged(attempts: pl.DataFrame, judge: Judge) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the attempts about which the judge was asked."""
+    for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
+        if judge.is_asked(row["overruled"] or _drop_judge(row["reasons"])):
+            yield row
+
+
 def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
     """Yield the prompts that the judge was asked about attempts of an edition.
 
     Args:
         attempts: the stage attempts, with the column statement.
     """
-    for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
-        if judge.is_asked(row["overruled"] or _drop_judge(row["reasons"])):
-            yield from judge.build_prompts(row["statement"], row["text"])
+    for row in _list_judged(attempts, judge):
+        yield from judge.build_prompts(row["statement"], row["text"])
 
 
 COLLISION = "collision"
@@ -299,12 +305,7 @@ def _warn_of_unread_verdicts(rephraser: Rephraser, attempts: Sequence[pl.DataFra
     if (judge := rephraser.judge) is None:
         return
     verdicts = ("is_judged_implied", "is_judged_implying")
-    asked = [
-        row
-        for frame in attempts
-        for row in frame.iter_rows(named=True)
-        if row["text"] is not None and judge.is_asked(row["overruled"] or _drop_judge(row["reasons"]))
-    ]
+    asked = [row for frame in attempts for row in _list_judged(frame, judge)]
     n_unread = sum(row[verdict] is None for row in asked for verdict in verdicts)
     if n_unread > MAX_UNREAD_RATE * 2 * len(asked):
         logger.warning(

@@ -57,4 +57,4 @@ class _PatientTransport(httpx.HTTPTransport):
 def open_client(environment: Mapping[str, str]) -> httpx.Client:
     """Return a client of the server that these variables name."""
     address = environment["PREFECT_API_URL"]
-    return httpx.Client(base_url=address, timeout=30, trust_env=False, transport=_PatientTransport())
+    return httpx.Client(base_url=address, timeout=120, trust_env=False, transport=_PatientTransport())

@@ -1,4 +1,4 @@
-"""A real server with the settings of an installation: what it notifies a web hook of."""
+"""A real server with the settings of an installation: what it notifies a web hook of, and what it keeps."""
 
 import sqlite3
 import subprocess
@@ -15,7 +15,7 @@ import pytest
 from commands.deploy.automations import build_begin_again, build_fail_unstarted
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from commands.deploy.local.services import DEFAULTS, SERVER_FILE
-from commands.prefect_server import HISTORY
+from commands.prefect_server import HISTORY, SETTINGS
 from pretexeval.config.installation_names import InstallationNames
 from tests.commands.deploy.prefect_api import PrefectApi, Row
 from tests.support.command import REPOSITORY, build_environment
@@ -102,6 +102,12 @@ def run_server(home: Path, settings: Mapping[str, str]) -> Iterator[Server]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The server of an installation."""
     with run_server(tmp_path_factory.mktemp("installation"), DEFAULTS) as running:
+        yield running
+
+
+@pytest.fixture
+def server_of_command(tmp_path: Path) -> Iterator[Server]:
+    with run_server(tmp_path, SETTINGS) as running:
         yield running
 
 

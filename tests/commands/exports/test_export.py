@@ -206,8 +206,8 @@ def test_questions_are_exported_as_a_table(questions: QuestionFolder, tmp_path: 
 def test_questions_are_exported_as_tasks(questions: QuestionFolder, tmp_path: Path) -> None:
     answers = {row["question_id"]: row["answer"] for row in questions.list_questions()}
     tasks = {
-        "inspect": ["task.py"],
-        "lm-eval": ["functions.py", "questions_chat.yaml", "questions_completion.yaml"],
+        "inspect": ["task.py", "words.toml"],
+        "lm-eval": ["functions.py", "questions_chat.yaml", "questions_completion.yaml", "words.toml"],
     }
     for target, code in tasks.items():
         folder = tmp_path / target

@@ -93,7 +93,7 @@ def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
 @pytest.fixture(scope="module")
 def _variables() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
-        for name, value in (ENVIRONMENT | {HUB_VARIABLE: "1"}).items():
+        for name, value in (ENVIRONMENT | {HUB_VARIABLE: "1", DETERMINISM_VARIABLE: "0"}).items():
             environment.setenv(name, value)
         yield
 
@@ -186,11 +186,14 @@ def read_refusal(folder: Path, **settings: object) -> str:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_variables")
-def test_model_that_cannot_be_loaded_is_one_line(tiny_llama: Path, tmp_path: Path) -> None:
+def test_model_that_cannot_be_loaded_is_one_line(
+    tiny_llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut_off = copy_broken(tiny_llama, tmp_path / "cut", "model.safetensors", b"cut off")
     assert "model.safetensors cannot be read" in read_refusal(cut_off)
     unknown = copy_broken(tiny_llama, tmp_path / "config", "config.json", b'{"model_type": "none"}')
     assert re.search("vLLM cannot load .*model type `none`", read_refusal(unknown))
+    monkeypatch.setenv(DETERMINISM_VARIABLE, "restored after the test")
     said = "vLLM cannot load .*deterministic needs NVIDIA cards of compute capability 8.0 or more"
     assert re.search(said, read_refusal(tiny_llama, deterministic=True))
 

@@ -21,7 +21,7 @@ ONE_LETTER = {
     # The answer is stated.
     "### Answer\nB": "stated",
     "The answer is option (B).": "stated",
-    "<answer>B</answer>": "stated",
+    "<answer>B</answer>": "boxed",
     "The answer is not A but B.": "stated",
     "At first the answer is A, but on reflection the correct answer is B.": "stated",
     "Therefore, the answer is: B\n\nQuestion: A man has a rash. Answer: C": "stated",

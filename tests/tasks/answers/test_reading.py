@@ -1,16 +1,19 @@
 """Reading never fails and takes linear time, whatever a model writes; votes count answers only."""
 
+import csv
 import time
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.answers.reading import NOTHING, Reading, read_answer, read_statement, vote
+from tasks.answers.reading import NOTHING, OTHER_QUESTION, Reading, read_answer, read_statement
 from tests.support.examples import count_examples
 
+# Replies of models, with their right reading: type, kind, expected (empty: no answer), reply.
+REPLIES = Path(__file__).with_name("replies.csv")
+CHOICES = ("Heparin", "Vitamin B12", "Metformin", "Lithium", "Sodium bicarbonate")
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
 TYPES = ("MCQ", "RQ", "MAQ", "TFQ")
 WORDS = (
@@ -26,18 +29,6 @@ HOSTILE = st.one_of(st.text(), JOINED.map(lambda drawn: drawn[1].join(drawn[0]))
 def read(question_type: str, response: str) -> Reading:
     options, offered = ((), None) if question_type == "TFQ" else (OPTIONS, "D")
     return read_answer(question_type, response, options, offered, "A man has a rash.")
-
-
-def test_answers_in_any_dress_are_read_and_what_answers_nothing_is_no_answer() -> None:
-    """JSON, boxes, special tokens, other languages, denied opinions, verdicts on options, refusals, lists."""
-    options = ("Protamine", "Vitamin K", "Heparin", "Naloxone", "Flumazenil")
-    rows = pl.read_csv(Path(__file__).parent / "dressed_replies.tsv", separator="\t", quote_char=None)
-    found = {}
-    for kind, _, reply in rows.iter_rows():
-        offered, listed = "A" if kind == "RQ" else None, () if kind in ("TFQ", "TFU") else options
-        text = reply.replace("\\n", "\n")
-        found[kind, reply] = read_answer(kind, text, listed, offered, "Which is the antidote?").answer
-    assert found == {(kind, reply): expected for kind, expected, reply in rows.iter_rows()}
 
 
 @pytest.mark.parametrize("question_type", TYPES)
@@ -57,6 +48,32 @@ def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, resp
         assert (reading.answer[:2] in ("T|", "F|")) == (question_type == "RQ")
 
 
+def test_replies_in_any_wrapping_are_read_by_what_they_say_of_the_item() -> None:
+    with REPLIES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [
+        row
+        | {"expected": read_answer(row["type"], row["reply"], CHOICES, "A", "Which drug is it?").answer or ""}
+        for row in rows
+    ]
+    assert found == rows
+
+
+def test_the_statement_of_another_question_is_another_question() -> None:
+    question = (
+        'A man has anemia after a gastrectomy. Statement: "Vitamin B12 deficiency is the likely cause."'
+    )
+    quoted = (
+        'The statement "Heparin prevents thrombosis in bedridden adults" is true.',
+        'Statement: "Lithium treats bipolar disorder in young people." True',
+    )
+    found = {text: read_answer("TFQ", text, question=question) for text in quoted}
+    assert found == dict.fromkeys(quoted, Reading(None, OTHER_QUESTION, "T"))
+    own = 'The statement "Vitamin B12 deficiency is the likely cause" is false.'
+    assert read_answer("TFQ", own, question=question).answer == "F"
+    assert read_answer("TFQ", f"False. {quoted[0]}", question=question).answer == "F"
+
+
 @given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=10), response=st.text(max_size=200))
 @settings(max_examples=count_examples(60))
 def test_any_options_can_be_read(texts: list[str], response: str) -> None:
@@ -70,7 +87,17 @@ REPEATED = (
     *('"answer": ', "true or ", "aspirin is the ", "the most likely is aspirin ", "\\boxed{"),
     *("1. A: Aspirin\n", "1. The correct answer is A\n", "the first question. question 2: A. "),
     *("the answer is: true. D is false. ", "the best step is to give a ", "not ", "not the ", "an", "n't "),
-    *("a* ", "not" + " " * 99),
+    *(
+        "a* ",
+        "not" + " " * 99,
+        '{"a": ',
+        "{'answer': 'A', ",
+        "[{",
+        "A ✅ ",
+        "I cannot say if ",
+        "Options: A: x ",
+    ),
+    *("\\text{", "<answer>", "1. True ", "all of them but ", "答案", "It is not true or ", "True, "),
 )
 
 
@@ -82,18 +109,3 @@ def test_reading_takes_linear_time(piece: str) -> None:
         read(question_type, piece * (20_000 // len(piece)))
     read_statement(piece * (20_000 // len(piece)))
     assert time.process_time() - start < 2
-
-
-def test_the_most_frequent_answer_wins_and_keeps_its_first_rule() -> None:
-    one, other, third = Reading("A", "stated"), Reading("B", "leading"), Reading("B", "stated")
-    assert vote([one, other, third, NOTHING, NOTHING]) == other
-    # Ties go to the first answer.
-    assert vote([NOTHING, Reading("C", "stated"), one, Reading("A", "x"), Reading("C", "y")]).answer == "C"
-
-
-def test_repeats_without_an_answer_have_no_vote() -> None:
-    fragment = Reading(None, "letters_alone", "?|B")
-    assert vote([fragment, fragment, fragment, Reading("T|D", "stated"), NOTHING]) == Reading("T|D", "stated")
-    assert vote([NOTHING, fragment]) == fragment
-    assert vote([NOTHING, NOTHING]) == NOTHING
-    assert vote([]) == NOTHING

@@ -13,7 +13,7 @@ TRUE = (
     "The statement is true, not false.",
     "It is true that aspirin does not treat gout; no, really.",
     "Yes. It is false that it never helps.",
-    "Is it true? No.",
+    "Ja",
     "I do not know much, but yes.",
 )
 FALSE = (
@@ -25,6 +25,7 @@ FALSE = (
     *("It cannot be true.", "It can't be true", "It couldn’t be true", "It does not seem correct"),
     *("It doesn't appear to be true", "never true", "This is hardly true"),
     "No, it is true that it treats gout.",
+    "Is it true? No.",
     "It is false, so the answer True would mislead",
 )
 NO_ANSWER = (

@@ -1,0 +1,176 @@
+r"""Unwrap the answer of a reply: from special tokens, JSON, tool calls, tags, and boxes such as \boxed{B}.
+
+What a wrapping holds is a stated answer, and counts before the text around it. A key or a tag says by its
+words whether it holds the answer, names what was rejected, or explains (`words.toml`).
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
+WORDS_OF: dict[str, str] = VOCABULARY["words"]
+
+
+def join_clauses(*kinds: str) -> str:
+    """Return the pattern of the clauses of these kinds in the vocabulary."""
+    clauses = VOCABULARY["clauses"]
+    found = "|".join(pattern for kind in kinds for pattern in clauses[kind])
+    return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
+
+
+def compile_phrases(*kinds: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of these kinds; two kinds are told by the group "noun"."""
+    found = [VOCABULARY["phrases"][kind] for kind in kinds]
+    parts = [part if isinstance(part, str) else "|".join(part) for part in found]
+    pattern = parts[0] if len(parts) == 1 else rf"(?P<noun>{parts[0]})|{parts[1]}"
+    for name, words in WORDS_OF.items():
+        pattern = pattern.replace(f"<{name}>", f"(?:{words})")
+    return re.compile(pattern, re.IGNORECASE)
+
+
+END_TOKEN = compile_phrases("end_token")
+TOKEN = compile_phrases("token")
+FENCE = re.compile(r"(?:```|~~~)[a-z]*", re.IGNORECASE)
+SWITCH = re.compile(r"\\(?:bf|rm|it|tt|sf|bfseries|displaystyle|large|quad)\b|\\[,;! {}]|\$", re.IGNORECASE)
+COMMAND = re.compile(r"\\(?!(?:f?box|framebox|boxed)\b)[a-zA-Z]{2,20}\*?\s?\{([^{}\\]{0,300})\}")
+BOXED = compile_phrases("boxed")
+TAG = re.compile(r"<(?!/)([^<>\n]{3,60})>([^<>]{1,300})(?=</|$)")
+# Boxes of one sentence state one answer: "\boxed{A} and \boxed{C}".
+SAME_SENTENCE = re.compile(r"(?:(?![.;?!]\s)[^\\]){0,80}")
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+OBJECT = re.compile(r"(?<![\\\w])\{(?=\s?[\"'\w])|\[(?=\s?\{)")
+PAIR = compile_phrases("pair")
+QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
+OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
+OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
+RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "[x]", "✅", "✔", "☑", "✓")
+WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "✗", "✘", "❌")
+MAX_OBJECTS = 20
+
+
+@dataclass(frozen=True)
+class UnwrappedReply:
+    """A reply without its wrapping."""
+
+    text: str
+    stated: tuple[tuple[str, str], ...] = ()
+    """The rule and the content of each wrapping; the most important one is first."""
+    refuses: bool = False
+    """Whether its first clause refuses to answer, or asks for something."""
+
+
+def unwrap_reply(text: str) -> UnwrappedReply:
+    """Return the text without special tokens, objects and boxes, and what these hold."""
+    parts = (TOKEN.sub(" ", part).strip() for part in END_TOKEN.split(text))
+    text, values = _take_objects(FENCE.sub("", next(filter(None, parts), "")))
+    if "\\" in text or "$" in text:
+        text = SWITCH.sub(" ", text)
+        for _ in range(3):
+            text = COMMAND.sub(r" \1", text)
+    boxes: list[list[str]] = []
+    end = 0
+    for match in BOXED.finditer(text):
+        if not boxes or not SAME_SENTENCE.fullmatch(text, end, match.start()):
+            boxes.append([])
+        boxes[-1].append(_get_box(match))
+        end = match.end()
+    tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1].rpartition("=")[2]]) >= 2]
+    found = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
+    return UnwrappedReply(BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *found))
+
+
+def _get_box(match: re.Match[str]) -> str:
+    return next(filter(None, match.groups()), "").strip()
+
+
+def _take_objects(text: str) -> tuple[str, list[str]]:
+    """Return the text without its JSON objects, and the values of the keys that answer."""
+    values: list[tuple[int, int, str]] = []
+    kept, place = "", 0
+    for n in range(MAX_OBJECTS):
+        if (match := OBJECT.search(text, place)) is None:
+            break
+        try:
+            data, end = json.JSONDecoder(strict=False).raw_decode(text, match.start())
+            found = list(_list_values(data, []))
+        except (ValueError, RecursionError):
+            # The object was cut, or is no valid JSON.
+            pairs = PAIR.findall(text, match.start())
+            if not pairs:
+                break
+            found, end = [value for pair in pairs for value in _read_pair(*pair)], len(text)
+        values += [(-weight, -n, value) for weight, value in found]
+        kept, place = f"{kept}{text[place : match.start()]} ", end
+    values.sort(key=lambda value: value[:2])
+    return (kept + text[place:]).strip(), [value for *_, value in values]
+
+
+def _read_pair(key: str, value: str) -> Iterator[tuple[int, str]]:
+    items: Any = QUOTED_ITEM.findall(value) if value[0] == "[" else value.strip("\"'{[ ")
+    return _list_values({key: items}, [])
+
+
+def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the weight and the text of each value whose keys say that it is the answer."""
+    weight = _weigh(path)
+    if isinstance(data, str) and data.lstrip()[:1] in ("{", "["):
+        data = json.loads(data)
+    if isinstance(data, list) and len(data) > 1 and all(map(_name_item, data)):
+        data = {_name_item(item): item for item in data}
+    if isinstance(data, dict):
+        names = [OPTION_NAME.sub("", str(key)) for key in data]
+        verdicts = list(map(_read_verdict, data.values()))
+        if len(names) > 1 and None not in verdicts and all(len(x) == 1 or not _weigh([x]) for x in names):
+            chosen = (name for name, verdict in zip(names, verdicts, strict=True) if verdict)
+            yield max(2, weight), ", ".join(chosen)
+        elif all(len(name) == 1 and name.isalpha() for name in names) and (weight >= 2 or len(names) == 1):
+            yield max(2, weight), ", ".join(names)
+        else:
+            for key, value in data.items():
+                yield from _list_values(value, [*path, str(key)])
+    elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
+        for item in data:
+            yield from _list_values(item, path)
+    elif isinstance(data, bool) and not _has(path[-1:], "explains"):
+        yield max(1, weight), str(data != _has(path[-1:], "negative"))
+    elif isinstance(data, str | list) and weight:
+        yield weight, ", ".join(map(str, data)) if isinstance(data, list) else data
+
+
+def _name_item(item: object) -> str | None:
+    """Return the option of which an object of a list says whether it is right, if it does."""
+    if not isinstance(item, dict) or _read_verdict(item) is None:
+        return None
+    return next(
+        (value for key, value in item.items() if OPTION_KEY.fullmatch(key) and isinstance(value, str)), None
+    )
+
+
+def _read_verdict(value: object) -> bool | None:
+    """Return what a value says of its option: a truth value, a word, or an object that holds one."""
+    if isinstance(value, dict):
+        verdicts = (_read_verdict(inner) for key, inner in value.items() if _weigh([str(key)]))
+        return next((verdict for verdict in verdicts if verdict is not None), None)
+    word = str(value).strip().casefold()
+    return True if word in RIGHT else False if word in WRONG else None
+
+
+def _weigh(path: list[str]) -> int:
+    """Return how much a key, below other keys, claims to hold the answer; 0 if it does not."""
+    if _has(path, "denies") or _has(path, "explains"):
+        return 0
+    return next(
+        (weight for weight, kind in ((3, "final"), (2, "answers"), (1, "weak")) if _has(path, kind)), 0
+    )
+
+
+def _has(path: list[str], kind: str) -> bool:
+    words = (word.casefold() for key in path for word in WORD.findall(key))
+    return any(re.match(VOCABULARY["keys"][kind], word) for word in words)
