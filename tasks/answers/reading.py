@@ -9,10 +9,18 @@ from tasks.answers.doubts import read_truth_or_doubt
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
-from tasks.answers.segments import remove_refusals, split_other_statement, split_questions, tidy_text
+from tasks.answers.segments import (
+    remove_copied_sentences,
+    remove_refusals,
+    split_other_options,
+    split_other_statement,
+    split_questions,
+    tidy_text,
+)
 from tasks.answers.unwrapping import UnwrappedReply, unwrap_reply
 
 OTHER_QUESTION = "other_question"
+ONLY_TEXT = "only_text"
 UNKNOWN = "?"
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
@@ -63,10 +71,15 @@ def read_answer(
     text = tidy_text(response or "")
     listed = _list_options(tuple(options or ()))
     own, others = split_questions(text, question, listed)
-    if question_type == "TFQ" and question:
-        own, other = split_other_statement(own, question)
+    if question:
+        if listed.texts:
+            own, other = split_other_options(own, question, listed)
+        else:
+            own, other = split_other_statement(own, question)
         others += [other] if other else []
     reading = _read_part(question_type, own, listed, offered or "")
+    if (reading.rule or "").endswith(ONLY_TEXT):
+        reading = _read_part(question_type, remove_copied_sentences(own, question), listed, offered or "")
     if reading != NOTHING:
         return reading
     readings = (_read_part(question_type, other, listed, offered or "") for other in others)

@@ -31,6 +31,11 @@ LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
 WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
+LISTED = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
+N_LISTED = 3
+JUDGED = re.compile(rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b")
+# Of the words of a list of this question's options, nearly all are known; of an explanation of each, many.
+SHARE_OF_OTHER_LIST = 0.2
 # A question is recognized by its beginning: models shorten the rest.
 N_RECOGNIZED = 60
 
@@ -52,13 +57,44 @@ def remove_refusals(text: str) -> str:
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
     for match in QUOTED_STATEMENT.finditer(text):
-        known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
-        words = [
-            word for word in fold_text(match[1] or match[2]).translate(WITHOUT_SIGNS).split() if len(word) > 3
-        ]
-        if 2 * sum(word in known for word in words) < len(words) > 2:
+        known, n_words = _count_known(match[1] or match[2], question)
+        if 2 * known < n_words > 2:
             return text[: match.start()].strip(), text[match.start() :]
     return text, ""
+
+
+def remove_copied_sentences(text: str, question: str) -> str:
+    """Return the text without sentences of the question, whose names of options choose nothing."""
+    folded = fold_text(question)
+    return "".join(
+        part
+        for part in SENTENCE_START.split(text)
+        if len(part) < N_RECOGNIZED or fold_text(part.strip()) not in folded
+    ).strip()
+
+
+def split_other_options(text: str, question: str, options: AnswerOptions) -> tuple[str, str]:
+    """Return the text before a list of options that are not this question's, and the text from it on.
+
+    A model may repeat the options of a demonstration, and answer that one.
+    """
+    items = list(LISTED.finditer(text))[: MAX_LISTS * N_LISTED]
+    for start in range(len(items) - N_LISTED + 1):
+        run = items[start : start + N_LISTED]
+        listed = " ".join(item[2] for item in run)
+        if "".join(item[1] for item in run) != "ABC" or JUDGED.search(fold_text(listed)):
+            continue
+        known, n_words = _count_known(listed, " ".join((question, *options.texts)))
+        if known < SHARE_OF_OTHER_LIST * n_words:
+            return text[: run[0].start()].strip(), text[run[0].start() :]
+    return text, ""
+
+
+def _count_known(text: str, question: str) -> tuple[int, int]:
+    """Return how many long words of the text are in the question, and how many it has."""
+    known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
+    words = [word for word in fold_text(text).translate(WITHOUT_SIGNS).split() if len(word) > 3]
+    return sum(word in known for word in words), len(words)
 
 
 def cut_completion(response: str | None) -> str | None:

@@ -13,9 +13,12 @@ LINK = compile_phrases("link")
 CONSISTENT = compile_phrases("consistent")
 PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
+DENIES_NEXT = re.compile(
+    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out)\b(?!.*\b(?:is|are|was)\b)"
+)
 CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
-N_LINK, N_SENTENCE = 60, 200
+N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
 N_OPENING = 2000
 
@@ -61,9 +64,12 @@ def read_concluded_text(text: str, options: AnswerOptions) -> Found:
 
 
 def read_only_text(text: str, options: AnswerOptions) -> Found:
-    """Read the only option whose text the response quotes."""
-    named = {mention.letters for mention in options.find_mentions(fold_text(text))}
-    return next(iter(named)) if len(named) == 1 else ()
+    """Read the only option whose text the response quotes, unless it is always denied."""
+    folded = fold_text(text)
+    mentions = options.find_mentions(folded)
+    named = {mention.letters for mention in mentions}
+    is_denied = all(_is_denied(folded, mention) for mention in mentions[:MAX_MENTIONS])
+    return next(iter(named)) if len(named) == 1 and not is_denied else ()
 
 
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
@@ -75,6 +81,11 @@ def read_opening_text(text: str, options: AnswerOptions) -> Found:
     mention = next(iter(options.find_mentions(folded)), None)
     is_enumerated = numbering is not None and any(mark.isdigit() for mark in numbering[0])
     return mention.letters if mention and mention.start in starts and not is_enumerated else ()
+
+
+def _is_denied(folded: str, mention: Mention) -> bool:
+    clause = re.split(r"[.,;:]\s", folded[max(0, mention.start - N_DENIED) : mention.start])[-1]
+    return DENIES_NEXT.search(clause) is not None
 
 
 def _is_concluded(folded: str, mention: Mention) -> bool:

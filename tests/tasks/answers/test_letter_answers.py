@@ -145,10 +145,27 @@ def test_the_answer_to_another_question_is_a_fragment() -> None:
         "1. The correct answer is C.\n2. The correct answer is B.",
     )
     expected = {response: Reading(None, OTHER_QUESTION, "C") for response in numbered}
-    expected[invented] = Reading(None, OTHER_QUESTION, "B")
+    others = "A: Oral rehydration\nB. Chest radiograph\nC: Lumbar puncture\nD: Observation\n"
+    expected |= dict.fromkeys((invented, f"{others}Answer: B"), Reading(None, OTHER_QUESTION, "B"))
     found = {response: read_answer("MCQ", response, OPTIONS, None, QUESTION) for response in expected}
     assert found == expected
     assert read_answer("MCQ", f"C\n\n{invented}", OPTIONS, None, QUESTION).answer == "C"
+    explained = (
+        "A: It is wrong in bradycardia.\nB: A vagal blocker.\nC: It slows the heart.\nThe answer is B."
+    )
+    assert read_answer("MCQ", explained, OPTIONS, None, QUESTION).answer == "B"
+
+
+def test_an_option_that_is_only_denied_or_copied_from_the_question_is_no_answer() -> None:
+    question = (
+        "A woman who takes aspirin for her joints came to the hospital with bradycardia. Which drug is best?"
+    )
+    expected: dict[str, str | None] = {
+        "Her heart rate calls for atropine": "B",
+        "There is no need to give atropine": None,
+        question: None,
+    }
+    assert {text: read_answer("MCQ", text, OPTIONS, None, question).answer for text in expected} == expected
 
 
 def test_the_answer_to_this_question_is_found_beside_others_and_after_its_repetition() -> None:
