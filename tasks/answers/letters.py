@@ -14,6 +14,9 @@ from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
 EDGES = " \t\r\n\"'.,;:*_`"
+# Between the words of an option, a quotation may have other commas, articles and conjunctions.
+SMALL_WORDS = frozenset({"a", "an", "and", "the"})
+BETWEEN_WORDS = r"[,;]?\s(?:(?:an?|and|the)\s){0,2}"
 # A shorter option ("5", "MR") occurs in too many words and numbers to be searched for inside a sentence.
 MIN_QUOTED = 3
 
@@ -54,6 +57,17 @@ class AnswerOptions:
         return found
 
     @cached_property
+    def quotations(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+        """What quotes an option in a folded text, and the letters of the option."""
+        found = []
+        for text, letters in self.by_text.items():
+            words = [word.rstrip(",;") for word in text.split() if word not in SMALL_WORDS]
+            quoted = BETWEEN_WORDS.join(map(re.escape, words if len(words) > 1 else [text]))
+            if len(text) >= MIN_QUOTED:
+                found.append((re.compile(rf"(?<![^\W_]){quoted}(?![^\W_])"), letters))
+        return found
+
+    @cached_property
     def words(self) -> dict[str, list[str]]:
         """Letter -> the words of its option, folded."""
         return {letter: text.split() for text, letters in self.by_text.items() for letter in letters}
@@ -91,27 +105,15 @@ class AnswerOptions:
         A quotation inside a longer one does not count, such as "cortisol" in "increased cortisol".
         """
         found = [
-            Mention(start, start + len(text), letters)
-            for text, letters in self.by_text.items()
-            if len(text) >= MIN_QUOTED
-            for start in _find_whole(folded, text)
+            Mention(match.start(), match.end(), letters)
+            for quotation, letters in self.quotations
+            for match in quotation.finditer(folded)
         ]
         kept: list[Mention] = []
         for mention in sorted(found, key=lambda mention: (mention.start, -mention.end)):
             if not kept or mention.end > kept[-1].end:
                 kept.append(mention)
         return kept
-
-
-def _find_whole(text: str, part: str) -> list[int]:
-    starts = []
-    start = text.find(part)
-    while start >= 0:
-        end = start + len(part)
-        if not text[max(0, start - 1) : start].isalnum() and not text[end : end + 1].isalnum():
-            starts.append(start)
-        start = text.find(part, end)
-    return starts
 
 
 MAX_ITEMS = 30

@@ -130,6 +130,12 @@ def test_texts_of_options_that_look_like_letters_or_like_each_other() -> None:
         ("MCQ", "The answer is CD4.", letters): "E",
         # A longer option hides the shorter one inside it.
         ("MCQ", "The finding is increased cortisol.", ("Cortisol", "Increased cortisol", "Fever")): "B",
+        # A quotation may have other articles, commas and conjunctions.
+        (
+            "MCQ",
+            "The best step is to rest and start an infusion.",
+            ("Start infusion", "Rest, start infusion"),
+        ): "B",
         # Short options count only where they stand alone.
         ("MCQ", "21\n\nQuestion: A man is 5 years old.", numbers): "E",
         ("MCQ", "The patient is 18 years old.", numbers): None,
