@@ -43,7 +43,7 @@ def read_hierarchy(
         edges = edges.join(reached, on="child", how="anti")
         reached = kept[-1].select(child="parent").unique()
     above = pl.concat(kept).sort(pl.all())
-    circles = _list_circles(above)
+    circles = list_circles(above)
     members = pl.Series([key for circle in circles for key in circle], dtype=pl.String)
     is_circular = pl.all_horizontal(pl.col(name).is_in(members.implode()) for name in _NAMES)
     found = (
@@ -94,7 +94,7 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
     return keyed.filter(pl.col("child") != pl.col("parent")).unique()
 
 
-def _list_circles(edges: pl.DataFrame) -> list[list[str]]:
+def list_circles(edges: pl.DataFrame) -> list[list[str]]:
     """Return the keys, sorted, of each group of concepts that are above each other."""
     # Their import takes 0.2 s, and most bases have no hierarchy.
     from scipy.sparse import coo_array

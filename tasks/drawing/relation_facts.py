@@ -15,6 +15,10 @@ from pretexeval.primitives.mixing import combine, hash_column
 PAIR = ["head", "tail"]
 KEPT = "kept"
 """The origin of a fact that a release and the base hold. The others are named as their ages: new, removed."""
+CLOSED = ("transitive", "maybe transitive")
+"""The shapes of which the closure may be true."""
+REVERSIBLE = ("symmetric", "maybe symmetric", "maybe transitive")
+"""The shapes of which a reversed row may be true."""
 
 
 class SameNames:
@@ -72,6 +76,8 @@ class RelationFacts:
     """The hierarchy of the base."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What excludes negatives besides what the base lists."""
+    shape: str | None = None
+    """What follows from its rows; None if nothing does."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -121,13 +127,28 @@ class RelationFacts:
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct true facts of some heads, under all names of their tails.
 
-        These are the tails of all heads that have a key of them, and the tails that have a key of these.
+        These are the tails of all heads that have a key of them, what follows from the shape of the relation,
+        and the tails that have a key of these.
 
         Args:
             heads: the column head.
         """
-        keys = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
-        return keys.select("head", "key").unique().join(self.tail_keys, on="key").select(PAIR).unique()
+        listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
+        keys = listed.select("head", "key").unique()
+        if self.shape in CLOSED:
+            keys = climb(keys, self.links)
+        if self.shape in REVERSIBLE:
+            own = self.head_keys.join(heads, on="head", how="semi")
+            stated = own.join(self.links, left_on="key", right_on="parent")
+            keys = pl.concat([keys, stated.select("head", key="child")]).unique()
+        return keys.join(self.tail_keys, on="key").select(PAIR).unique()
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """The distinct facts as edges from a key of the head, child, to a key of the tail, parent."""
+        of_heads = self.rows.select(PAIR).unique().join(self.head_keys, on="head").rename({"key": "child"})
+        edges = of_heads.join(self.tail_keys, on="tail").select("child", parent="key").unique()
+        return edges.filter(pl.col("child") != pl.col("parent"))
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
@@ -228,7 +249,8 @@ def collect_facts(
 ) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
-    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence)
+    shape = base.shapes.get(relation)
+    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
 
 

@@ -1,0 +1,101 @@
+"""The shape of a relation: what its rows imply, because it is transitive or symmetric.
+
+The closure of a transitive relation and the reversed rows of a symmetric one are true, whether the base lists
+them or not. Rows cannot tell which relation is which. So if the configuration says nothing, and names are
+heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+
+import polars as pl
+
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.hierarchy import list_circles
+from pretexeval.knowledge.names import fold_names
+from pretexeval.primitives.errors import InputError
+from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
+
+MAYBE = "maybe "
+"""What a guessed shape begins with."""
+MIN_SHARED = 3
+"""Names that are heads and tails in a relation of possibility, from which on a shape is guessed. A possibility
+is rarely passed on: what a disease may cause may cause another one without doing so here."""
+MIN_SORTED, SORTED_SHARE = 20, 0.95
+"""A relation with so many facts lists each pair once, and sorted, if so many heads are before their tails."""
+HEADS_AT_ONCE = 1_000
+N_EXAMPLES = 2
+
+
+def find_shapes(
+    base: KnowledgeBase, given: str | Mapping[str, str], possible: Collection[str], *, is_guessed: bool
+) -> dict[str, str]:
+    """Return relation -> its shape, as it is given or guessed; relations without one are missing.
+
+    Args:
+        given: the shape of all relations, or relation -> shape.
+        possible: the relations of possibility.
+        is_guessed: whether shapes that are not given are guessed.
+
+    Raises:
+        InputError: a shape is given for a relation that the base does not have.
+    """
+    known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given)
+    if unknown := sorted(known.keys() - set(base.relations)):
+        raise InputError(
+            f"shape of [knowledge] names {', '.join(unknown)}, but {base.name} has no such relation; it has "
+            f"{', '.join(base.relations)}"
+        )
+    others = [relation for relation in base.relations if is_guessed and relation not in known]
+    guessed = {name: guess_shape(base, name, is_possible=name in possible) for name in others}
+    return {name: shape for name, shape in sorted((known | guessed).items()) if shape is not None}
+
+
+def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
+    """Return the guessed shape of a relation; None if no fact follows that the base does not list.
+
+    In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
+    closure would be nearly everything, so it is not excluded there.
+    """
+    facts = replace(collect_facts(base, relation), shape=None)
+    shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
+    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
+        return None
+    circle = max(map(len, list_circles(facts.links)), default=0)
+    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(facts.rows)
+    likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
+    return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
+
+
+def list_examples(facts: RelationFacts, shape: str) -> list[str]:
+    """Return the first facts that a shape implies and that the base does not list, as text."""
+    shaped, plain = replace(facts, shape=shape.removeprefix(MAYBE)), replace(facts, shape=None)
+    return list(islice(_list_implied(shaped, plain), N_EXAMPLES))
+
+
+def _list_implied(shaped: RelationFacts, plain: RelationFacts) -> Iterator[str]:
+    # Closures are large, and the first examples are nearly always among the first heads.
+    for heads in plain.heads.select("head").iter_slices(HEADS_AT_ONCE):
+        implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
+        others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
+        yield from others.sort(PAIR).select(pl.format("{} → {}", *PAIR)).to_series()
+
+
+def _is_sorted(rows: pl.DataFrame) -> bool:
+    """Return whether nearly all heads are before their tails by name or id, and no beginning of them.
+
+    A code that begins another one is its parent in a classification.
+    """
+    tested = rows.filter(~pl.col("also_true"))
+    ends = [(pl.col("head"), pl.col("tail")), (pl.col("head_id"), pl.col("tail_id"))]
+    ends.append((ends[1][0].str.zfill(20), ends[1][1].str.zfill(20)))
+    shares = (
+        tested.select(
+            ((head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head))
+            .fill_null(value=False)
+            .mean()
+        ).item()
+        for head, tail in ends
+    )
+    return tested.height >= MIN_SORTED and max(shares) >= SORTED_SHARE
