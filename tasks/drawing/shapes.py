@@ -20,16 +20,16 @@ from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 MAYBE = "maybe "
 """What a guessed shape begins with."""
 MIN_SHARED = 3
-"""Names that are heads and tails in a relation of possibility, from which on a shape is guessed. A possibility
-is rarely passed on: what a disease may cause may cause another one without doing so here."""
+"""With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
+possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
 MIN_SORTED, SORTED_SHARE = 20, 0.95
-"""A relation with so many facts lists each pair once, and sorted, if so many heads are before their tails."""
+"""A relation with so many facts is a sorted list of pairs if this share of its heads precede their tails."""
 HEADS_AT_ONCE = 1_000
 N_EXAMPLES = 2
 
 
 def find_shapes(
-    base: KnowledgeBase, given: str | Mapping[str, str], possible: Collection[str], *, is_guessed: bool
+    base: KnowledgeBase, given: str | Mapping[str, str] | None, possible: Collection[str], *, is_guessed: bool
 ) -> dict[str, str]:
     """Return relation -> its shape, as it is given or guessed; relations without one are missing.
 
@@ -41,7 +41,7 @@ def find_shapes(
     Raises:
         InputError: a shape is given for a relation that the base does not have.
     """
-    known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given)
+    known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given or {})
     if unknown := sorted(known.keys() - set(base.relations)):
         raise InputError(
             f"shape of [knowledge] names {', '.join(unknown)}, but {base.name} has no such relation; it has "
@@ -68,8 +68,22 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
 
 
+def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
+    """Yield a line per guessed shape, with two facts that follow and the key that settles it."""
+    for relation, shape in base.shapes.items():
+        if shape.startswith(MAYBE):
+            likely = shape.removeprefix(MAYBE)
+            examples = "; ".join(list_examples(collect_facts(base, relation), shape))
+            yield (
+                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts would "
+                f"be true without being listed, so none like them is drawn as false: {examples}. Say what is "
+                f'right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
+                '"transitive" and "directed"'
+            )
+
+
 def list_examples(facts: RelationFacts, shape: str) -> list[str]:
-    """Return the first facts that a shape implies and that the base does not list, as text."""
+    """Return facts of the first two heads of which a shape implies facts that the base does not list."""
     shaped, plain = replace(facts, shape=shape.removeprefix(MAYBE)), replace(facts, shape=None)
     return list(islice(_list_implied(shaped, plain), N_EXAMPLES))
 
@@ -79,7 +93,8 @@ def _list_implied(shaped: RelationFacts, plain: RelationFacts) -> Iterator[str]:
     for heads in plain.heads.select("head").iter_slices(HEADS_AT_ONCE):
         implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
         others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
-        yield from others.sort(PAIR).select(pl.format("{} → {}", *PAIR)).to_series()
+        of_heads = others.sort(PAIR).unique("head", keep="first", maintain_order=True)
+        yield from of_heads.select(pl.format("{} → {}", *PAIR)).to_series()
 
 
 def _is_sorted(rows: pl.DataFrame) -> bool:
