@@ -15,9 +15,11 @@ from pretexeval.primitives.mixing import combine, hash_column
 PAIR = ["head", "tail"]
 KEPT = "kept"
 """The origin of a fact that a release and the base hold. The others are named as their ages: new, removed."""
-CLOSED = ("transitive", "maybe transitive")
+MAYBE = "maybe "
+"""What a guessed shape begins with."""
+CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
-REVERSIBLE = ("symmetric", "maybe symmetric", "maybe transitive")
+REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
 """The shapes of which a reversed row may be true."""
 
 
@@ -77,7 +79,7 @@ class RelationFacts:
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What excludes negatives besides what the base lists."""
     shape: str | None = None
-    """What follows from its rows; None if nothing does."""
+    """What follows from its rows (tasks/drawing/shapes.py); None if nothing does."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:

@@ -15,15 +15,13 @@ from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import list_circles
 from pretexeval.knowledge.names import fold_names
 from pretexeval.primitives.errors import InputError
-from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
 
-MAYBE = "maybe "
-"""What a guessed shape begins with."""
 MIN_SHARED = 3
 """With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
 possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
-MIN_SORTED, SORTED_SHARE = 20, 0.95
-"""A relation with so many facts is a sorted list of pairs if this share of its heads precede their tails."""
+MIN_SORTED, SORTED_SHARE = 10, 0.95
+"""A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
 HEADS_AT_ONCE = 1_000
 N_EXAMPLES = 2
 
@@ -63,7 +61,10 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
         return None
     circle = max(map(len, list_circles(facts.links)), default=0)
-    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(facts.rows)
+    tails = facts.tail_keys.join(shared, on="key", how="semi")
+    is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
+    linked = facts.rows.filter(~pl.col("also_true"), is_shared)
+    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
     return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
 
@@ -75,9 +76,9 @@ def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
             likely = shape.removeprefix(MAYBE)
             examples = "; ".join(list_examples(collect_facts(base, relation), shape))
             yield (
-                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts would "
-                f"be true without being listed, so none like them is drawn as false: {examples}. Say what is "
-                f'right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
+                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts, "
+                f"which it does not list, are true, and no such fact is drawn as false: {examples}. Say what "
+                f'is right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
                 '"transitive" and "directed"'
             )
 
@@ -102,15 +103,12 @@ def _is_sorted(rows: pl.DataFrame) -> bool:
 
     A code that begins another one is its parent in a classification.
     """
-    tested = rows.filter(~pl.col("also_true"))
     ends = [(pl.col("head"), pl.col("tail")), (pl.col("head_id"), pl.col("tail_id"))]
+    # Numbers are sorted as numbers.
     ends.append((ends[1][0].str.zfill(20), ends[1][1].str.zfill(20)))
-    shares = (
-        tested.select(
-            ((head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head))
-            .fill_null(value=False)
-            .mean()
-        ).item()
+    is_before = [
+        (head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head)
         for head, tail in ends
-    )
-    return tested.height >= MIN_SORTED and max(shares) >= SORTED_SHARE
+    ]
+    shares = [rows.select(each.fill_null(value=False).mean()).item() for each in is_before]
+    return rows.height >= MIN_SORTED and max(shares) >= SORTED_SHARE
