@@ -8,7 +8,7 @@ import polars as pl
 
 from pretexeval.config.tables import EVIDENCE, NEW, REMOVED, REVERSED, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.hierarchy import climb
+from pretexeval.knowledge.hierarchy import climb, list_groups
 from pretexeval.knowledge.names import list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
@@ -31,26 +31,11 @@ class SameNames:
 
     def __init__(self, keys: Iterable[tuple[str, str]]) -> None:
         """Group the names, each given with one of its keys."""
-        self._parent: dict[str, str] = {}
-        found = set()
-        for name, key in keys:
-            self._join(self._find("=" + name), self._find(key))
-            found.add(name)
-        members: dict[str, set[str]] = {}
-        for name in found:
-            members.setdefault(self._find("=" + name), set()).add(name)
-        self._group_of = {name: min(group) for group in members.values() for name in group}
-        self._names_of = {min(group): frozenset(group) for group in members.values()}
-
-    def _find(self, key: str) -> str:
-        root = self._parent.setdefault(key, key)
-        while root != self._parent[root]:
-            root = self._parent[root]
-        self._parent[key] = root
-        return root
-
-    def _join(self, one: str, other: str) -> None:
-        self._parent[max(one, other)] = min(one, other)
+        edges = pl.DataFrame(list(keys), schema=["child", "parent"], orient="row")
+        groups = list_groups(edges.with_columns(pl.format("={}", "child").alias("child")), "weak")
+        named = [frozenset(key[1:] for key in group if key.startswith("=")) for group in groups]
+        self._group_of = {name: min(group) for group in named for name in group}
+        self._names_of = {min(group): group for group in named}
 
     def find_group(self, name: str) -> str:
         """Return the first name of its group, which identifies the group."""

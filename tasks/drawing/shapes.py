@@ -7,12 +7,11 @@ heads as well as tails, whatever may follow is excluded from the negatives, and 
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.hierarchy import list_circles
+from pretexeval.knowledge.hierarchy import list_groups
 from pretexeval.knowledge.names import fold_names
 from pretexeval.primitives.errors import InputError
 from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
@@ -60,7 +59,7 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
     if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
         return None
-    circle = max(map(len, list_circles(facts.links)), default=0)
+    circle = max(map(len, list_groups(facts.links, "strong")), default=0)
     tails = facts.tail_keys.join(shared, on="key", how="semi")
     is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
@@ -86,16 +85,16 @@ def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
 def list_examples(facts: RelationFacts, shape: str) -> list[str]:
     """Return facts of the first two heads of which a shape implies facts that the base does not list."""
     shaped, plain = replace(facts, shape=shape.removeprefix(MAYBE)), replace(facts, shape=None)
-    return list(islice(_list_implied(shaped, plain), N_EXAMPLES))
-
-
-def _list_implied(shaped: RelationFacts, plain: RelationFacts) -> Iterator[str]:
+    examples: list[str] = []
     # Closures are large, and the first examples are nearly always among the first heads.
     for heads in plain.heads.select("head").iter_slices(HEADS_AT_ONCE):
         implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
         others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
         of_heads = others.sort(PAIR).unique("head", keep="first", maintain_order=True)
-        yield from of_heads.select(pl.format("{} → {}", *PAIR)).to_series()
+        examples += of_heads.select(pl.format("{} → {}", *PAIR)).to_series().head(N_EXAMPLES).to_list()
+        if len(examples) >= N_EXAMPLES:
+            break
+    return examples[:N_EXAMPLES]
 
 
 def _is_sorted(rows: pl.DataFrame) -> bool:
