@@ -98,13 +98,13 @@ def list_examples(facts: RelationFacts, shape: str) -> list[str]:
 
 
 def _is_sorted(rows: pl.DataFrame) -> bool:
-    """Return whether nearly all heads are before their tails by name or id, and no beginning of them.
+    """Return whether nearly all heads precede their tails by name or id, without being their beginning.
 
     A code that begins another one is its parent in a classification.
     """
-    ends = [(pl.col("head"), pl.col("tail")), (pl.col("head_id"), pl.col("tail_id"))]
-    # Numbers are sorted as numbers.
-    ends.append((ends[1][0].str.zfill(20), ends[1][1].str.zfill(20)))
+    # Ids that are numbers are sorted as numbers.
+    ids = pl.col("head_id").str.zfill(20), pl.col("tail_id").str.zfill(20)
+    ends = [(pl.col("head"), pl.col("tail")), ids]
     is_before = [
         (head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head)
         for head, tail in ends
