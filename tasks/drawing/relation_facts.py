@@ -1,7 +1,7 @@
 """The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -9,7 +9,7 @@ import polars as pl
 from pretexeval.config.tables import EVIDENCE, NEW, REMOVED, REVERSED, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import climb, list_groups
-from pretexeval.knowledge.names import list_keys
+from pretexeval.knowledge.names import AliasTable, fold_names, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
@@ -65,6 +65,8 @@ class RelationFacts:
     """What excludes negatives besides what the base lists."""
     shape: str | None = None
     """What follows from its rows (tasks/drawing/shapes.py); None if nothing does."""
+    aliases: AliasTable = field(default_factory=AliasTable)
+    """The aliases by which a head may be the same as a tail. The rows hold what else follows from them."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -101,15 +103,19 @@ class RelationFacts:
     @cached_property
     def head_keys(self) -> pl.DataFrame:
         """The keys of every head, as the columns head and key."""
-        return list_keys(self.rows, "head").rename({"name": "head"})
+        return self._list_keys(self.rows, "head")
 
     @cached_property
     def tail_keys(self) -> pl.DataFrame:
         """The keys of every tail of a true or a false fact, as the columns tail and key."""
         ends = ["tail", "tail_id"]
-        return list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail").rename(
-            {"name": "tail"}
-        )
+        return self._list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail")
+
+    def _list_keys(self, rows: pl.DataFrame, end: str) -> pl.DataFrame:
+        keys = list_keys(rows, end)
+        known = self.aliases.pairs.join(keys, on="name", how="semi")
+        named = known.select("name", key="name:" + fold_names(known["alias"]))
+        return pl.concat([keys, named.join(keys, on=named.columns, how="anti")]).rename({"name": end})
 
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct true facts of some heads, under all names of their tails.
@@ -237,7 +243,8 @@ def collect_facts(
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape = base.shapes.get(relation)
-    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape)
+    aliases = AliasTable() if shape is None else base.aliases
+    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
 
 

@@ -55,7 +55,7 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
     closure would be nearly everything, so it is not excluded there.
     """
-    facts = replace(collect_facts(base, relation), shape=None)
+    facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
     if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
         return None

@@ -11,6 +11,7 @@ import pytest
 from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config
 from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.names import AliasTable
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
 from tasks.drawing.heads import Policy, TripletSampling
@@ -92,6 +93,16 @@ def test_no_twin_follows_from_the_rows(
     shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))
     assert shaped.shapes == {"r": guessed}
     assert not draw_false(shaped, n_seeds, policy) & true
+
+
+def test_names_on_both_sides_are_the_same_by_an_alias() -> None:
+    base = make_base([("variola major", "smallpox"), ("variola", "viral disease"), ("mumps", "infection")])
+    named = replace(base, aliases=AliasTable(pl.DataFrame({"name": ["smallpox"], "alias": ["Variola"]})))
+    for known, shape in ((base, None), (named, "maybe transitive")):
+        assert guess_shape(known, "r", is_possible=False) == shape
+    facts = collect_facts(replace(named, shapes={"r": "transitive"}), "r")
+    true = facts.list_true(pl.DataFrame({"head": ["variola major"]}))
+    assert set(true["tail"]) == {"smallpox", "viral disease"}
 
 
 @pytest.mark.parametrize(
