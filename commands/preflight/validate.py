@@ -26,6 +26,7 @@ from prototypes.templates import check_slot_order
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
+from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.recipes import find_recipe
@@ -150,6 +151,7 @@ def _list_warnings(edition: Edition) -> Iterator[str]:
     for relation in edition.base.relations if edition.has_triplets else ():
         cells = {name: cell.texts for name, cell in edition.pool.relations[relation].cells.items()}
         yield from (f"{edition.pool.path}, [{relation}] {problem}" for problem in check_slot_order(cells))
+    yield from ask_for_shapes(edition.base)
 
 
 def _list_missing_questions(edition: Edition) -> Iterator[str]:

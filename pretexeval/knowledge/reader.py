@@ -138,7 +138,9 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if given := [key for key in ("relations", "aliases", "hierarchy", "verdicts") if getattr(config, key)]:
+    if given := [
+        key for key in ("relations", "aliases", "hierarchy", "shape", "verdicts") if getattr(config, key)
+    ]:
         raise InputError(
             f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
         )

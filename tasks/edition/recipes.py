@@ -82,6 +82,7 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "negatives": table.negatives,
         "evidence": list(table.evidence),
         "hierarchy": edition.base.checksum_hierarchy(),
+        **({"shape": shape} if (shape := edition.base.shapes.get(relation)) else {}),
         "heads_per_relation": table.heads_per_relation,
         **edition.describe_series(),
         **({"n_anchors": edition.n_anchors[relation]} if edition.has_anchors else {}),
