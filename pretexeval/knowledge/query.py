@@ -170,9 +170,11 @@ def _find_changing(select: str, connection: duckdb.DuckDBPyConnection) -> list[s
 
 
 def _cut_end(statement: str) -> str:
-    """Return the statement without its semicolon and what follows it."""
-    tokens = [offset for offset, kind in duckdb.tokenize(statement) if kind != duckdb.token_type.comment]
-    return statement[: tokens[-1]] if statement[tokens[-1]] == ";" else statement
+    """Return the statement without its first semicolon and what follows it."""
+    # The offsets of DuckDB's tokens count bytes.
+    encoded = statement.encode()
+    ends = (offset for offset, _ in duckdb.tokenize(statement) if encoded[offset : offset + 1] == b";")
+    return encoded[: next(ends, None)].decode()
 
 
 def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
