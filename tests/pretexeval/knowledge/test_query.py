@@ -85,6 +85,25 @@ def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path) -> 
         assert read(tmp_path, select).checksum_relation("indication")
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        ";",
+        " ; -- é;\n",
+        ";;\n/* 痛; */ ;",
+        "\n-- é; ;",
+        " where head <> 'é;' ;",
+        ' as "é;";',
+        " as ü\n;\n",
+    ],
+)
+def test_letters_outside_ascii_and_a_final_semicolon_are_accepted(tmp_path: Path, end: str) -> None:
+    tail = "replace(tail, 'C', '咳;🙂 à l’effort') as tail"
+    base = read(tmp_path, f"-- Größe; 症状\nselect * replace ({tail}) from ({SELECT}){end}")
+    assert [*base.triplets["tail"]] == ["咳;🙂 à l’effort", "E"]
+
+
 def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"data\.rrf: .*Line: 3 .*B\|indication"):
         read(tmp_path, SELECT, "drug|use|disease|n|other\nA|indication|C|1|y\nB|indication\n")
