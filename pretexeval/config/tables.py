@@ -25,6 +25,20 @@ EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
 
 
+Column = Literal[
+    "head",
+    "relation",
+    "tail",
+    "head_id",
+    "tail_id",
+    "also_true",
+    "also_false",
+    "undecided",
+    "head_aliases",
+    "tail_aliases",
+]
+
+
 class ReleaseConfig(ConfigTable):
     """A release of the base, in the same format as the base."""
 
@@ -41,7 +55,7 @@ class KnowledgeConfig(ConfigTable):
     """First part of the edition's name."""
     format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
-    `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail; `sql`: the result of a
+    `table`: delimited text, JSON or Parquet with the columns head, relation and tail; `sql`: the result of a
     query of published files (both: docs/knowledge-bases.md). `disek`: one row per disease and aspect
     (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
     (docs/multifaceteval.md)."""
@@ -49,6 +63,11 @@ class KnowledgeConfig(ConfigTable):
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
+    columns: dict[Column, str] = Field(default_factory=dict)
+    """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
+    column of the name that `relation` has here, this is the relation of all rows."""
+    encoding: str = "utf-8"
+    """Only `table`: the encoding of the text, such as `cp1252` or `gb18030`."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
@@ -80,6 +99,14 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
+        if self.format != "table" and (self.columns or self.encoding != "utf-8"):
+            raise ValueError(f"columns and encoding are not allowed with format {self.format!r}")
+        try:
+            b"".decode(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"{self.encoding!r} is no encoding; write for example cp1252 or gb18030"
+            ) from None
         for key in ("since", "releases"):
             if getattr(self, key) and self.format in ("starter", "medqa"):
                 raise ValueError(f"{key} is not allowed with format {self.format!r}")

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 import duckdb
 import polars as pl
 
-from pretexeval.knowledge.rows import Source, build_source_rows, read_text, require_columns
+from pretexeval.knowledge.files import find_columns, read_text
+from pretexeval.knowledge.rows import Source, build_source_rows
 from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
@@ -76,8 +77,8 @@ def select_columns(
         try:
             found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
-            require_columns(query, columns, required)
-            wanted = [name for name in (*required, *optional) if name in columns]
+            names = find_columns(query, columns, required, optional)
+            wanted = [f'"{found.replace(chr(34), 2 * chr(34))}" as {name}' for name, found in names.items()]
             chosen = f"select {', '.join(wanted) or '*'} from ({select})"
             if relations:
                 chosen += " where coalesce(trim(relation), '') in $relations"

@@ -92,17 +92,18 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
         ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
-        ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
+        ("t.jsonl", '{"head": "a", "relation": "r"}', "has no column tail; it has head, relation"),
+        ("t.jsonl", '{"head": "a", "relation": "r"}\n{"tail": "b"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '{"head": "a\\ud800", "relation": "r", "tail": "b"}', "holds half of a surrogate pair"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
-        ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "head is 1: write it as text"),
+        ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "column head is of type Int64: store it as text"),
         ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
         ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
         ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
         ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
-        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "line 1: an attribute is empty"),
+        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "has no column attributes; it has dis"),
     ):
         header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
         path = write(tmp_path / name, header + text)
@@ -210,7 +211,7 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("[]", "is no JSON object"),
+        ("[]", "is not a JSON object"),
         ({"question": " "}, "the question is empty"),
         ({"options": {"A": "Gout"}}, "options must be 2 to 10 texts"),
         ({"options": ["Gout", " "]}, "an option is empty"),
