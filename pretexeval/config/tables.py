@@ -102,7 +102,7 @@ class KnowledgeConfig(ConfigTable):
         if self.format != "table" and (self.columns or self.encoding != "utf-8"):
             raise ValueError(f"columns and encoding are not allowed with format {self.format!r}")
         try:
-            b"".decode(self.encoding)
+            bytes(4).decode(self.encoding)
         except LookupError:
             raise ValueError(
                 f"{self.encoding!r} is no encoding; write for example cp1252 or gb18030"

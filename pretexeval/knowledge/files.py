@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -96,23 +97,22 @@ def find_columns(
         listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
         raise InputError(
             f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: name the columns "
-            f"{', '.join(required)}{_suggest_names(found, columns) if required == TRIPLET else ''}"
+            f"{', '.join(required)}{_suggest_names(found, columns, named) if required == TRIPLET else ''}"
         )
     return columns
 
 
-def _suggest_names(found: Sequence[str], columns: Mapping[str, str]) -> str:
+def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapping[str, str]) -> str:
     """Return a setting that names the missing columns of triplets, with an invented relation."""
-    missing = [name for name in TRIPLET if name not in columns]
-    others = [name for name in found if name not in columns.values()]
-    if "relation" in missing and len(others) < len(missing):
+    missing = [name for name in TRIPLET if name not in columns and (name != "relation" or name not in named)]
+    others = [
+        name for name in found if name not in columns.values() and not re.search(r"(?i)\bid$|_id$", name)
+    ]
+    if "relation" in missing and len(others) == len(missing) - 1:
         others.insert(missing.index("relation"), "has_symptom")
     pairs = ", ".join(f'{name} = "{other}"' for name, other in zip(missing, others, strict=False))
-    return (
-        f' in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
-        if pairs
-        else ""
-    )
+    setting = f'in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
+    return f" {setting}" if len(others) >= len(missing) else ""
 
 
 def describe_query(reader: str = "read_csv", pattern: str = "") -> str:

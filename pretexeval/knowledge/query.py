@@ -35,6 +35,13 @@ _SAMPLE = '"repeatable":false'
 CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
+REMEDIES = {
+    r"support the encoding|not \S+ encoded": "a query reads UTF-8, UTF-16 and latin-1; set encoding with "
+    'format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
+    r"in the \w+ extension": "a query cannot load it; save a sheet as CSV, other data as CSV, JSON or Parquet",
+    r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
+}
+"""The next step by what DuckDB says."""
 ROWS_AT_ONCE = 1_000_000
 """Rows of the result that are fetched at once."""
 
@@ -186,5 +193,9 @@ def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
 
 
 def _shorten(error: duckdb.Error) -> str:
+    """Return the first lines of a message; where a remedy is known, it replaces DuckDB's advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:N_LINES])
+    reason = " ".join(lines[:N_LINES])
+    remedies = (text for sign, text in REMEDIES.items() if re.search(sign, reason))
+    advised = next(remedies, None)
+    return reason if advised is None else f"{reason.partition('. ')[0]}: {advised}"

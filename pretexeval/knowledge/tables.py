@@ -150,7 +150,15 @@ REMEDIES = {
     ): "save its sheet as CSV in UTF-8",
     (".obo",): 'set format = "sql" and query = "configs/knowledge/obo.sql" in [knowledge]',
     (".owl", ".ttl", ".rdf", ".nt"): "convert it into OBO, for example with `robot convert`",
-    (".zip", ".7z", ".tar", ".bz2", ".xz", ".rar"): "unpack it, and set path to the table that it holds",
+    (
+        ".zip",
+        ".gz",
+        ".7z",
+        ".tar",
+        ".bz2",
+        ".xz",
+        ".rar",
+    ): "unpack it, and set path to the table that it holds",
     (".db", ".sqlite", ".sqlite3", ".duckdb"): "export the table as CSV",
 }
 
@@ -208,7 +216,9 @@ def _read_json(path: Path, required: Sequence[str], optional: Sequence[str], lay
     """One row per object, with its line if it has one. A value that is no object gets a problem."""
     records = read_records(path, layout.encoding)
     found = list(dict.fromkeys(key for _, record, _ in records for key in record))
-    names = find_columns(path, found, required, optional, layout.columns) if found else {}
+    names = dict.fromkeys(required, "")
+    if found:
+        names = find_columns(path, found, required, optional, layout.columns)
     cells = {name: [record.get(key) for _, record, _ in records] for name, key in names.items()}
     for name in cells.keys() & set(LISTS):
         cells[name] = [ALIAS_SEPARATOR.join(map(str, c)) if isinstance(c, list) else c for c in cells[name]]
