@@ -38,7 +38,7 @@ N_LINES = 3
 REMEDIES = {
     r"support the encoding|not \S+ encoded": "a query reads UTF-8, UTF-16 and latin-1; set encoding with "
     'format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
-    r"in the \w+ extension": "a query cannot load it; save a sheet as CSV, other data as CSV, JSON or Parquet",
+    r"in the \w+ extension": "a query cannot load it; save a sheet as CSV, other data as JSON or Parquet",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
 """The next step by what DuckDB says."""

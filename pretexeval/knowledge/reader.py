@@ -161,7 +161,7 @@ def _read_path(config: KnowledgeConfig, path: Path) -> Source:
     if config.query is not None:
         return read_query(config.query, path, config.relations)
     if config.format == "table":
-        return read_tables(path, Layout(config.encoding, config.columns))
+        return read_tables(path, Layout(config.encoding, dict(config.columns.items())))
     return READERS[config.format](path)
 
 

@@ -55,16 +55,20 @@ def read_delimited(
     records = _iterate_records(path, text, delimiter)
     _, header = next(records, (1, []))
     names = find_columns(path, header, required, optional, layout.columns)
-    positions = {name: header.index(found) for name, found in names.items()}
-    lines, fields, problems = _collect_fields(records, len(header))
-    return pl.DataFrame(
-        {
-            **{name: [record[position] for record in fields] for name, position in positions.items()},
-            "row": lines,
-            "problem": problems,
-        },
-        schema={**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String},
-    )
+    places = [header.index(found) for found in names.values()]
+    # A record of another width is padded, and has a problem.
+    padding = [""] * len(header)
+    rows = [
+        (*((record + padding)[place] for place in places), line, _check_width(len(record), len(header)))
+        for line, record in records
+    ]
+    schema = {**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _check_width(found: int, expected: int) -> str | None:
+    wrong = f"has {found} fields where the header has {expected}: fix the separators or the quotes"
+    return None if found == expected else wrong
 
 
 def _find_delimiter(text: str, names: Iterable[str]) -> str:
@@ -77,25 +81,6 @@ def _find_delimiter(text: str, names: Iterable[str]) -> str:
         return len(wanted & {fold_column(_unquote(cell.strip())) for cell in cells}), len(cells)
 
     return max(DELIMITERS, key=count)
-
-
-def _collect_fields(
-    records: Iterator[tuple[int, list[str]]], width: int
-) -> tuple[list[int], list[list[str]], list[str | None]]:
-    """Return line, fields and problem of each record. A record of another width is cut or padded."""
-    lines: list[int] = []
-    fields: list[list[str]] = []
-    problems: list[str | None] = []
-    for line, record in records:
-        is_whole = len(record) == width
-        lines.append(line)
-        fields.append(record if is_whole else (record + [""] * width)[:width])
-        problems.append(None if is_whole else _describe_width(len(record), width))
-    return lines, fields, problems
-
-
-def _describe_width(found: int, expected: int) -> str:
-    return f"has {found} fields where the header has {expected}: fix the separators or the quotes"
 
 
 def _iterate_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -158,7 +143,7 @@ REMEDIES = {
         ".bz2",
         ".xz",
         ".rar",
-    ): "unpack it, and set path to the table that it holds",
+    ): "unpack it, and set path to its table",
     (".db", ".sqlite", ".sqlite3", ".duckdb"): "export the table as CSV",
 }
 
