@@ -114,6 +114,42 @@ def test_kgx() -> None:
     assert base.aliases == {"gout": ("podagra",)}
 
 
+OBO = r"""
+[Term]
+id: M:1
+name: gout
+synonym: "the \"King\"" EXACT []
+synonym: "arthritis" BROAD []
+is_a: M:2 {source="x"} ! arthritis
+relationship: RO:1 M:3
+
+[Term]
+id: M:2
+name: arthritis
+
+[Term]
+id: M:3
+name: joint
+is_a: M:4
+
+[Term]
+id: M:4
+name: old
+is_obsolete: true
+
+[Typedef]
+id: RO:1
+name: in
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_obo(tmp_path: Path, line_end: str) -> None:
+    base = read_recipe("obo", str(write(tmp_path / "x.obo", OBO.replace("\n", line_end))))
+    assert list_facts(base) == ["RO_1 | gout | joint", "is_a | gout | arthritis"]
+    assert base.aliases == {"gout": ('the "King"',)}
+
+
 NAMED = ("disease_may_have_finding", "gout", "Tophus")
 
 
