@@ -5,8 +5,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -124,28 +123,25 @@ def describe_query(reader: str = "read_csv", pattern: str = "") -> str:
     )
 
 
-def read_records(
-    path: Path, encoding: str = "utf-8"
-) -> Sequence[tuple[int | None, dict[str, Any], str | None]]:
-    """Return line, object and problem of each line that is not blank; of .json, the objects of the only list.
+def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dict[str, Any], str | None]]:
+    """Return line, object and problem of each line that is not blank; of .json, the index in place of the line.
 
     Raises:
-        InputError: a file named .json is one value without such a list.
+        InputError: a file named .json is one value without a list of objects.
     """
     text = read_text(path, encoding)
-    whole: object = None
-    if path.name.lower().removesuffix(".gz").endswith(".json"):
-        with suppress(ValueError, RecursionError):
-            whole = parse_json(text)
-    if whole is not None:
-        values = list(whole.values()) if isinstance(whole, dict) else [whole]
-        lists = [value for value in values if isinstance(value, list)]
-        if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
-            return [(None, record, None) for record in lists[0]]
-        query = describe_query("read_json")
-        raise InputError(f"{path} is not one list of objects: read it with {query}")
-    lines = enumerate(text.split("\n"), start=1)
-    return [(number, *_parse_line(line)) for number, line in lines if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if not path.name.lower().removesuffix(".gz").endswith(".json"):
+        return [(number, *_parse_line(line)) for number, line in lines]
+    try:
+        whole = parse_json(text)
+    except (ValueError, RecursionError):
+        return [(index, *_parse_line(line)) for index, (_, line) in enumerate(lines)]
+    values = list(whole.values()) if isinstance(whole, dict) else [whole]
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
+        return [(index, record, None) for index, record in enumerate(lists[0])]
+    raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json')}")
 
 
 def _parse_line(line: str) -> tuple[dict[str, Any], str | None]:

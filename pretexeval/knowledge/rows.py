@@ -18,12 +18,16 @@ N_SHOWN = 5
 """Wrong rows that a message names."""
 
 
+INDEXED = r"(?i)\.(parquet|json|json\.gz)$"
+"""Pattern of files whose rows have an index, from 0, and not a line."""
+
+
 def _format_place(file: pl.Expr) -> pl.Expr:
     # The rows of the result of a query have no number, because their order may differ each time.
     return (
         pl.when(pl.col("row").is_null())
         .then(file)
-        .when(file.str.to_lowercase().str.ends_with(".parquet"))
+        .when(file.str.contains(INDEXED))
         .then(pl.format("{}, row index {}", file, "row"))
         .otherwise(pl.format("{}, line {}", file, "row"))
     )
@@ -90,7 +94,7 @@ def _is_first(cells: list[str]) -> pl.Expr:
     return pl.any_horizontal(*is_other) | (pl.int_range(pl.len()) == 0)
 
 
-# row: the line number, from 1; in a Parquet file, the row index, from 0; null in the result of a query.
+# row: the line number, from 1; in Parquet and .json, the row index, from 0; null in the result of a query.
 # problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
     "relation": pl.String,
@@ -191,7 +195,7 @@ def _find_problem() -> pl.Expr:
         pl.col("problem"),
         *(_check_name(column) for column in ("relation", "head", "tail")),
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
-            pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
+            pl.format("relation '{}' cannot name a file: use a to z, digits, _ and -", pl.col("relation"))
         ),
         *(_check_mark(column) for column in MARKS),
         *(_check_aliases(column) for column in ALIASES),

@@ -198,8 +198,8 @@ def _find_extension(path: Path) -> str:
 
 
 def _read_json(path: Path, required: Sequence[str], optional: Sequence[str], layout: Layout) -> pl.DataFrame:
-    """One row per object, with its line if it has one. A value that is no object gets a problem."""
-    records = read_records(path, layout.encoding)
+    """One row per object, with its line or index. A value that is no object gets a problem."""
+    records = list(read_records(path, layout.encoding))
     found = list(dict.fromkeys(key for _, record, _ in records for key in record))
     names = dict.fromkeys(required, "")
     if found:

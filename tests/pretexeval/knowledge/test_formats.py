@@ -108,6 +108,12 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         ("t.csv", french, {"encoding": "ascii"}, "is not ASCII: save the file as UTF-8"),
         ("t.csv.gz", gzip.compress(french)[:30], {}, "t.csv.gz cannot be read: Compressed file ended before"),
         ("t.json", b'{"a": {"b": 1}}', {}, f"{query} read_json($path)"),
+        (
+            "t.json",
+            b'[{"head": "a", "relation": "r", "tail": " "}]',
+            {},
+            "t.json, row index 0: the tail is empty",
+        ),
         ("t.rrf", b"", {}, f"{query} read_csv($path)"),
         ("t.obo", b"", {}, 'set format = "sql" and query = "configs/knowledge/obo.sql"'),
         ("t.xlsx", b"", {}, "save its sheet as CSV in UTF-8"),
