@@ -124,7 +124,7 @@ def describe_query(reader: str = "read_csv", pattern: str = "") -> str:
 
 
 def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dict[str, Any], str | None]]:
-    """Return line, object and problem of each line that is not blank; of .json, the index in place of the line.
+    """Return line, object and problem of each line that is not blank; of .json, the index and not the line.
 
     Raises:
         InputError: a file named .json is one value without a list of objects.
