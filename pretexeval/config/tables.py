@@ -25,18 +25,8 @@ EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
 
 
-Column = Literal[
-    "head",
-    "relation",
-    "tail",
-    "head_id",
-    "tail_id",
-    "also_true",
-    "also_false",
-    "undecided",
-    "head_aliases",
-    "tail_aliases",
-]
+Mark = Literal["also_true", "also_false", "undecided"]
+Column = Literal["head", "relation", "tail", "head_id", "tail_id", Mark, "head_aliases", "tail_aliases"]
 
 
 class ReleaseConfig(ConfigTable):

@@ -114,12 +114,11 @@ def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapp
     return f" {setting}" if len(others) >= len(missing) else ""
 
 
-def describe_query(reader: str = "read_csv", pattern: str = "") -> str:
+def describe_query(source: str = "read_csv($path)") -> str:
     """Return how a query reads a file that is no table, as the end of a message."""
-    path = f"$path || '/{pattern}'" if pattern else "$path"
     return (
         'format = "sql" and query = "facts.sql" in [knowledge], where facts.sql is, with your columns: '
-        f"select disease as head, 'has_symptom' as relation, symptom as tail from {reader}({path})"
+        f"select disease as head, 'has_symptom' as relation, symptom as tail from {source}"
     )
 
 
@@ -141,7 +140,7 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
         return [(index, record, None) for index, record in enumerate(lists[0])]
-    raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json')}")
+    raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json($path)')}")
 
 
 def _parse_line(line: str) -> tuple[dict[str, Any], str | None]:

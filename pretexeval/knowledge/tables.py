@@ -7,6 +7,7 @@ Other columns, such as source, are ignored.
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,26 +127,13 @@ LISTS = (*ALIASES, "attributes")
 IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Extensions of the tables in a folder. A file that is named by itself may also be .txt or .json."""
 REMEDIES = {
-    (
-        ".xlsx",
-        ".xls",
-        ".xlsm",
-        ".ods",
-        ".numbers",
-    ): "save its sheet as CSV in UTF-8",
-    (".obo",): 'set format = "sql" and query = "configs/knowledge/obo.sql" in [knowledge]',
-    (".owl", ".ttl", ".rdf", ".nt"): "convert it into OBO, for example with `robot convert`",
-    (
-        ".zip",
-        ".gz",
-        ".7z",
-        ".tar",
-        ".bz2",
-        ".xz",
-        ".rar",
-    ): "unpack it, and set path to its table",
-    (".db", ".sqlite", ".sqlite3", ".duckdb"): "export the table as CSV",
+    r"xls.?|ods|numbers": "save its sheet as CSV in UTF-8",
+    r"obo": 'set format = "sql" and query = "configs/knowledge/obo.sql" in [knowledge]',
+    r"owl|ttl|rdf|nt": "convert it into OBO, for example with `robot convert`",
+    r"zip|gz|7z|tar|bz2|xz|rar": "unpack it, and set path to its table",
+    r"db|sqlite.?|duckdb": "export the table as CSV",
 }
+"""The next step by the extension of a file that is no table."""
 
 
 def read_tables(path: Path, layout: Layout = PLAIN) -> Source:
@@ -161,7 +149,7 @@ def read_tables(path: Path, layout: Layout = PLAIN) -> Source:
     if not tables:
         raise InputError(
             f"{path} holds no table of triplets; allowed: {', '.join(IN_FOLDERS)}; set path to a file, or "
-            f"read the folder with {describe_query(pattern='*.tsv')}"
+            "read the folder with " + describe_query("read_csv($path || '/*.tsv')")
         )
     others = (str(replace_surrogates(p.name)) for p in files if p not in tables)
     skipped = (LeftOut(name, "file", f"not one of {', '.join(IN_FOLDERS)}") for name in others)
@@ -182,7 +170,8 @@ def read_table(
     """
     extension = _find_extension(path)
     if (reader := READERS.get(extension)) is None:
-        remedies = (text for extensions, text in REMEDIES.items() if path.suffix.lower() in extensions)
+        kind = path.suffix.lower()
+        remedies = (text for kinds, text in REMEDIES.items() if re.fullmatch(rf"\.({kinds})", kind))
         remedy = next(remedies, f"if it is text, read it with {describe_query()}")
         raise InputError(
             f"{path} has the extension {path.suffix!r}; a table has one of {', '.join(READERS)}: {remedy}"
