@@ -38,6 +38,10 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        if b"\0" in content:
+            raise InputError(
+                f"{path} is no text: save a workbook as CSV in UTF-8, unpack an archive"
+            ) from error
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
         raise InputError(

@@ -118,6 +118,7 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         ("t.obo", b"", {}, 'set format = "sql" and query = "configs/knowledge/obo.sql"'),
         ("t.xlsx", b"", {}, "save its sheet as CSV in UTF-8"),
         ("t.zip", b"", {}, "unpack it"),
+        ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: save a workbook as CSV"),
     ]
     for name, content, settings, said in cases:
         (tmp_path / name).write_bytes(content)
