@@ -53,7 +53,7 @@ class KnowledgeConfig(ConfigTable):
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
-    columns: dict[Column, str] = Field(default_factory=dict)
+    columns: dict[Column, str] = Field(default={})
     """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
     column of the name that `relation` has here, this is the relation of all rows."""
     encoding: str = "utf-8"
