@@ -26,6 +26,10 @@ EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "liken
 Shape = Literal["symmetric", "transitive", "directed"]
 
 
+Mark = Literal["also_true", "also_false", "undecided"]
+Column = Literal["head", "relation", "tail", "head_id", "tail_id", Mark, "head_aliases", "tail_aliases"]
+
+
 class ReleaseConfig(ConfigTable):
     """A release of the base, in the same format as the base."""
 
@@ -42,7 +46,7 @@ class KnowledgeConfig(ConfigTable):
     """First part of the edition's name."""
     format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
-    `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail; `sql`: the result of a
+    `table`: delimited text, JSON or Parquet with the columns head, relation and tail; `sql`: the result of a
     query of published files (both: docs/knowledge-bases.md). `disek`: one row per disease and aspect
     (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
     (docs/multifaceteval.md)."""
@@ -50,6 +54,11 @@ class KnowledgeConfig(ConfigTable):
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
+    columns: dict[Column, str] = Field(default={})
+    """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
+    column of the name that `relation` has here, this is the relation of all rows."""
+    encoding: str = "utf-8"
+    """Only `table`: the encoding of the text, such as `cp1252` or `gb18030`."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
@@ -77,6 +86,10 @@ class KnowledgeConfig(ConfigTable):
     changes: bool = False
     """Also test facts that the newest of `releases` holds and the base no longer lists (docs/changes.md)."""
 
+    def __hash__(self) -> int:
+        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
+        return hash((self.name, self.format, self.path))
+
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
         if (self.path is None) != (self.format == "starter"):
@@ -85,6 +98,14 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
+        if self.format != "table" and (self.columns or self.encoding != "utf-8"):
+            raise ValueError(f"columns and encoding are not allowed with format {self.format!r}")
+        try:
+            bytes(4).decode(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"{self.encoding!r} is no encoding; write for example cp1252 or gb18030"
+            ) from None
         for key in ("since", "releases"):
             if getattr(self, key) and self.format in ("starter", "medqa"):
                 raise ValueError(f"{key} is not allowed with format {self.format!r}")

@@ -21,7 +21,7 @@ from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, k
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
 from pretexeval.knowledge.same_triplets import add_true_triplets
 from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
-from pretexeval.knowledge.tables import read_tables
+from pretexeval.knowledge.tables import Layout, read_tables
 from pretexeval.primitives.errors import InputError
 
 FOLDER = Path(__file__).parent / "starter"
@@ -30,7 +30,7 @@ FOLDER = Path(__file__).parent / "starter"
 # A file of a relation has a temporary name with about 40 more characters, of at most 255.
 MAX_RELATION = 200
 
-READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
+READERS = {"medlama": read_medlama, "disek": read_disek}
 
 
 def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -> KnowledgeBase:
@@ -162,6 +162,8 @@ def _read_source(config: KnowledgeConfig) -> Source:
 def _read_path(config: KnowledgeConfig, path: Path) -> Source:
     if config.query is not None:
         return read_query(config.query, path, config.relations)
+    if config.format == "table":
+        return read_tables(path, Layout(config.encoding, dict(config.columns.items())))
     return READERS[config.format](path)
 
 
