@@ -147,6 +147,12 @@ def render_name_troubles(troubles: Sequence[NameTrouble]) -> list[str]:
     return ["\n".join(["names that look wrong (correct them in the base):", *lines])] if lines else []
 
 
+def summarize_name_troubles(triplets: pl.DataFrame) -> list[str]:
+    """Return one line that counts the doubtful names by kind; nothing without any."""
+    kinds = ", ".join(f"{each.n:,} {each.kind}" for each in list_name_troubles(triplets))
+    return [f"names look wrong ({kinds}): `pretexeval validate` shows some of each kind"] if kinds else []
+
+
 def _find_unbalanced(names: pl.Series) -> pl.Series:
     """Return which names have a bracket that is not closed or opened, or an odd number of quotation marks."""
     is_odd = names.str.count_matches('"', literal=True) % 2 == 1
