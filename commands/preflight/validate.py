@@ -20,7 +20,7 @@ from commands.preflight.reading import (
 from pretexeval.config.file import Config
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.model_files import require_readable, require_some_usable
-from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.knowledge.doubtful_names import NameTrouble, list_name_troubles, render_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank
 from pretexeval.knowledge.untested import list_lost_heads
@@ -50,6 +50,25 @@ class CheckedModel:
 
 
 @dataclass(frozen=True)
+class ReasonCount:
+    """How many parts of the source were left out for one reason."""
+
+    reason: str
+    """The reason for the first of them; others may name other numbers."""
+    n: int
+    example: str
+
+
+@dataclass(frozen=True)
+class LostHeads:
+    """How many heads of a relation are not tested for one reason, besides those of the demonstrations."""
+
+    relation: str
+    reason: str
+    n_heads: int
+
+
+@dataclass(frozen=True)
 class Validation:
     """The edition and the models that a configuration describes."""
 
@@ -61,8 +80,7 @@ class Validation:
     relations: list[dict[str, Any]]
     """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
     and test samples (of anchors, which are few, at most); the tails; the rows of the base."""
-    lost_heads: dict[str, dict[str, int]]
-    """Relation -> reason -> the heads of the base that are not tested for it."""
+    lost_heads: tuple[LostHeads, ...]
     risks: Balance
     """The risks of the negatives of each relation; empty for a question bank."""
     missing_questions: list[str]
@@ -71,8 +89,7 @@ class Validation:
     n_left_out: int
     left_out: tuple[LeftOut, ...]
     """What the base's source has and the base lacks; the first parts of every reason."""
-    n_by_reason: dict[str, int]
-    """Kind of reason -> how many parts were left out for it."""
+    left_out_reasons: tuple[ReasonCount, ...]
     doubtful_names: tuple[NameTrouble, ...]
     """The names that look wrong, by what is wrong with them."""
     doubtful_wordings: tuple[DoubtfulWording, ...]
@@ -107,13 +124,13 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
         str(edition.pool.path or edition.pool.name),
         len(base.items) if isinstance(base, QuestionBank) else None,
         _count_relations(edition, balance) if edition.has_triplets else [],
-        _count_lost_heads(edition, balance),
+        tuple(_count_lost_heads(edition, balance)),
         balance,
         list(_list_missing_questions(edition)) if edition.has_questions else [],
         count_facts(edition),
         len(base.left_out) + sum(base.not_listed.values()),
         base.left_out,
-        dict(Counter(item.kind for item in base.left_out) + Counter(base.not_listed)),
+        tuple(_count_reasons(base)),
         list_name_troubles(base.triplets),
         find_doubtful_wordings(edition),
         (*_list_warnings(edition), *list_risks(balance)),
@@ -126,16 +143,23 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     )
 
 
-def _count_lost_heads(edition: Edition, balance: Balance) -> dict[str, dict[str, int]]:
-    """Return relation -> reason -> the heads that are not tested, without those of the demonstrations."""
-    counts = {
-        relation: Counter({reason: len(heads) for reason, heads in lost.items()})
-        for relation, lost in list_lost_heads(edition.base).items()
-    }
-    for relation, found in balance.items():
-        if found["n_left_out"]:
-            counts.setdefault(relation, Counter())[NO_NEGATIVE] = found["n_left_out"]
-    return {relation: dict(counted.most_common()) for relation, counted in sorted(counts.items())}
+def _count_reasons(base: KnowledgeBase) -> Iterator[ReasonCount]:
+    """Yield each kind of reason for which parts were left out, the most frequent one first."""
+    counts = Counter(item.kind for item in base.left_out) + Counter(base.not_listed)
+    first = {item.kind: item for item in reversed(base.left_out)}
+    for kind, n in counts.most_common():
+        item = first[kind]
+        yield ReasonCount(item.reason, n, f"{item.where}: {item.what}")
+
+
+def _count_lost_heads(edition: Edition, balance: Balance) -> Iterator[LostHeads]:
+    """Yield how many heads of each relation are not tested for each reason."""
+    lost = list_lost_heads(edition.base)
+    for relation in edition.base.relations:
+        for reason, heads in lost.get(relation, {}).items():
+            yield LostHeads(relation, reason, len(heads))
+        if n_heads := balance.get(relation, {}).get("n_left_out"):
+            yield LostHeads(relation, NO_NEGATIVE, n_heads)
 
 
 def _count_relations(edition: Edition, balance: Balance) -> list[dict[str, Any]]:
@@ -210,10 +234,7 @@ def render_validation(found: Validation) -> str:
         rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
         parts.append(align(names, rows))
     if found.lost_heads:
-        lines = [
-            f"  {relation}: " + "; ".join(f"{n:,} × {reason}" for reason, n in counted.items())
-            for relation, counted in found.lost_heads.items()
-        ]
+        lines = [f"  {lost.relation}: {lost.n_heads:,} × {lost.reason}" for lost in found.lost_heads]
         parts.append("\n".join(["heads of the base that are not tested:", *lines]))
     if any("n_tried" in of_relation for of_relation in found.risks.values()):
         parts.append(align(RISKS, tabulate_risks(found.risks)))
@@ -222,11 +243,7 @@ def render_validation(found: Validation) -> str:
         parts.append("\n".join(["questions that cannot be asked:", *lines]))
     parts += found.facts.render()
     if found.left_out:
-        first = {item.kind: item for item in reversed(found.left_out)}
-        ordered = sorted(found.n_by_reason.items(), key=lambda counted: -counted[1])
-        lines = [
-            f"  {n:,} × {first[kind].reason}: {first[kind].where}: {first[kind].what}" for kind, n in ordered
-        ]
+        lines = [f"  {each.n:,} × {each.reason}: {each.example}" for each in found.left_out_reasons]
         parts.append("\n".join([f"left out of the knowledge base: {found.n_left_out:,}", *lines]))
     parts += render_name_troubles(found.doubtful_names)
     if found.doubtful_wordings:
