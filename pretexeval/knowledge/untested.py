@@ -13,6 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.doubtful_names import VOCABULARY
 from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import fold_names, list_keys
 
@@ -22,25 +23,11 @@ PLACEHOLDER_HEAD = "the head is a placeholder"
 ROOT = "the tail is the root of the hierarchy"
 GENERAL = "more than {:g} % of the heads have the tail, and the relation is one of possibility"
 NO_FACT = "none of its facts is asked: {}"
-# A name that has one of the first words and none but these says nothing.
-_VAGUE = (
-    r"(?:combinations?|others?|various|miscellaneous|misc|several|diverse|unspecified|unclassified|unknown|none"
-    r"|nothing|not|no|etc|sonstiges?|andere|verschiedenes?|kombinationen|unbekannt|divers|autres?|inconnue?"
-    r"|varios|varias|otros?|otras?|outros?|outras?|desconocid[oa]|altri|其他|其它|未知|不明|不详|未分类)"
-)
-_FILLING = (
-    r"(?:and|with|of|the|in|all|agents?|drugs?|medicines?|products?|preparations?|substances?|diseases?|disorders?"
-    r"|conditions?|causes?|indications?|data|information|entry|value|name|known|specified|otherwise|elsewhere"
-    r"|classified|applicable|available|reported|determined|stated|recorded|given|indicated|found|group|type)"
-)
-_PLACEHOLDER = rf"^(?:{_FILLING} )*{_VAGUE}(?: (?:{_VAGUE}|{_FILLING}))*$"
-# A head such as "other herpes zoster" is a class with facts of its own; a tail of this kind is no answer.
-_PLACEHOLDERS = {
+_VAGUE, _FILLING = ("|".join(VOCABULARY["placeholders"][kind]) for kind in ("vague", "filling"))
+_PLACEHOLDER = rf"^(?:(?:{_FILLING}) )*(?:{_VAGUE})(?: (?:{_VAGUE}|{_FILLING}))*$"
+_PATTERNS = {
     ("head", PLACEHOLDER_HEAD): _PLACEHOLDER,
-    (
-        "tail",
-        PLACEHOLDER,
-    ): _PLACEHOLDER + r"|^(?:unknown|unspecified|other|none|not (?:known|specified|applicable))(?: |$)",
+    ("tail", PLACEHOLDER): "|".join([_PLACEHOLDER, *VOCABULARY["placeholders"]["tails"]]),
 }
 MIN_GENERAL = 10
 """A tail of fewer heads is not general, whatever their share is."""
@@ -61,7 +48,7 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
         tested.filter(_find_repeated(tested)).select("row", reason=pl.lit(REPEATED)),
         *(
             tested.filter(fold_names(tested[end]).str.contains(pattern)).select("row", reason=pl.lit(reason))
-            for (end, reason), pattern in _PLACEHOLDERS.items()
+            for (end, reason), pattern in _PATTERNS.items()
         ),
         _find_roots(base, tested).select("row", reason=pl.lit(ROOT)),
         _find_general(tested.filter(pl.col("relation").is_in(list(possible))), max_share).select(
