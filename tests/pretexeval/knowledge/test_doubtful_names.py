@@ -9,7 +9,11 @@ import pytest
 from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.doubtful_names import list_name_troubles, render_name_troubles
+from pretexeval.knowledge.doubtful_names import (
+    list_name_troubles,
+    render_name_troubles,
+    summarize_name_troubles,
+)
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
 from pretexeval.primitives.errors import InputError
@@ -54,6 +58,8 @@ def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids
     first, second = list_name_troubles(pl.concat([rows, homonyms]))
     assert (first.n, first.examples) == (5, ("a_a", "a_b", "a_c"))
     assert (second.kind, second.n, second.examples) == ("have several ids", 1, ("mixture (4 ids)",))
+    (line,) = summarize_name_troubles(rows)
+    assert line.startswith(f"names look wrong (5 {first.kind}): ")
     assert render_name_troubles([first])[0].splitlines()[1] == f"  5 {first.kind}: 'a_a', 'a_b', 'a_c'"
 
 
