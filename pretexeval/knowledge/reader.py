@@ -13,6 +13,7 @@ from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.changes import add_changes
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
+from pretexeval.knowledge.doubtful_names import leave_out_no_names
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from pretexeval.knowledge.medqa import QuestionBank, read_medqa
@@ -74,13 +75,14 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     verdicts = None if config.verdicts is None else read_verdicts(config.verdicts)
     relations = sorted(source.rows["relation"].unique())
     # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
-    rows, left_out = source.rows.drop(ALIASES), source.left_out
+    rows, unnamed = leave_out_no_names(source.rows.drop(ALIASES))
+    left_out = source.left_out
     del source
     table, conflicts = build_aliases(rows, aliases)
     settled = settle_rows(rows, table, verdicts)
     conflicts += settled.conflicts
     dated = settled.rows.filter(pl.col("since") != "")
-    base = build_base(config.name, Source(settled.rows, left_out), settled.outweighed)
+    base = build_base(config.name, Source(settled.rows, left_out), pl.concat([unnamed, settled.outweighed]))
     del rows, settled
     base = _settle_conflicts(config, base, conflicts)
     _require_tested_rows(base, relations)
@@ -134,7 +136,10 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
             f"at {Path.cwd()})"
         )
     # No variable keeps the rows as they were read: those of a large release take gigabytes.
-    return Release(clean_rows(select_relations(_read_path(config, path), base.relations)).rows, base.aliases)
+    return Release(
+        leave_out_no_names(clean_rows(select_relations(_read_path(config, path), base.relations)).rows)[0],
+        base.aliases,
+    )
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
@@ -217,6 +222,7 @@ def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
     if empty := sorted(set(relations) - set(tested)):
         raise InputError(
-            f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, or contradicts "
-            "another one; add other rows, or leave the relation out of relations in [knowledge]"
+            f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, contradicts "
+            "another one, or has a head or a tail that is no name; add other rows, or leave the relation "
+            "out of relations in [knowledge]"
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, MAX_LISTED, KnowledgeBase, LeftOut
-from pretexeval.knowledge.names import BLANK, INVISIBLE
+from pretexeval.knowledge.names import BLANK, INVISIBLE, tidy_names
 from pretexeval.primitives.errors import InputError
 
 N_SHOWN = 5
@@ -154,13 +154,15 @@ def select_relations(source: Source, relations: Sequence[str]) -> Source:
 
 
 def clean_rows(source: Source) -> Source:
-    """Return the rows with outer white space removed, and the marks as booleans.
+    """Return the rows with tidy names, outer white space removed, and the marks as booleans.
 
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
     """
     filled = list_filled(source.rows)
-    stripped = source.rows.with_columns(pl.col(_list_padded(source.rows, filled)).str.strip_chars())
+    names = (tidy_names(source.rows[name]) for name in ("head", "tail", *ALIASES) if name in filled)
+    rows = source.rows.with_columns(names)
+    stripped = rows.with_columns(pl.col(_list_padded(rows, filled)).str.strip_chars())
     ids = [name for name in ("head_id", "tail_id") if name in filled]
     emptied = stripped.with_columns(pl.col(ids).replace("", None))
     parts = (emptied.clear(), *emptied.iter_slices(ROWS_AT_ONCE))

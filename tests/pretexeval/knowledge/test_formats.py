@@ -140,9 +140,9 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
     write(tmp_path / "b.TSV", "tail\tsource\tcolour\trelation\thead\nlung\tatlas\tred\tsites\tasthma\n")
     write(tmp_path / "README.md", "about")
     base = read_own(tmp_path)
-    # Names lose outer white space only.
+    # Names lose outer white space, and runs of blanks are closed.
     assert base.triplets.select("relation", "head", "tail").rows() == [
-        ("may_treat", "type  1 DM", "Été"),
+        ("may_treat", "type 1 DM", "Été"),
         ("sites", "asthma", "lung"),
     ]
     skipped = LeftOut("README.md", "file", "not one of .csv, .tsv, .jsonl, .ndjson, .parquet")
