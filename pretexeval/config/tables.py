@@ -86,10 +86,6 @@ class KnowledgeConfig(ConfigTable):
     changes: bool = False
     """Also test facts that the newest of `releases` holds and the base no longer lists (docs/changes.md)."""
 
-    def __hash__(self) -> int:
-        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
-        return hash((self.name, self.format, self.path))
-
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
         if (self.path is None) != (self.format == "starter"):
