@@ -289,14 +289,17 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
     Raises:
         InputError: if the edition cannot be built, no model can be used, or publishing fails.
     """
+    from pretexeval.knowledge.doubtful_names import summarize_name_troubles
+    from tasks.edition.planning import plan_edition
     from tasks.edition.risks import list_risks, read_balance
 
     require_some_usable(config.models)
     tell("building the edition")
     edition_id = run_build(config, config_file, is_evaluated_next=True)
     tell(f"edition {edition_id}")
-    for risk in list_risks(read_balance(config.storage.root, edition_id)):
-        tell(risk)
+    doubts = summarize_name_troubles(plan_edition(config).base.triplets)
+    for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
+        tell(warning)
     if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
         tell("everything is complete and published already")
         return RunReport(edition_id, paths, {})

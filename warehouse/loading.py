@@ -93,6 +93,7 @@ TRIPLET_COLUMNS = ("negatives", "pool", "rephraser", "methods")
 RISK_COLUMNS = (
     "n_pairs",
     "n_left_out",
+    "shape",
     "tail_rate",
     "guessable_rate",
     "n_tried",

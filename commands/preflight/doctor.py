@@ -20,6 +20,7 @@ from commands.preflight.services import (
 from commands.preflight.trials import ask_once
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import load_config
+from pretexeval.knowledge.doubtful_names import summarize_name_troubles
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.secrets import hide_value
 from pretexeval.storage.bucket import SECRET_VARIABLES
@@ -67,7 +68,9 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
             found = f"{edition.edition_id}: {len(edition.base.relations)} relations"
             answers = ask_once(config, edition, endpoints) if asks_endpoints and endpoints else []
             risks = [Finding("negatives", "warning", risk) for risk in list_risks(balance)]
-            return [Finding("edition", "ok", found), *risks, *answers]
+            doubts = summarize_name_troubles(edition.base.triplets)
+            names = [Finding("names", "warning", doubt) for doubt in doubts]
+            return [Finding("edition", "ok", found), *names, *risks, *answers]
 
         findings += _check("edition", check_edition)
         findings += check_workers(config) if has_server else ()

@@ -14,6 +14,7 @@ from commands.preflight.reading import (
     tabulate_risks,
 )
 from pretexeval.config.file import Config
+from pretexeval.knowledge.doubtful_names import summarize_name_troubles
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_line
 from report.console import align
@@ -101,7 +102,7 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     if "pretexeval" in unwritten and config.rephraser.gate == "off":
         unwritten["pretexeval"] += f", and {GATE_OFF}"
     shown = [method for method in methods if method not in hidden]
-    warnings = list(list_risks(balance))
+    warnings = [*summarize_name_troubles(edition.base.triplets), *list_risks(balance)]
     if doubtful := find_doubtful_wordings(edition):
         warnings.append(render_doubtful_wordings(str(edition.pool.path or edition.pool.name), doubtful))
     return EditionPreview(

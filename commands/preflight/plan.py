@@ -13,6 +13,7 @@ from commands.preflight.reading import FactCounts, count_facts
 from commands.preflight.speed import Span
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
+from pretexeval.knowledge.doubtful_names import summarize_name_troubles
 from pretexeval.storage.store import Store
 from report.console import align
 from tasks.edition.anchors import plan_anchors
@@ -111,7 +112,10 @@ def plan_run(config: Config, store: Store) -> RunPlan:
             *unsure.estimate(),
             *asked_questions,
         ),
-        tuple(list_risks(read_balance(edition.root, edition.edition_id) or balance)),
+        (
+            *summarize_name_troubles(edition.base.triplets),
+            *list_risks(read_balance(edition.root, edition.edition_id) or balance),
+        ),
     )
 
 

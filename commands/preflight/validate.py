@@ -20,19 +20,21 @@ from commands.preflight.reading import (
 from pretexeval.config.file import Config
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.model_files import require_readable, require_some_usable
-from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut
+from pretexeval.knowledge.doubtful_names import NameTrouble, list_name_troubles, render_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.knowledge.untested import list_lost_heads
 from prototypes.templates import check_slot_order
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
+from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import list_left_out
+from tasks.edition.manifest import NO_NEGATIVE, list_left_out
 from tasks.edition.recipes import find_recipe
 from tasks.edition.risks import Balance, estimate_wrong_twins, list_risks
 from tasks.questions.points import collect_points, describe_missing
 
-MAX_LEFT_OUT_SHOWN = 10
 MAX_NAMES_SHOWN = 3
 
 
@@ -49,6 +51,25 @@ class CheckedModel:
 
 
 @dataclass(frozen=True)
+class ReasonCount:
+    """How many parts of the source were left out for one reason."""
+
+    reason: str
+    """The reason for the first of them; others may name other numbers."""
+    n: int
+    example: str
+
+
+@dataclass(frozen=True)
+class LostHeads:
+    """How many heads of a relation are not tested for one reason, besides those of the demonstrations."""
+
+    relation: str
+    reason: str
+    n_heads: int
+
+
+@dataclass(frozen=True)
 class Validation:
     """The edition and the models that a configuration describes."""
 
@@ -59,7 +80,8 @@ class Validation:
     """The questions of a bank; None for a base of triplets."""
     relations: list[dict[str, Any]]
     """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
-    and test samples at most, since heads may lack a negative; the tails; the rows of the base."""
+    and test samples (of anchors, which are few, at most); the tails; the rows of the base."""
+    lost_heads: tuple[LostHeads, ...]
     risks: Balance
     """The risks of the negatives of each relation; empty for a question bank."""
     missing_questions: list[str]
@@ -68,6 +90,9 @@ class Validation:
     n_left_out: int
     left_out: tuple[LeftOut, ...]
     """What the base's source has and the base lacks; the first parts of every reason."""
+    left_out_reasons: tuple[ReasonCount, ...]
+    doubtful_names: tuple[NameTrouble, ...]
+    """The names that look wrong, by what is wrong with them."""
     doubtful_wordings: tuple[DoubtfulWording, ...]
     """Texts of the user's own pool that the gate would reject."""
     warnings: tuple[str, ...]
@@ -99,12 +124,15 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
         edition.edition_id,
         str(edition.pool.path or edition.pool.name),
         len(base.items) if isinstance(base, QuestionBank) else None,
-        _count_relations(edition) if edition.has_triplets else [],
+        _count_relations(edition, balance) if edition.has_triplets else [],
+        tuple(_count_lost_heads(edition, balance)),
         balance,
         list(_list_missing_questions(edition)) if edition.has_questions else [],
         count_facts(edition),
         len(base.left_out) + sum(base.not_listed.values()),
         base.left_out,
+        tuple(_count_reasons(base)),
+        list_name_troubles(base.triplets),
         find_doubtful_wordings(edition),
         (*_list_warnings(edition), *list_risks(balance)),
         tuple(identify_model(writer).model_id for writer in config.list_writers()),
@@ -116,7 +144,26 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     )
 
 
-def _count_relations(edition: Edition) -> list[dict[str, Any]]:
+def _count_reasons(base: KnowledgeBase) -> Iterator[ReasonCount]:
+    """Yield each kind of reason for which parts were left out, the most frequent one first."""
+    counts = Counter(item.kind for item in base.left_out) + Counter(base.not_listed)
+    first = {item.kind: item for item in reversed(base.left_out)}
+    for kind, n in counts.most_common():
+        item = first[kind]
+        yield ReasonCount(item.reason, n, f"{item.where}: {item.what}")
+
+
+def _count_lost_heads(edition: Edition, balance: Balance) -> Iterator[LostHeads]:
+    """Yield how many heads of each relation are not tested for each reason."""
+    lost = list_lost_heads(edition.base)
+    for relation in edition.base.relations:
+        for reason, heads in lost.get(relation, {}).items():
+            yield LostHeads(relation, reason, len(heads))
+        if n_heads := balance.get(relation, {}).get("n_left_out"):
+            yield LostHeads(relation, NO_NEGATIVE, n_heads)
+
+
+def _count_relations(edition: Edition, balance: Balance) -> list[dict[str, Any]]:
     is_tested, methods = ~pl.col("also_true"), edition.config.edition.methods
     per_pair = sum(2 if method in SINGLE_METHODS else 2 * len(NAMES) for method in methods)
     counted = edition.base.triplets.group_by("relation").agg(
@@ -128,7 +175,10 @@ def _count_relations(edition: Edition) -> list[dict[str, Any]]:
         pl.col("tail").filter(is_tested).n_unique().alias("n_tails"),
         pl.len().alias("n_true_triplets"),
     )
-    n_pairs = pl.col("n_heads").cast(pl.Int64) - N_DEMONSTRATIONS
+    drawn = {relation: found["n_pairs"] for relation, found in balance.items()}
+    n_pairs = pl.col("relation").replace_strict(
+        drawn, default=pl.col("n_heads").cast(pl.Int64) - N_DEMONSTRATIONS, return_dtype=pl.Int64
+    )
     return (
         counted.sort("relation")
         .select(
@@ -150,6 +200,7 @@ def _list_warnings(edition: Edition) -> Iterator[str]:
     for relation in edition.base.relations if edition.has_triplets else ():
         cells = {name: cell.texts for name, cell in edition.pool.relations[relation].cells.items()}
         yield from (f"{edition.pool.path}, [{relation}] {problem}" for problem in check_slot_order(cells))
+    yield from ask_for_shapes(edition.base)
 
 
 def _list_missing_questions(edition: Edition) -> Iterator[str]:
@@ -179,9 +230,14 @@ def render_validation(found: Validation) -> str:
     if found.n_bank_questions is not None:
         parts.append(f"{found.n_bank_questions:,} questions in the bank")
     if found.relations:
-        names = [name.removeprefix("n_").replace("_", " ") for name in found.relations[0]]
+        names = [
+            name.removeprefix("n_").removesuffix("_at_most").replace("_", " ") for name in found.relations[0]
+        ]
         rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
         parts.append(align(names, rows))
+    if found.lost_heads:
+        lines = [f"  {lost.relation}: {lost.n_heads:,} × {lost.reason}" for lost in found.lost_heads]
+        parts.append("\n".join(["heads of the base that are not tested:", *lines]))
     if any("n_tried" in of_relation for of_relation in found.risks.values()):
         parts.append(align(RISKS, tabulate_risks(found.risks)))
     if found.missing_questions:
@@ -189,11 +245,9 @@ def render_validation(found: Validation) -> str:
         parts.append("\n".join(["questions that cannot be asked:", *lines]))
     parts += found.facts.render()
     if found.left_out:
-        shown = found.left_out[:MAX_LEFT_OUT_SHOWN]
-        lines = [f"  {item.where}: {item.what}: {item.reason}" for item in shown]
-        if n_more := found.n_left_out - len(lines):
-            lines.append(f"  … and {n_more:,} more")
+        lines = [f"  {each.n:,} × {each.reason}: {each.example}" for each in found.left_out_reasons]
         parts.append("\n".join([f"left out of the knowledge base: {found.n_left_out:,}", *lines]))
+    parts += render_name_troubles(found.doubtful_names)
     if found.doubtful_wordings:
         parts.append(render_doubtful_wordings(found.pool, found.doubtful_wordings))
     models = [f"model {each.model_id or f'{each.model}: cannot be evaluated'}" for each in found.models]

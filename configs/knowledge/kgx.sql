@@ -1,21 +1,43 @@
--- A graph in the TSV of KGX, as the Monarch Initiative publishes its own: path is the folder of *_nodes.tsv and
--- *_edges.tsv (also .gz).
+-- A graph in the TSV of KGX, as the Monarch Initiative publishes its own: path is the folder of *nodes.tsv and
+-- *edges.tsv (also .gz). Nodes need id, category and name, edges need subject, predicate and object; synonym and
+-- negated are optional.
 -- Where: data.monarchinitiative.org. Licence: that of each source, which the edges name
 -- (primary_knowledge_source).
 --
 -- may_treat (treats, treats_or_applied_or_studied_to_treat; contraindications are false),
 -- disease_may_have_finding (has_phenotype), disease_mapped_to_gene (from causes, contributes_to and
 -- gene_associated_with_condition of genes, which are named "ABCG2 gene"). Edges with negated = true are false.
--- Synonyms are aliases, unless they name something else as well.
-with published as (
+-- Synonyms are aliases, unless they name something else as well. A node can have several categories.
+with node_rows as (
+    -- A graph without the column has null there, and so have rows that end before their last columns.
+    select null as synonym
+    where false
+    union all by name
+    select *
+    from read_csv(
+        $path || '/*nodes.tsv*',
+        header = true, delim = '\t', quote = '', all_varchar = true, union_by_name = true, null_padding = true
+    )
+),
+
+edge_rows as (
+    select null as negated
+    where false
+    union all by name
+    select *
+    from read_csv(
+        $path || '/*edges.tsv*',
+        header = true, delim = '\t', quote = '', all_varchar = true, union_by_name = true, null_padding = true
+    )
+),
+
+published as (
     select
         id,
         name,
-        category,
+        string_split(category, '|') as categories,
         string_split(synonym, '|') as synonyms
-    from read_csv(
-        $path || '/*_nodes.tsv*', header = true, delim = '\t', quote = '', all_varchar = true, union_by_name = true
-    )
+    from node_rows
     where name is not null
 ),
 
@@ -44,7 +66,7 @@ aliases as (
 ),
 
 nodes as (
-    select published.id, published.name, published.category, aliases.aliases
+    select published.id, published.name, published.categories, aliases.aliases
     from published
     left join aliases using (id)
 ),
@@ -55,9 +77,7 @@ edges as (
         predicate,
         object,
         coalesce(lower(negated) = 'true', false) as is_negated
-    from read_csv(
-        $path || '/*_edges.tsv*', header = true, delim = '\t', quote = '', all_varchar = true, union_by_name = true
-    )
+    from edge_rows
 ),
 
 worded as (
@@ -83,10 +103,10 @@ rows as (
     from edges
     inner join worded using (predicate)
     inner join nodes as source on edges.subject = source.id
-    inner join nodes as target on edges.object = target.id and worded.category = target.category
+    inner join nodes as target on edges.object = target.id and worded.category in target.categories
     where
-        (worded.relation != 'disease_may_have_finding' or source.category = 'biolink:Disease')
-        and (not worded.is_turned or source.category = 'biolink:Gene')
+        (worded.relation != 'disease_may_have_finding' or 'biolink:Disease' in source.categories)
+        and (not worded.is_turned or 'biolink:Gene' in source.categories)
 )
 
 select distinct

@@ -9,16 +9,24 @@
 --     SERVICE wikibase:label { bd:serviceParam wikibase:language "en". }
 --   }
 --
--- Items without an English label, whose label is then their number, are left out. An interaction of two drugs is
--- true in the other direction as well, but only tested as it is stated.
-with stated as (
+-- The variables ?head and ?tail are optional. Items without an English label, whose label is then their number, are left
+-- out. An interaction of two drugs is true in the other direction as well, but only tested as it is stated.
+with rows as (
+    select null as head, null as tail
+    where false
+    union all by name
+    select *
+    from read_csv($path, header = true, delim = ',', quote = '"', escape = '"', all_varchar = true)
+),
+
+stated as (
     select
         "headLabel" as head,
         relation,
         "tailLabel" as tail,
-        parse_filename(head) as head_id,
-        parse_filename(tail) as tail_id
-    from read_csv($path, header = true, delim = ',', quote = '"', escape = '"', all_varchar = true)
+        parse_filename(rows.head) as head_id,
+        parse_filename(rows.tail) as tail_id
+    from rows
     where not regexp_full_match("headLabel", 'Q\d+') and not regexp_full_match("tailLabel", 'Q\d+')
 )
 

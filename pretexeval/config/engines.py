@@ -46,6 +46,10 @@ class ConfigTable(BaseModel):
     # Prefect shows the validation error of a run's parameters, which must not repeat their values.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    def __hash__(self) -> int:
+        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
+        return hash(self.model_dump_json())
+
     @field_validator("*")
     @classmethod
     def _require_storable(cls, value: object) -> object:
@@ -165,10 +169,6 @@ class EngineConfig(ConfigTable):
         if self.price_input is None:
             return None
         return {"input": self.price_input, "output": self.price_output, "currency": self.price_currency}
-
-    def __hash__(self) -> int:
-        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
-        return hash((self.name, self.engine, self.model))
 
     @field_validator("api_key_env")
     @classmethod

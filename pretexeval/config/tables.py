@@ -23,6 +23,11 @@ Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
 
 EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
+Shape = Literal["symmetric", "transitive", "directed"]
+
+
+Mark = Literal["also_true", "also_false", "undecided"]
+Column = Literal["head", "relation", "tail", "head_id", "tail_id", Mark, "head_aliases", "tail_aliases"]
 
 
 class ReleaseConfig(ConfigTable):
@@ -41,7 +46,7 @@ class KnowledgeConfig(ConfigTable):
     """First part of the edition's name."""
     format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
-    `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail; `sql`: the result of a
+    `table`: delimited text, JSON or Parquet with the columns head, relation and tail; `sql`: the result of a
     query of published files (both: docs/knowledge-bases.md). `disek`: one row per disease and aspect
     (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
     (docs/multifaceteval.md)."""
@@ -49,6 +54,11 @@ class KnowledgeConfig(ConfigTable):
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
+    columns: dict[Column, str] = Field(default={})
+    """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
+    column of the name that `relation` has here, this is the relation of all rows."""
+    encoding: str = "utf-8"
+    """Only `table`: the encoding of the text, such as `cp1252` or `gb18030`."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
@@ -57,6 +67,10 @@ class KnowledgeConfig(ConfigTable):
     hierarchy: Path | None = None
     """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
     and parent, or a file with a query on `path` (docs/knowledge-bases.md)."""
+    shape: Shape | dict[str, Shape] | None = None
+    """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
+    follows from it is never false; nothing follows in a `directed` relation. Without it, the shape is guessed
+    (docs/knowledge-bases.md)."""
     verdicts: Path | None = None
     """Table of a person's verdicts on triplets, which outweigh the base: relation, head, tail and verdict
     (docs/knowledge-bases.md)."""
@@ -80,6 +94,14 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
+        if self.format != "table" and (self.columns or self.encoding != "utf-8"):
+            raise ValueError(f"columns and encoding are not allowed with format {self.format!r}")
+        try:
+            bytes(4).decode(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"{self.encoding!r} is no encoding; write for example cp1252 or gb18030"
+            ) from None
         for key in ("since", "releases"):
             if getattr(self, key) and self.format in ("starter", "medqa"):
                 raise ValueError(f"{key} is not allowed with format {self.format!r}")

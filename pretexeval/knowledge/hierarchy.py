@@ -5,6 +5,7 @@ names.
 """
 
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -43,7 +44,7 @@ def read_hierarchy(
         edges = edges.join(reached, on="child", how="anti")
         reached = kept[-1].select(child="parent").unique()
     above = pl.concat(kept).sort(pl.all())
-    circles = _list_circles(above)
+    circles = list_groups(above, "strong")
     members = pl.Series([key for circle in circles for key in circle], dtype=pl.String)
     is_circular = pl.all_horizontal(pl.col(name).is_in(members.implode()) for name in _NAMES)
     found = (
@@ -94,8 +95,13 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
     return keyed.filter(pl.col("child") != pl.col("parent")).unique()
 
 
-def _list_circles(edges: pl.DataFrame) -> list[list[str]]:
-    """Return the keys, sorted, of each group of concepts that are above each other."""
+def list_groups(edges: pl.DataFrame, connection: Literal["weak", "strong"]) -> list[list[str]]:
+    """Return the keys, sorted, of each group of several: those that are connected, or above each other.
+
+    Args:
+        edges: the columns child and parent.
+        connection: `weak` groups what any edges connect, and `strong` what is above each other.
+    """
     # Their import takes 0.2 s, and most bases have no hierarchy.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -103,6 +109,6 @@ def _list_circles(edges: pl.DataFrame) -> list[list[str]]:
     numbered = pl.concat([edges["child"], edges["parent"]]).unique().sort()
     ends = [edges[name].replace_strict(numbered, range(len(numbered))).to_numpy() for name in _NAMES]
     graph = coo_array(([True] * edges.height, ends), shape=(len(numbered), len(numbered)))
-    _, labels = connected_components(graph, directed=True, connection="strong")
-    members = pl.DataFrame({"key": numbered, "circle": labels}).filter(pl.col("circle").is_duplicated())
-    return members.group_by("circle").agg("key").sort("key")["key"].to_list()
+    _, labels = connected_components(graph, directed=True, connection=connection)
+    members = pl.DataFrame({"key": numbered, "group": labels}).filter(pl.col("group").is_duplicated())
+    return members.group_by("group").agg("key").sort("key")["key"].to_list()

@@ -73,7 +73,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    frame = read_delimited(path, ",", _COLUMNS, ("rel",))
+    frame = read_delimited(path, _COLUMNS, ("rel",))
     relation = pl.col("rel") if "rel" in frame.columns else pl.lit(_parse_name(path)[0])
     return frame.with_columns(relation.alias("relation"), pl.col("tail_names", "tail_cuis").str.split("||"))
 

@@ -15,8 +15,9 @@ from typing import Any
 import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.files import read_records
 from pretexeval.knowledge.names import fold_name, normalize_text, remove_invisible
-from pretexeval.knowledge.rows import describe_problems, parse_json, read_text
+from pretexeval.knowledge.rows import describe_problems
 from pretexeval.knowledge.synonyms import SynonymTable
 from pretexeval.knowledge.tables import read_parquet_columns
 from pretexeval.primitives.errors import InputError
@@ -87,16 +88,9 @@ def _read_parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
     """Yield the place and the values, or the problem, of each line that is not blank."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except (ValueError, RecursionError) as error:
-            yield f"line {number}", f"is no JSON ({getattr(error, 'msg', error)}): write one object per line"
-            continue
-        if not isinstance(row, dict):
-            yield f"line {number}", "is no JSON object: write one object per line"
+    for number, row, problem in read_records(path):
+        if problem is not None:
+            yield f"line {number}", problem
             continue
         options = row.get("options")
         if isinstance(options, dict):

@@ -1,5 +1,6 @@
 """Names: how they are compared, their keys, and the aliases of a base as a table."""
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,10 @@ INVISIBLE = (
 )
 # Letters and signs that are shown as a blank: the Hangul fillers, and the Braille pattern without dots.
 BLANK = "\u115f\u1160\u3164\uffa0\u2800"
+ENTITY = r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);"
+"""The pattern of an entity of HTML."""
+_UNTIDY = rf"{ENTITY}|[\p{{Zs}}--\x20]|\x20\x20"
+_ENTITY, _BLANKS = re.compile(ENTITY), re.compile(r"[^\S\t-\r\x1c-\x1f\x85\u2028\u2029]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 _INVISIBLE, _BLANK = re.compile(f"[{INVISIBLE}]"), re.compile(f"[{BLANK}]")
 # Unicode calls these apostrophes and primes letters, so that no other rule finds them.
@@ -30,6 +35,22 @@ def remove_invisible(text: str, by: str = "") -> str:
         by: what replaces each of them. Characters that look like a space always become one.
     """
     return text if text.isascii() else _INVISIBLE.sub(by, _BLANK.sub(" ", text))
+
+
+def tidy_names(names: pl.Series) -> pl.Series:
+    """Return the names with entities of HTML decoded, and runs of blanks as one space.
+
+    Line breaks and control characters stay: they are errors of the base.
+    """
+    untidy = names.filter(names.str.contains(_UNTIDY)).unique()
+    return names.replace(untidy, [_tidy(name) for name in untidy]) if len(untidy) else names
+
+
+def _tidy(name: str) -> str:
+    # Text that was exported twice has entities of entities ("&amp;#945;").
+    while (decoded := _ENTITY.sub(lambda entity: html.unescape(entity[0]), name)) != name:
+        name = decoded
+    return _BLANKS.sub(" ", name)
 
 
 def normalize_text(text: str) -> str:

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 import duckdb
 import polars as pl
 
-from pretexeval.knowledge.rows import Source, build_source_rows, read_text, require_columns
+from pretexeval.knowledge.files import find_columns, read_text
+from pretexeval.knowledge.rows import Source, build_source_rows
 from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
@@ -34,6 +35,13 @@ _SAMPLE = '"repeatable":false'
 CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
+REMEDIES = {
+    r"support the encoding|not \S+ encoded": "a query reads UTF-8, UTF-16 and latin-1; set encoding with "
+    'format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
+    r"in the \w+ extension": "a query cannot load it; save a sheet as CSV, other data as JSON or Parquet",
+    r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
+}
+"""The next step by what DuckDB says."""
 ROWS_AT_ONCE = 1_000_000
 """Rows of the result that are fetched at once."""
 
@@ -76,8 +84,8 @@ def select_columns(
         try:
             found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
-            require_columns(query, columns, required)
-            wanted = [name for name in (*required, *optional) if name in columns]
+            names = find_columns(query, columns, required, optional)
+            wanted = [f'"{found.replace(chr(34), 2 * chr(34))}" as {name}' for name, found in names.items()]
             chosen = f"select {', '.join(wanted) or '*'} from ({select})"
             if relations:
                 chosen += " where coalesce(trim(relation), '') in $relations"
@@ -170,9 +178,11 @@ def _find_changing(select: str, connection: duckdb.DuckDBPyConnection) -> list[s
 
 
 def _cut_end(statement: str) -> str:
-    """Return the statement without its semicolon and what follows it."""
-    tokens = [offset for offset, kind in duckdb.tokenize(statement) if kind != duckdb.token_type.comment]
-    return statement[: tokens[-1]] if statement[tokens[-1]] == ";" else statement
+    """Return the statement without its first semicolon and what follows it."""
+    # The offsets of DuckDB's tokens count bytes.
+    encoded = statement.encode()
+    ends = (offset for offset, _ in duckdb.tokenize(statement) if encoded[offset : offset + 1] == b";")
+    return encoded[: next(ends, None)].decode()
 
 
 def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
@@ -183,5 +193,9 @@ def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
 
 
 def _shorten(error: duckdb.Error) -> str:
+    """Return the first lines of a message; where a remedy is known, it replaces DuckDB's advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:N_LINES])
+    reason = " ".join(lines[:N_LINES])
+    remedies = (text for sign, text in REMEDIES.items() if re.search(sign, reason))
+    advised = next(remedies, None)
+    return reason if advised is None else f"{reason.partition('. ')[0]}: {advised}"

@@ -13,6 +13,7 @@ from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.changes import add_changes
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
+from pretexeval.knowledge.doubtful_names import leave_out_no_names
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from pretexeval.knowledge.medqa import QuestionBank, read_medqa
@@ -21,7 +22,7 @@ from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, k
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
 from pretexeval.knowledge.same_triplets import add_true_triplets
 from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
-from pretexeval.knowledge.tables import read_tables
+from pretexeval.knowledge.tables import Layout, read_tables
 from pretexeval.primitives.errors import InputError
 
 FOLDER = Path(__file__).parent / "starter"
@@ -30,7 +31,7 @@ FOLDER = Path(__file__).parent / "starter"
 # A file of a relation has a temporary name with about 40 more characters, of at most 255.
 MAX_RELATION = 200
 
-READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
+READERS = {"medlama": read_medlama, "disek": read_disek}
 
 
 def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -> KnowledgeBase:
@@ -74,13 +75,14 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     verdicts = None if config.verdicts is None else read_verdicts(config.verdicts)
     relations = sorted(source.rows["relation"].unique())
     # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
-    rows, left_out = source.rows.drop(ALIASES), source.left_out
+    rows, unnamed = leave_out_no_names(source.rows.drop(ALIASES))
+    left_out = source.left_out
     del source
     table, conflicts = build_aliases(rows, aliases)
     settled = settle_rows(rows, table, verdicts)
     conflicts += settled.conflicts
     dated = settled.rows.filter(pl.col("since") != "")
-    base = build_base(config.name, Source(settled.rows, left_out), settled.outweighed)
+    base = build_base(config.name, Source(settled.rows, left_out), pl.concat([unnamed, settled.outweighed]))
     del rows, settled
     base = _settle_conflicts(config, base, conflicts)
     _require_tested_rows(base, relations)
@@ -134,11 +136,16 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
             f"at {Path.cwd()})"
         )
     # No variable keeps the rows as they were read: those of a large release take gigabytes.
-    return Release(clean_rows(select_relations(_read_path(config, path), base.relations)).rows, base.aliases)
+    return Release(
+        leave_out_no_names(clean_rows(select_relations(_read_path(config, path), base.relations)).rows)[0],
+        base.aliases,
+    )
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if given := [key for key in ("relations", "aliases", "hierarchy", "verdicts") if getattr(config, key)]:
+    if given := [
+        key for key in ("relations", "aliases", "hierarchy", "shape", "verdicts") if getattr(config, key)
+    ]:
         raise InputError(
             f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
         )
@@ -160,6 +167,8 @@ def _read_source(config: KnowledgeConfig) -> Source:
 def _read_path(config: KnowledgeConfig, path: Path) -> Source:
     if config.query is not None:
         return read_query(config.query, path, config.relations)
+    if config.format == "table":
+        return read_tables(path, Layout(config.encoding, dict(config.columns.items())))
     return READERS[config.format](path)
 
 
@@ -213,6 +222,7 @@ def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
     if empty := sorted(set(relations) - set(tested)):
         raise InputError(
-            f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, or contradicts "
-            "another one; add other rows, or leave the relation out of relations in [knowledge]"
+            f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, contradicts "
+            "another one, or has a head or a tail that is no name; add other rows, or leave the relation "
+            "out of relations in [knowledge]"
         )

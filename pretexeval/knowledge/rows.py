@@ -4,7 +4,6 @@ Every reader returns a :class:`Source`. Wrong rows are reported together in one 
 of them. Repeated rows are left out and listed.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +11,15 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, MAX_LISTED, KnowledgeBase, LeftOut
-from pretexeval.knowledge.names import BLANK, INVISIBLE
+from pretexeval.knowledge.names import BLANK, INVISIBLE, tidy_names
 from pretexeval.primitives.errors import InputError
 
 N_SHOWN = 5
 """Wrong rows that a message names."""
+
+
+INDEXED = r"(?i)\.(parquet|json|json\.gz)$"
+"""Pattern of files whose rows have an index, from 0, and not a line."""
 
 
 def _format_place(file: pl.Expr) -> pl.Expr:
@@ -24,7 +27,7 @@ def _format_place(file: pl.Expr) -> pl.Expr:
     return (
         pl.when(pl.col("row").is_null())
         .then(file)
-        .when(file.str.to_lowercase().str.ends_with(".parquet"))
+        .when(file.str.contains(INDEXED))
         .then(pl.format("{}, row index {}", file, "row"))
         .otherwise(pl.format("{}, line {}", file, "row"))
     )
@@ -91,7 +94,7 @@ def _is_first(cells: list[str]) -> pl.Expr:
     return pl.any_horizontal(*is_other) | (pl.int_range(pl.len()) == 0)
 
 
-# row: the line number, from 1; in a Parquet file, the row index, from 0; null in the result of a query.
+# row: the line number, from 1; in Parquet and .json, the row index, from 0; null in the result of a query.
 # problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
     "relation": pl.String,
@@ -143,42 +146,6 @@ def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file, or raise InputError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file without its byte-order mark.
-
-    Raises:
-        InputError: the file is not UTF-8; the message names the line.
-    """
-    content = read_bytes(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        raise InputError(
-            f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8: save the file as UTF-8"
-        ) from error
-
-
-def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -> None:
-    """Raise InputError if a required column is missing or appears twice."""
-    if missing := [name for name in required if name not in found]:
-        raise InputError(
-            f"{path} has no column {', '.join(missing)}; it has {', '.join(found) or 'none'}: "
-            f"name the columns {', '.join(required)}"
-        )
-    if repeated := [name for name in required if list(found).count(name) > 1]:
-        raise InputError(f"{path} has the column {repeated[0]} twice: keep one")
-
-
 def select_relations(source: Source, relations: Sequence[str]) -> Source:
     """Return the rows of these relations, and those of which the relation is not known."""
     name = pl.col("relation").str.strip_chars()
@@ -187,13 +154,15 @@ def select_relations(source: Source, relations: Sequence[str]) -> Source:
 
 
 def clean_rows(source: Source) -> Source:
-    """Return the rows with outer white space removed, and the marks as booleans.
+    """Return the rows with tidy names, outer white space removed, and the marks as booleans.
 
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
     """
     filled = list_filled(source.rows)
-    stripped = source.rows.with_columns(pl.col(_list_padded(source.rows, filled)).str.strip_chars())
+    names = (tidy_names(source.rows[name]) for name in ("head", "tail", *ALIASES) if name in filled)
+    rows = source.rows.with_columns(names)
+    stripped = rows.with_columns(pl.col(_list_padded(rows, filled)).str.strip_chars())
     ids = [name for name in ("head_id", "tail_id") if name in filled]
     emptied = stripped.with_columns(pl.col(ids).replace("", None))
     parts = (emptied.clear(), *emptied.iter_slices(ROWS_AT_ONCE))
@@ -228,7 +197,7 @@ def _find_problem() -> pl.Expr:
         pl.col("problem"),
         *(_check_name(column) for column in ("relation", "head", "tail")),
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
-            pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
+            pl.format("relation '{}' cannot name a file: use a to z, digits, _ and -", pl.col("relation"))
         ),
         *(_check_mark(column) for column in MARKS),
         *(_check_aliases(column) for column in ALIASES),
@@ -324,16 +293,3 @@ def _list_rows(rows: pl.DataFrame) -> list[LeftOut]:
         .select(SHORT_PLACE, "what", "reason")
     )
     return [LeftOut(*row) for row in listed.iter_rows()]
-
-
-def parse_json(text: str) -> object:
-    """Return the value of one line of JSON.
-
-    Raises:
-        ValueError: it is not JSON, or a text in it holds half of a surrogate pair, which no file can store.
-    """
-    value: object = json.loads(text)
-    # Only escapes can write halves: the line itself is UTF-8.
-    if "\\u" in text and any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
-        raise ValueError("a text holds half of a surrogate pair")
-    return value

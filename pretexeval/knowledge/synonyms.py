@@ -4,6 +4,7 @@ One row says that a synonym means the same as an answer. An optional column answ
 answer: answers with the same id share their synonyms, and each of them is a synonym of the others.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import polars as pl
 
 from pretexeval.knowledge.base import LeftOut, cap_left_out
 from pretexeval.knowledge.names import fold_name
-from pretexeval.knowledge.rows import describe_problems
+from pretexeval.knowledge.rows import INDEXED, describe_problems
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
 
@@ -25,7 +26,7 @@ def read_name_table(path: Path, required: Sequence[str], optional: Sequence[str]
             required name; the message names it.
     """
     rows = read_table(path, required, optional)
-    numbered = "row index {}" if path.suffix.lower() == ".parquet" else "line {}"
+    numbered = "row index {}" if re.search(INDEXED, path.name) else "line {}"
     rows = rows.with_columns(pl.format(numbered, "row").alias("place"))
     if rows.is_empty():
         raise InputError(f"{path} holds no rows: fill it or name another file")

@@ -1,4 +1,4 @@
-"""Readers of tables: CSV, TSV, JSON lines or Parquet; and of triplets in one such file or a folder of files.
+"""Readers of tables (delimited text, JSON, Parquet), and of triplets in one such file or a folder of files.
 
 The columns of triplets are head, relation and tail, and optionally head_id, tail_id, also_true and also_false
 (true or false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists).
@@ -7,74 +7,86 @@ Other columns, such as source, are ignored.
 
 import csv
 import io
-import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.rows import (
-    ALIAS_SEPARATOR,
-    ALIASES,
-    MARKS,
-    Source,
-    build_source_rows,
-    parse_json,
+from pretexeval.knowledge.files import (
+    TRIPLET,
+    describe_query,
+    find_columns,
+    fold_column,
+    read_records,
     read_text,
-    require_columns,
 )
+from pretexeval.knowledge.rows import ALIAS_SEPARATOR, ALIASES, MARKS, Source, build_source_rows
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import list_parquet_columns, read_parquet
 from pretexeval.primitives.untrusted_text import replace_surrogates
 
+DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The encoding of the files of a base, and its own names of columns."""
+
+    encoding: str = "utf-8"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Name in the file by column. If the file has no column of the name of relation, it is the relation."""
+
+
+PLAIN = Layout()
+
 
 def read_delimited(
-    path: Path, delimiter: str, required: Sequence[str], optional: Sequence[str] = ()
+    path: Path, required: Sequence[str], optional: Sequence[str] = (), layout: Layout = PLAIN
 ) -> pl.DataFrame:
     """Return the named columns as text, with `row` (the line, from 1) and `problem`. Blank lines are skipped.
 
     Raises:
-        InputError: a column is missing, the file is not UTF-8, or a quotation mark is misplaced.
+        InputError: a column is missing, the text has another encoding, or a quotation mark is misplaced.
     """
-    records = _iterate_records(path, delimiter)
+    text = read_text(path, layout.encoding)
+    delimiter = _find_delimiter(text, [layout.columns.get(name, name) for name in required])
+    records = _iterate_records(path, text, delimiter)
     _, header = next(records, (1, []))
-    names = [name.strip() for name in header]
-    require_columns(path, names, required)
-    lines, fields, problems = _collect_fields(records, len(names))
-    wanted = [name for name in (*required, *optional) if name in names]
-    columns: dict[str, list[str]] = {}
-    for name in wanted:
-        position = names.index(name)
-        columns[name] = [record[position] for record in fields]
-    return pl.DataFrame(
-        {**columns, "row": lines, "problem": problems},
-        schema={**dict.fromkeys(wanted, pl.String), "row": pl.Int64, "problem": pl.String},
-    )
+    names = find_columns(path, header, required, optional, layout.columns)
+    places = [header.index(found) for found in names.values()]
+    # A record of another width is padded, and has a problem.
+    padding = [""] * len(header)
+    rows = [
+        (*((record + padding)[place] for place in places), line, _check_width(len(record), len(header)))
+        for line, record in records
+    ]
+    schema = {**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _collect_fields(
-    records: Iterator[tuple[int, list[str]]], width: int
-) -> tuple[list[int], list[list[str]], list[str | None]]:
-    """Return line, fields and problem of each record. A record of another width is cut or padded."""
-    lines: list[int] = []
-    fields: list[list[str]] = []
-    problems: list[str | None] = []
-    for line, record in records:
-        is_whole = len(record) == width
-        lines.append(line)
-        fields.append(record if is_whole else (record + [""] * width)[:width])
-        problems.append(None if is_whole else _describe_width(len(record), width))
-    return lines, fields, problems
+def _check_width(found: int, expected: int) -> str | None:
+    wrong = f"has {found} fields where the header has {expected}: fix the separators or the quotes"
+    return None if found == expected else wrong
 
 
-def _describe_width(found: int, expected: int) -> str:
-    return f"has {found} fields where the header has {expected}: fix the separators or the quotes"
+def _find_delimiter(text: str, names: Iterable[str]) -> str:
+    """Return the delimiter between most of the names in the header, or else the most frequent one."""
+    header = next(filter(str.strip, io.StringIO(text)), "")
+    wanted = set(map(fold_column, names))
+
+    def count(delimiter: str) -> tuple[int, int]:
+        cells = header.split(delimiter)
+        return len(wanted & {fold_column(_unquote(cell.strip())) for cell in cells}), len(cells)
+
+    return max(DELIMITERS, key=count)
 
 
-def _iterate_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _iterate_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record starts and its fields. Empty records are skipped."""
-    lines = io.StringIO(read_text(path), newline="")
+    lines = io.StringIO(text, newline="")
     if delimiter == "\t":
         # Most tab-separated files do not use quoting, and names may contain quotation marks: see _unquote.
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -106,95 +118,101 @@ def _unquote(cell: str) -> str:
     return inner.replace('""', '"') if is_quoted else cell
 
 
-REQUIRED = ("head", "relation", "tail")
+REQUIRED = TRIPLET
 OPTIONAL = ("head_id", "tail_id", *MARKS, *ALIASES)
 LISTS = (*ALIASES, "attributes")
 """Columns that may hold lists of texts, which are joined by ALIAS_SEPARATOR."""
 
 
-def read_tables(path: Path) -> Source:
+IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+"""Extensions of the tables in a folder. A file that is named by itself may also be .txt or .json."""
+REMEDIES = {
+    r"xls.?|ods|numbers": "save its sheet as CSV in UTF-8",
+    r"obo": 'set format = "sql" and query = "configs/knowledge/obo.sql" in [knowledge]',
+    r"owl|ttl|rdf|nt": "convert it into OBO, for example with `robot convert`",
+    r"zip|gz|7z|tar|bz2|xz|rar": "unpack it, and set path to its table",
+    r"db|sqlite.?|duckdb": "export the table as CSV",
+}
+"""The next step by the extension of a file that is no table."""
+
+
+def read_tables(path: Path, layout: Layout = PLAIN) -> Source:
     """Return the unchecked rows of a table, or of all tables in a folder.
 
     Raises:
         InputError: there is no table, or a table cannot be read.
     """
     if not path.is_dir():
-        return Source(build_source_rows(path, read_table(path)))
+        return Source(build_source_rows(path, read_table(path, layout=layout)))
     files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-    tables = [p for p in files if p.suffix.lower() in READERS]
+    tables = [p for p in files if _find_extension(p) in IN_FOLDERS]
     if not tables:
-        raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
+        raise InputError(
+            f"{path} holds no table of triplets; allowed: {', '.join(IN_FOLDERS)}; set path to a file, or "
+            "read the folder with " + describe_query("read_csv($path || '/*.tsv')")
+        )
     others = (str(replace_surrogates(p.name)) for p in files if p not in tables)
-    skipped = (LeftOut(name, "file", f"not one of {', '.join(READERS)}") for name in others)
-    return Source(pl.concat(build_source_rows(p, read_table(p)) for p in tables), tuple(skipped))
+    skipped = (LeftOut(name, "file", f"not one of {', '.join(IN_FOLDERS)}") for name in others)
+    rows = (build_source_rows(p, read_table(p, layout=layout)) for p in tables)
+    return Source(pl.concat(rows), tuple(skipped))
 
 
 def read_table(
-    path: Path, required: Sequence[str] = REQUIRED, optional: Sequence[str] = OPTIONAL
+    path: Path,
+    required: Sequence[str] = REQUIRED,
+    optional: Sequence[str] = OPTIONAL,
+    layout: Layout = PLAIN,
 ) -> pl.DataFrame:
     """Return the named columns of one file as text, with `row` and `problem`. Its extension names its format.
 
     Raises:
         InputError: the file is no table that can be read, or lacks a required column.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(f"{path} has the extension {path.suffix!r}; a table has one of {', '.join(READERS)}")
-    return reader(path, required, optional)
+    extension = _find_extension(path)
+    if (reader := READERS.get(extension)) is None:
+        kind = path.suffix.lower()
+        remedies = (text for kinds, text in REMEDIES.items() if re.fullmatch(rf"\.({kinds})", kind))
+        remedy = next(remedies, f"if it is text, read it with {describe_query()}")
+        raise InputError(
+            f"{path} has the extension {path.suffix!r}; a table has one of {', '.join(READERS)}: {remedy}"
+        )
+    rows = reader(path, required, optional, layout)
+    is_constant = "relation" in required and "relation" not in rows.columns
+    return rows.with_columns(relation=pl.lit(layout.columns["relation"])) if is_constant else rows
 
 
-def _read_csv(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
-    return read_delimited(path, ",", required, optional)
+def _find_extension(path: Path) -> str:
+    """Return the extension of a file in small letters, without .gz."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _read_tsv(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
-    return read_delimited(path, "\t", required, optional)
-
-
-def _read_json_lines(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
-    """One row per line that is not blank. A line that is not a JSON object of texts gets a problem."""
-    names = (*required, *optional)
-    lines = enumerate(read_text(path).split("\n"), start=1)
-    records = [(*_parse_line(text, names), line) for line, text in lines if text.strip()]
-    schema = {**dict.fromkeys((*names, "problem"), pl.String), "row": pl.Int64}
-    return pl.DataFrame(records, schema=schema, orient="row")
-
-
-def _parse_line(text: str, names: Sequence[str]) -> list[str | None]:
-    """Return the values of one JSON object in the order of the names, then its problem or None."""
-    empty: list[str | None] = [None] * len(names)
-    try:
-        record = parse_json(text)
-    except (ValueError, RecursionError) as error:
-        return [*empty, f"is not JSON ({error}): write one JSON object per line"]
-    if not isinstance(record, dict):
-        return [*empty, "is not a JSON object: write one object per line"]
-    values = [_as_text(name, record.get(name)) for name in names]
-    for name, value in zip(names, values, strict=True):
-        if value is None and record.get(name) is not None:
-            wanted = "a list of texts" if name in LISTS else "text"
-            return [*empty, f"{name} is {json.dumps(record[name])}: write it as {wanted}"]
-    return [*values, None]
-
-
-def _as_text(name: str, value: object) -> str | None:
-    """Return the value as text, or None. Only ids may be numbers, marks booleans, and LISTS lists."""
-    if name in LISTS and isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return ALIAS_SEPARATOR.join(value)
-    if name in MARKS and isinstance(value, bool):
-        return "true" if value else "false"
-    if _is_id(name) and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else None
+def _read_json(path: Path, required: Sequence[str], optional: Sequence[str], layout: Layout) -> pl.DataFrame:
+    """One row per object, with its line or index. A value that is no object gets a problem."""
+    records = list(read_records(path, layout.encoding))
+    found = list(dict.fromkeys(key for _, record, _ in records for key in record))
+    names = dict.fromkeys(required, "")
+    if found:
+        names = find_columns(path, found, required, optional, layout.columns)
+    cells = {name: [record.get(key) for _, record, _ in records] for name, key in names.items()}
+    for name in cells.keys() & set(LISTS):
+        cells[name] = [ALIAS_SEPARATOR.join(map(str, c)) if isinstance(c, list) else c for c in cells[name]]
+    frame = pl.DataFrame([pl.Series(name, values, strict=False) for name, values in cells.items()])
+    lines, problems = [line for line, *_ in records], [problem for *_, problem in records]
+    numbered = pl.DataFrame(
+        {"row": lines, "problem": problems}, schema={"row": pl.Int64, "problem": pl.String}
+    )
+    return numbered.hstack(store_as_text(path, frame).get_columns())
 
 
 def _is_id(name: str) -> bool:
     return name == "id" or name.endswith("_id")
 
 
-def _read_parquet(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
-    rows = store_as_text(path, read_parquet_columns(path, required, optional)).with_row_index("row")
-    return rows.with_columns(pl.lit(None, pl.String).alias("problem"))
+def _read_parquet(
+    path: Path, required: Sequence[str], optional: Sequence[str], layout: Layout
+) -> pl.DataFrame:
+    rows = read_parquet_columns(path, required, optional, layout)
+    return store_as_text(path, rows).with_row_index("row").with_columns(problem=pl.lit(None, pl.String))
 
 
 def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
@@ -212,26 +230,26 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     return frame.cast(pl.String)
 
 
-def read_parquet_columns(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+def read_parquet_columns(
+    path: Path, required: Sequence[str], optional: Sequence[str] = (), layout: Layout = PLAIN
+) -> pl.DataFrame:
     """Return the required columns of a Parquet file, and the optional columns that it has.
 
     Raises:
         InputError: the file is not Parquet, or a required column is missing.
     """
     try:
-        found = list_parquet_columns(path)
-        require_columns(path, found, required)
-        wanted = [name for name in (*required, *optional) if name in found]
-        return read_parquet(path, wanted)
+        names = find_columns(path, list_parquet_columns(path), required, optional, layout.columns)
+        return read_parquet(path, list(names.values())).select(
+            pl.col(found).alias(name) for name, found in names.items()
+        )
     except (OSError, pl.exceptions.PolarsError) as error:
         cause = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet: {cause}") from error
 
 
-READERS: dict[str, Callable[[Path, Sequence[str], Sequence[str]], pl.DataFrame]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
+READERS: dict[str, Callable[[Path, Sequence[str], Sequence[str], Layout], pl.DataFrame]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), read_delimited),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _read_json),
     ".parquet": _read_parquet,
 }

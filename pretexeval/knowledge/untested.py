@@ -13,15 +13,22 @@ from dataclasses import replace
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.doubtful_names import VOCABULARY
 from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import fold_names, list_keys
 
 REPEATED = "the tail repeats the head"
 PLACEHOLDER = "the tail is a placeholder"
+PLACEHOLDER_HEAD = "the head is a placeholder"
 ROOT = "the tail is the root of the hierarchy"
 GENERAL = "more than {:g} % of the heads have the tail, and the relation is one of possibility"
-NO_FACT = "none of its facts is asked"
-_PLACEHOLDER = r"^(unknown|unspecified|other|none|not (known|specified|applicable))( |$)"
+NO_FACT = "none of its facts is asked: {}"
+_VAGUE, _FILLING = ("|".join(VOCABULARY["placeholders"][kind]) for kind in ("vague", "filling"))
+_PLACEHOLDER = rf"^(?:(?:{_FILLING}) )*(?:{_VAGUE})(?: (?:{_VAGUE}|{_FILLING}))*$"
+_PATTERNS = {
+    ("head", PLACEHOLDER_HEAD): _PLACEHOLDER,
+    ("tail", PLACEHOLDER): "|".join([_PLACEHOLDER, *VOCABULARY["placeholders"]["tails"]]),
+}
 MIN_GENERAL = 10
 """A tail of fewer heads is not general, whatever their share is."""
 
@@ -39,8 +46,9 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
     general = GENERAL.format(100 * max_share)
     reasons = [
         tested.filter(_find_repeated(tested)).select("row", reason=pl.lit(REPEATED)),
-        tested.filter(fold_names(tested["tail"]).str.contains(_PLACEHOLDER)).select(
-            "row", reason=pl.lit(PLACEHOLDER)
+        *(
+            tested.filter(fold_names(tested[end]).str.contains(pattern)).select("row", reason=pl.lit(reason))
+            for (end, reason), pattern in _PATTERNS.items()
         ),
         _find_roots(base, tested).select("row", reason=pl.lit(ROOT)),
         _find_general(tested.filter(pl.col("relation").is_in(list(possible))), max_share).select(
@@ -52,7 +60,7 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
         return base
     is_untested = pl.int_range(pl.len()).is_in(untested["row"].implode())
     triplets = base.triplets.with_columns(pl.col("also_true") | is_untested)
-    left_out, not_listed = cap_left_out([*_list_tails(tested, untested), *_list_heads(tested, triplets)])
+    left_out, not_listed = cap_left_out([*_list_tails(tested, untested), *_list_heads(tested, untested)])
     return replace(
         base,
         triplets=triplets,
@@ -110,7 +118,7 @@ def _find_general(rows: pl.DataFrame, max_share: float) -> pl.DataFrame:
 
 def _list_tails(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
     """Return relation and tail of the facts that are not asked, with the number of their heads."""
-    facts = tested.join(untested, on="row")
+    facts = tested.join(untested.filter(pl.col("reason") != PLACEHOLDER_HEAD), on="row")
     counted = facts.group_by("relation", "tail", "reason").agg(n=pl.col("head").n_unique())
     return [
         LeftOut(relation, tail, f"{reason} ({n} heads)")
@@ -118,8 +126,22 @@ def _list_tails(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
     ]
 
 
-def _list_heads(tested: pl.DataFrame, triplets: pl.DataFrame) -> list[LeftOut]:
-    """Return the heads of which no fact is asked any more."""
-    kept = triplets.filter(~pl.col("also_true"))
-    lost = tested.select("relation", "head").unique().join(kept, on=["relation", "head"], how="anti")
-    return [LeftOut(relation, head, NO_FACT) for relation, head in lost.sort("relation", "head").iter_rows()]
+def _list_heads(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
+    """Return the heads of which no fact is asked any more, with the reason for the first of their facts."""
+    kept = tested.join(untested, on="row", how="anti")
+    lost = tested.join(untested, on="row").join(kept, on=["relation", "head"], how="anti").sort("row")
+    heads = lost.unique(["relation", "head"], keep="first").sort("relation", "head")
+    return [
+        LeftOut(relation, head, NO_FACT.format(reason))
+        for relation, head, reason in heads.select("relation", "head", "reason").iter_rows()
+    ]
+
+
+def list_lost_heads(base: KnowledgeBase) -> dict[str, dict[str, list[str]]]:
+    """Return relation -> reason -> the heads of which no fact is asked for it, as `leave_untested` found."""
+    no_fact, heads = NO_FACT.format(""), dict[str, dict[str, list[str]]]()
+    for item in base.left_out:
+        if item.reason.startswith(no_fact):
+            reasons = heads.setdefault(item.where, {})
+            reasons.setdefault(item.reason.removeprefix(no_fact), []).append(item.what)
+    return heads

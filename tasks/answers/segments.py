@@ -31,9 +31,11 @@ LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
 WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
-LISTED = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
+LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
 N_LISTED = 3
-JUDGED = re.compile(rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b")
+JUDGED_OPTION = re.compile(
+    rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b"
+)
 # Of the words of a list of this question's options, nearly all are known; of an explanation of each, many.
 SHARE_OF_OTHER_LIST = 0.2
 # A question is recognized by its beginning: models shorten the rest.
@@ -78,11 +80,11 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
 
     A model may repeat the options of a demonstration, and answer that one.
     """
-    items = list(LISTED.finditer(text))[: MAX_LISTS * N_LISTED]
+    items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
     for start in range(len(items) - N_LISTED + 1):
         run = items[start : start + N_LISTED]
         listed = " ".join(item[2] for item in run)
-        if "".join(item[1] for item in run) != "ABC" or JUDGED.search(fold_text(listed)):
+        if "".join(item[1] for item in run) != "ABC" or JUDGED_OPTION.search(fold_text(listed)):
             continue
         known, n_words = _count_known(listed, " ".join((question, *options.texts)))
         if known < SHARE_OF_OTHER_LIST * n_words:

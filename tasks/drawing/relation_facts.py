@@ -1,20 +1,26 @@
 """The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
 
 from pretexeval.config.tables import EVIDENCE, NEW, REMOVED, REVERSED, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.hierarchy import climb
-from pretexeval.knowledge.names import list_keys
+from pretexeval.knowledge.hierarchy import climb, list_groups
+from pretexeval.knowledge.names import AliasTable, fold_names, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
 KEPT = "kept"
 """The origin of a fact that a release and the base hold. The others are named as their ages: new, removed."""
+MAYBE = "maybe "
+"""What a guessed shape begins with."""
+CLOSED = ("transitive", f"{MAYBE}transitive")
+"""The shapes of which the closure may be true."""
+REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
+"""The shapes of which a reversed row may be true."""
 
 
 class SameNames:
@@ -25,26 +31,11 @@ class SameNames:
 
     def __init__(self, keys: Iterable[tuple[str, str]]) -> None:
         """Group the names, each given with one of its keys."""
-        self._parent: dict[str, str] = {}
-        found = set()
-        for name, key in keys:
-            self._join(self._find("=" + name), self._find(key))
-            found.add(name)
-        members: dict[str, set[str]] = {}
-        for name in found:
-            members.setdefault(self._find("=" + name), set()).add(name)
-        self._group_of = {name: min(group) for group in members.values() for name in group}
-        self._names_of = {min(group): frozenset(group) for group in members.values()}
-
-    def _find(self, key: str) -> str:
-        root = self._parent.setdefault(key, key)
-        while root != self._parent[root]:
-            root = self._parent[root]
-        self._parent[key] = root
-        return root
-
-    def _join(self, one: str, other: str) -> None:
-        self._parent[max(one, other)] = min(one, other)
+        edges = pl.DataFrame(list(keys), schema=["child", "parent"], orient="row")
+        groups = list_groups(edges.with_columns(pl.format("={}", "child").alias("child")), "weak")
+        named = [frozenset(key[1:] for key in group if key.startswith("=")) for group in groups]
+        self._group_of = {name: min(group) for group in named for name in group}
+        self._names_of = {min(group): group for group in named}
 
     def find_group(self, name: str) -> str:
         """Return the first name of its group, which identifies the group."""
@@ -72,6 +63,10 @@ class RelationFacts:
     """The hierarchy of the base."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What excludes negatives besides what the base lists."""
+    shape: str | None = None
+    """What follows from its rows (tasks/drawing/shapes.py); None if nothing does."""
+    aliases: AliasTable = field(default_factory=AliasTable)
+    """The aliases by which a head may be the same as a tail. The rows hold what else follows from them."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -108,26 +103,45 @@ class RelationFacts:
     @cached_property
     def head_keys(self) -> pl.DataFrame:
         """The keys of every head, as the columns head and key."""
-        return list_keys(self.rows, "head").rename({"name": "head"})
+        return self._list_keys(self.rows, "head")
 
     @cached_property
     def tail_keys(self) -> pl.DataFrame:
         """The keys of every tail of a true or a false fact, as the columns tail and key."""
         ends = ["tail", "tail_id"]
-        return list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail").rename(
-            {"name": "tail"}
-        )
+        return self._list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail")
+
+    def _list_keys(self, rows: pl.DataFrame, end: str) -> pl.DataFrame:
+        keys = list_keys(rows, end)
+        known = self.aliases.pairs.join(keys, on="name", how="semi")
+        named = known.select("name", key="name:" + fold_names(known["alias"]))
+        return pl.concat([keys, named.join(keys, on=named.columns, how="anti")]).rename({"name": end})
 
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct true facts of some heads, under all names of their tails.
 
-        These are the tails of all heads that have a key of them, and the tails that have a key of these.
+        These are the tails of all heads that have a key of them, what follows from the shape of the relation,
+        and the tails that have a key of these.
 
         Args:
             heads: the column head.
         """
-        keys = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
-        return keys.select("head", "key").unique().join(self.tail_keys, on="key").select(PAIR).unique()
+        listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
+        keys = listed.select("head", "key").unique()
+        if self.shape in CLOSED:
+            keys = climb(keys, self.links)
+        if self.shape in REVERSIBLE:
+            own = self.head_keys.join(heads, on="head", how="semi")
+            stated = own.join(self.links, left_on="key", right_on="parent")
+            keys = pl.concat([keys, stated.select("head", key="child")]).unique()
+        return keys.join(self.tail_keys, on="key").select(PAIR).unique()
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """The distinct facts as edges from a key of the head, child, to a key of the tail, parent."""
+        of_heads = self.rows.select(PAIR).unique().join(self.head_keys, on="head").rename({"key": "child"})
+        edges = of_heads.join(self.tail_keys, on="tail").select("child", parent="key").unique()
+        return edges.filter(pl.col("child") != pl.col("parent"))
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
@@ -228,7 +242,9 @@ def collect_facts(
 ) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
-    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence)
+    shape = base.shapes.get(relation)
+    aliases = AliasTable() if shape is None else base.aliases
+    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
 
 

@@ -225,6 +225,7 @@ class Edition:
             "negatives": table.negatives,
             "evidence": list(table.evidence),
             **({"hierarchy": found} if (found := self.base.checksum_hierarchy()) else {}),
+            **({"shapes": self.base.shapes} if self.base.shapes else {}),
             "heads_per_relation": table.heads_per_relation,
             **self.describe_series(),
             **self.describe_releases(),

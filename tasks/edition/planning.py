@@ -16,6 +16,7 @@ from pretexeval.storage.store import Store
 from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from prototypes.templates import POSSIBILITY
+from tasks.drawing.shapes import find_shapes
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import draw_triplets
 
@@ -64,10 +65,12 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     if problems:
         raise InputError(join_problems(problems))
     table = config.edition
-    is_general = "generality" in table.evidence
     plain = {name: pool.relations[name].cells["none"].prototype for name in base.relations}
-    possible = [name for name, text in plain.items() if is_general and POSSIBILITY.search(text)]
-    base = leave_untested(base, possible, table.max_share)
+    possible = [name for name, text in plain.items() if POSSIBILITY.search(text)]
+    is_guessed = "hierarchy" in table.evidence
+    base = replace(base, shapes=find_shapes(base, config.knowledge.shape, possible, is_guessed=is_guessed))
+    general = possible if "generality" in table.evidence else []
+    base = leave_untested(base, general, table.max_share)
     return _leave_out_small_relations(Edition(config, base, pool, wording))
 
 

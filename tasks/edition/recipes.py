@@ -12,6 +12,8 @@ from typing import Any
 import polars as pl
 
 from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.knowledge.untested import list_lost_heads
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import FileRef
 from schemas.columns import Stage
@@ -50,8 +52,20 @@ class Recipe:
     """Returns, as JSON, the parameters of a relation's files besides their inputs."""
 
     def build(self, edition: Edition, name: str, inputs: Inputs) -> pl.DataFrame:
-        """Return the rows of the piece of that name. Raises as the function does."""
-        return self.function(**self.arguments(edition, edition.pieces[name], inputs))
+        """Return the rows of the piece of that name.
+
+        Raises:
+            InputError: as the function does; the message adds which heads of the relation are not asked.
+        """
+        piece = edition.pieces[name]
+        try:
+            return self.function(**self.arguments(edition, piece, inputs))
+        except InputError as error:
+            lost = list_lost_heads(edition.base).get(piece.relation, {})
+            if not lost or self.stage is not TRIPLETS:
+                raise
+            shown = (f"{len(heads):,} because {reason} ({heads[0]})" for reason, heads in lost.items())
+            raise InputError(f"{error} (heads that are left out: {'; '.join(shown)})") from error
 
     def key_file(self, edition: Edition, name: str, inputs: list[FileRef]) -> str:
         """Return the key of the file of the piece of that name (32 hex digits)."""
@@ -82,6 +96,7 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "negatives": table.negatives,
         "evidence": list(table.evidence),
         "hierarchy": edition.base.checksum_hierarchy(),
+        **({"shape": shape} if (shape := edition.base.shapes.get(relation)) else {}),
         "heads_per_relation": table.heads_per_relation,
         **edition.describe_series(),
         **({"n_anchors": edition.n_anchors[relation]} if edition.has_anchors else {}),

@@ -53,14 +53,15 @@ def read_balance(root: Path, edition_id: str) -> Balance:
 
 
 def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
-    """Return the counts of `describe_balance`, and n_left_out: heads that are not tested for want of a twin.
+    """Return the counts of `describe_balance`, with n_left_out, the heads without a twin, and the shape.
 
     Args:
         pieces: the triplets of each piece of the relation.
     """
     found = describe_balance(pieces)
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
-    return {"n_left_out": n_tested - found["n_pairs"]} | found
+    shape = {"shape": edition.base.shapes.get(relation)}
+    return shape | {"n_left_out": n_tested - found["n_pairs"]} | found
 
 
 def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:

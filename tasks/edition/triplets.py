@@ -12,7 +12,7 @@ from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
-from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 
 TRIPLETS_VERSION = 2
@@ -40,7 +40,11 @@ def build_triplets(
             else "no tail can be the negative of some heads as often as it is the positive of others: add "
             'heads and tails, or set negatives = "uniform" in [edition]'
         )
-        raise InputError(f"relation {piece.relation!r} has {len(chosen.tested)} heads to test, but {reason}")
+        is_guessed = facts.shape is not None and facts.shape.startswith(MAYBE)
+        guess = f", or set shape in [knowledge]: it is {facts.shape}" if is_guessed else ""
+        raise InputError(
+            f"relation {piece.relation!r} has {len(chosen.tested)} heads to test, but {reason}{guess}"
+        )
     if sampling.n_anchors is not None:
         # They are chosen among balanced pairs, because few heads alone often have no balanced pairs.
         order = facts.order_heads(str(sampling.seed), "anchors").to_frame("head")

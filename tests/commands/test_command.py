@@ -186,11 +186,11 @@ def list_keys(value: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401
 def test_the_keys_are_those_of_the_page(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row of the base is left out, the endpoint of a model is down, and another model is missing."""
+    """A row and a head are left out, the endpoint of a model is down, and another model is missing."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     models = [FAR, {"name": "lost", "model": str(tmp_path / "none")}]
     questions = {"settings": ["answer_only"]}
-    rows = make_rows("therapeutic_drugs")
+    rows = [*make_rows("therapeutic_drugs"), ("others", "therapeutic_drugs", "tail")]
     config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
     options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
     assert main([command, str(config), *options]) == 1

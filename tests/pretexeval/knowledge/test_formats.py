@@ -1,5 +1,6 @@
 """The formats of a base: tables, folders of tables, DiseK, MedLAMA and MedQA. Wrong rows are named."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,79 @@ def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
     ]
 
 
+FACTS = 'Head;Relation; TAIL\ngout;may_treat;"fièvre, à; 2"\n'
+TWO = "Disease,Symptom,ID\ngout,fever,7\n"
+NAMED = {"head": "disease", "tail": "Symptom", "relation": "may_treat"}
+OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "settings", "tail"),
+    [
+        ("t.csv", FACTS.encode(), {}, "fièvre, à; 2"),
+        ("t.txt", FACTS.replace("; ", "| ").replace(";", "|").encode(), {}, "fièvre, à| 2"),
+        ("t.CSV", b"Head\tRelation\tTail\ngout\tmay_treat\ta, b; c\n", {}, "a, b; c"),
+        ("t.tsv", b"tail,head, 'a;b;c;d',relation\nfever,gout,,may_treat\n", {}, "fever"),
+        ("t.csv.gz", gzip.compress(FACTS.encode()), {}, "fièvre, à; 2"),
+        ("t.csv", FACTS.encode("utf-16"), {}, "fièvre, à; 2"),
+        ("t.csv", FACTS.encode("latin-1"), {"encoding": "cp1252"}, "fièvre, à; 2"),
+        ("t.csv", FACTS.replace("fièvre, à", "发烧").encode("gb18030"), {"encoding": "gb18030"}, "发烧; 2"),
+        ("t.csv", TWO.encode(), {"columns": NAMED}, "fever"),
+        ("t.csv", b'"a, b";C\nfever;gout\n', {"columns": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
+        ("t.csv", b"Head,head,relation,tail\nx,gout,may_treat,fever\n", {}, "fever"),
+        ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"columns": NAMED}, "fever"),
+        ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode()), {"columns": NAMED}, "fever"),
+        ("t.json", b"\n".join(2 * [json.dumps(OBJECTS[0]).encode()]), {"columns": NAMED}, "fever"),
+    ],
+)
+def test_a_table_is_read_as_it_is(
+    tmp_path: Path, name: str, content: bytes, settings: dict[str, Any], tail: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    ids = {"columns": {**settings["columns"], "head_id": "id"}} if b"ID" in content else {}
+    base = read_own(tmp_path / name, **settings | ids)
+    expected = ("may_treat", "gout", tail, "7" if ids else None)
+    assert base.triplets.select("relation", "head", "tail", "head_id").rows() == [expected]
+
+
+def test_the_next_step_is_named(tmp_path: Path) -> None:
+    columns = 'columns = { head = "Disease", relation = "has_symptom", tail = "Symptom" }'
+    french = FACTS.encode("cp1252")
+    query = "select disease as head, 'has_symptom' as relation, symptom as tail from"
+    cases: list[tuple[str, bytes, dict[str, Any], str]] = [
+        ("t.csv", TWO.encode(), {}, columns),
+        ("t.json", json.dumps(OBJECTS).encode(), {}, columns),
+        (
+            "t.csv",
+            TWO.encode(),
+            {"columns": {**NAMED, "tail": "Finding"}},
+            "no column Finding; it has Disease",
+        ),
+        ("t.csv", TWO.encode(), {"columns": NAMED | {"tail_id": "code"}}, "no column code; it has Disease"),
+        ("t.csv", b"HEAD,Head,relation,tail\n", {}, "has the column HEAD twice"),
+        ("t.csv", french, {}, 'encoding = "cp1252" reads \'ay_treat;"fièvre, à; 2"\''),
+        ("t.csv", french, {"encoding": "ascii"}, "is not ASCII: save the file as UTF-8"),
+        ("t.csv.gz", gzip.compress(french)[:30], {}, "t.csv.gz cannot be read: Compressed file ended before"),
+        ("t.json", b'{"a": {"b": 1}}', {}, f"{query} read_json($path)"),
+        (
+            "t.json",
+            b'[{"head": "a", "relation": "r", "tail": " "}]',
+            {},
+            "t.json, row index 0: the tail is empty",
+        ),
+        ("t.rrf", b"", {}, f"{query} read_csv($path)"),
+        ("t.obo", b"", {}, 'set format = "sql" and query = "configs/knowledge/obo.sql"'),
+        ("t.xlsx", b"", {}, "save its sheet as CSV in UTF-8"),
+        ("t.zip", b"", {}, "unpack it"),
+        ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: save a workbook as CSV"),
+    ]
+    for name, content, settings, said in cases:
+        (tmp_path / name).write_bytes(content)
+        assert said in read_error(tmp_path / name, **settings), (name, content)
+    (tmp_path / "folder").mkdir()
+    assert f"{query} read_csv($path || '/*.tsv')" in read_error(tmp_path / "folder")
+
+
 def test_an_aspect_of_disek_names_a_relation_in_many_spellings() -> None:
     spelled: dict[str, str | None] = {relation: relation for relation in ASPECTS}
     spelled |= {name.upper(): relation for relation, names in ASPECTS.items() for name in names}
@@ -66,9 +140,9 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
     write(tmp_path / "b.TSV", "tail\tsource\tcolour\trelation\thead\nlung\tatlas\tred\tsites\tasthma\n")
     write(tmp_path / "README.md", "about")
     base = read_own(tmp_path)
-    # Names lose outer white space only.
+    # Names lose outer white space, and runs of blanks are closed.
     assert base.triplets.select("relation", "head", "tail").rows() == [
-        ("may_treat", "type  1 DM", "Été"),
+        ("may_treat", "type 1 DM", "Été"),
         ("sites", "asthma", "lung"),
     ]
     skipped = LeftOut("README.md", "file", "not one of .csv, .tsv, .jsonl, .ndjson, .parquet")
@@ -92,17 +166,22 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
         ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
-        ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
+        ("t.jsonl", '{"head": "a", "relation": "r"}', "has no column tail; it has head, relation"),
+        ("t.jsonl", '{"head": "a", "relation": "r"}\n{"tail": "b"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '{"head": "a\\ud800", "relation": "r", "tail": "b"}', "holds half of a surrogate pair"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
-        ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "head is 1: write it as text"),
+        (
+            "t.jsonl",
+            '{"head": 1, "relation": "r", "tail": "b"}',
+            "column head is of type Int64: store it",
+        ),
         ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
         ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
         ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
         ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
-        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "line 1: an attribute is empty"),
+        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "has no column attributes; it has dis"),
     ):
         header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
         path = write(tmp_path / name, header + text)
@@ -210,7 +289,7 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("[]", "is no JSON object"),
+        ("[]", "is not a JSON object"),
         ({"question": " "}, "the question is empty"),
         ({"options": {"A": "Gout"}}, "options must be 2 to 10 texts"),
         ({"options": ["Gout", " "]}, "an option is empty"),

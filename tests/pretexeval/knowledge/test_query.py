@@ -61,6 +61,9 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         (f"{FROM}, read_csv($path || '/../query.sql')", "may read only"),
         (f"{FROM}, sources", "Table with name sources does not exist"),
         (f"{FROM} where also_true > 'x'", "Could not convert"),
+        ("from $path", "write read_csv($path)"),
+        ("from read_xlsx($path)", "in the excel extension: a query cannot load it; save a sheet as CSV"),
+        ("from read_csv($path, encoding = 'gb18030')", 'set encoding with format = "table" for others'),
         # Its rows change every time it runs.
         (
             f"select * from ({MANY}) using sample 50%",
@@ -83,6 +86,30 @@ def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path) -> 
         f"{MANY} order by md5(head) limit 200",
     ):
         assert read(tmp_path, select).checksum_relation("indication")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        ";",
+        " ; -- é;\n",
+        ";;\n/* 痛; */ ;",
+        "\n-- é; ;",
+        " where head <> 'é;' ;",
+        ' as "é;";',
+        " as ü\n;\n",
+    ],
+)
+def test_letters_outside_ascii_and_a_final_semicolon_are_accepted(tmp_path: Path, end: str) -> None:
+    tail = "replace(tail, 'C', '咳;🙂 à l’effort') as tail"
+    base = read(tmp_path, f"-- Größe; 症状\nselect * replace ({tail}) from ({SELECT}){end}")
+    assert [*base.triplets["tail"]] == ["咳;🙂 à l’effort", "E"]
+
+
+def test_columns_in_capitals_are_found(tmp_path: Path) -> None:
+    select = SELECT.replace("as head,", 'as "HEAD",').replace("as relation", 'as "Relation "')
+    assert read(tmp_path, select).triplets["head"].to_list() == ["A", "D"]
 
 
 def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:

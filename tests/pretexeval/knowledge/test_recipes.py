@@ -7,7 +7,7 @@ import pytest
 
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import read_hierarchy
-from tests.pretexeval.knowledge.own_base import read_own
+from tests.pretexeval.knowledge.own_base import read_own, write
 from tests.support.published_bases import RECIPES
 
 EXCERPTS = Path(__file__).with_name("excerpts")
@@ -112,6 +112,71 @@ def test_kgx() -> None:
         "- disease_may_have_finding | gout | Fever",
     ]
     assert base.aliases == {"gout": ("podagra",)}
+
+
+OBO = r"""
+[Term]
+id: M:1
+name: gout
+synonym: "the \"King\"" EXACT []
+synonym: "arthritis" BROAD []
+is_a: M:2 {source="x"} ! arthritis
+relationship: RO:1 M:3
+
+[Term]
+id: M:2
+name: arthritis
+
+[Term]
+id: M:3
+name: joint
+is_a: M:4
+
+[Term]
+id: M:4
+name: old
+is_obsolete: true
+
+[Typedef]
+id: RO:1
+name: in
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_obo(tmp_path: Path, line_end: str) -> None:
+    base = read_recipe("obo", str(write(tmp_path / "x.obo", OBO.replace("\n", line_end))))
+    assert list_facts(base) == ["RO_1 | gout | joint", "is_a | gout | arthritis"]
+    assert base.aliases == {"gout": ('the "King"',)}
+
+
+NAMED = ("disease_may_have_finding", "gout", "Tophus")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "files", "ids"),
+    [
+        # Rows may end before their last columns, and a node may have several categories.
+        (
+            "kgx",
+            {
+                "nodes.tsv": "id\tname\tcategory\ttaxon\nM:1\tgout\tbiolink:NamedThing|biolink:Disease\t\n"
+                "HP:1\tTophus\tbiolink:PhenotypicFeature\n",
+                "edges.tsv": "object\tsubject\tpredicate\nHP:1\tM:1\tbiolink:has_phenotype\n"
+                "HP:2\tHP:1\tbiolink:subclass_of\n",
+            },
+            ("M:1", "HP:1"),
+        ),
+        ("wikidata", {"": f"headLabel,relation,tailLabel\ngout,{NAMED[0]},Tophus\n"}, (None, None)),
+    ],
+)
+def test_columns_that_a_format_does_not_require_may_be_missing(
+    tmp_path: Path, recipe: str, files: dict[str, str], ids: tuple[str | None, ...]
+) -> None:
+    for name, text in files.items():
+        write(tmp_path / "base" / name, text)
+    base = read_recipe(recipe, str(tmp_path / "base"))
+    assert base.triplets.select("relation", "head", "tail", "head_id", "tail_id").rows() == [(*NAMED, *ids)]
 
 
 def test_wikidata() -> None:

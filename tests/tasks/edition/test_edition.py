@@ -126,7 +126,7 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
     assert (facts.n_tested, facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
     text = render_validation(validate_config(configure(tmp_path, 12, 6)))
     assert f"may be tested: {facts.n_tested}; " in text
-    assert f"  may_prevent: the relation: {reason}\n" in text
+    assert f"  1 × {reason}: may_prevent: the relation\n" in text
     with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
         plan_edition(configure(tmp_path, 3, 5))
 

@@ -1,0 +1,119 @@
+"""Names that are no names, whose rows are left out, and names that look wrong, which are counted by kind.
+
+The patterns of each kind are in `names.toml`.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from pretexeval.knowledge.rows import LEFT_OUT_ROWS
+
+VOCABULARY = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+MAX_LENGTH = 120
+N_EXAMPLES = 3
+MAX_SHOWN = 60
+"""Characters of an example that a report shows."""
+NO_NAMES = {kind: "|".join(each["patterns"]) for kind, each in VOCABULARY["no_names"].items()}
+"""Kind of names whose rows are left out -> their pattern."""
+REASONS = {kind: each["reason"] for kind, each in VOCABULARY["no_names"].items()}
+"""Kind of these names -> the reason, in which {} is the end of the row."""
+DOUBTFUL = {each["kind"]: "|".join(each["patterns"]) for each in VOCABULARY["doubtful"]}
+"""What doubtful names do -> their pattern."""
+UNBALANCED = "have a bracket or a quotation mark without its counterpart"
+LONG = f"have more than {MAX_LENGTH} characters"
+_IDS = ("head_id", "tail_id")
+
+
+@dataclass(frozen=True)
+class NameTrouble:
+    """The names of the tested facts that have one kind of trouble."""
+
+    kind: str
+    n: int
+    examples: tuple[str, ...]
+    """The first names in the order of text."""
+
+
+def leave_out_no_names(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the clean rows of which both ends are names, and the others, with LEFT_OUT_ROWS.
+
+    Ids that are marks of missing values are null in the rows: as ids, they would make all their names one.
+    """
+    names = pl.concat([rows["head"], rows["tail"]]).unique()
+    wrong = names.filter(names.str.contains("|".join(f"(?:{pattern})" for pattern in NO_NAMES.values())))
+    is_named = ~pl.any_horizontal(pl.col("head", "tail").is_in(wrong.implode()))
+    reason = pl.coalesce(
+        pl.when(pl.col(end).str.contains(pattern)).then(pl.lit(REASONS[kind].format(end)))
+        for end in ("head", "tail")
+        for kind, pattern in NO_NAMES.items()
+    )
+    left_out = rows.filter(~is_named).with_columns(reason=reason).select(LEFT_OUT_ROWS)
+    named = rows if left_out.is_empty() else rows.filter(is_named)
+    unknown = [end for end in _IDS if named.select(_is_missing(end).any()).item()]
+    return named.with_columns(pl.when(~_is_missing(end)).then(end).alias(end) for end in unknown), left_out
+
+
+def _is_missing(column: str) -> pl.Expr:
+    return pl.col(column).str.contains(rf"{NO_NAMES['missing']}|^[^\pL\d]*$").fill_null(value=False)
+
+
+def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
+    """Return the kinds of trouble that the names of the tested facts have, and the names with several ids.
+
+    Args:
+        triplets: those of a knowledge base.
+    """
+    tested = triplets.filter(~pl.col("also_true"))
+    names = pl.concat([tested["head"], tested["tail"]]).unique().sort()
+    is_kind = {kind: names.str.contains(pattern) for kind, pattern in DOUBTFUL.items()}
+    is_kind[LONG] = names.str.len_chars() > MAX_LENGTH
+    is_kind[UNBALANCED] = _find_unbalanced(names)
+    found = {kind: names.filter(is_found) for kind, is_found in is_kind.items()} | {
+        "have several ids": _list_homonyms(triplets)
+    }
+    return tuple(
+        NameTrouble(kind, len(listed), tuple(listed.head(N_EXAMPLES)))
+        for kind, listed in found.items()
+        if len(listed)
+    )
+
+
+def render_name_troubles(troubles: Sequence[NameTrouble]) -> list[str]:
+    """Return the part of a report about doubtful names; empty without any."""
+    lines = []
+    for each in troubles:
+        shown = (f"{name[:MAX_SHOWN]}…" if len(name) > MAX_SHOWN else name for name in each.examples)
+        lines.append(f"  {each.n:,} {each.kind}: {', '.join(map(repr, shown))}")
+    return ["\n".join(["names that look wrong (correct them in the base):", *lines])] if lines else []
+
+
+def summarize_name_troubles(triplets: pl.DataFrame) -> list[str]:
+    """Return one line that counts the doubtful names by kind; nothing without any."""
+    kinds = ", ".join(f"{each.n:,} {each.kind}" for each in list_name_troubles(triplets))
+    return [f"names look wrong ({kinds}): `pretexeval validate` shows some of each kind"] if kinds else []
+
+
+def _find_unbalanced(names: pl.Series) -> pl.Series:
+    """Return which names have a bracket that is not closed or opened, or an odd number of quotation marks."""
+    is_odd = names.str.count_matches('"', literal=True) % 2 == 1
+    for opening, closing in ("()", "[]", "{}", "（）", "“”"):
+        n_open, n_closed = (names.str.count_matches(sign, literal=True) for sign in (opening, closing))
+        is_reversed = names.str.contains(f"^[^{re.escape(opening)}]*{re.escape(closing)}")
+        is_odd |= (n_open != n_closed) | is_reversed
+    return is_odd
+
+
+def _list_homonyms(triplets: pl.DataFrame) -> pl.Series:
+    """Return the names that have several ids at one end of a relation, with their number."""
+    ends = (
+        triplets.select("relation", name=end, id=f"{end}_id", end=pl.lit(end)) for end in ("head", "tail")
+    )
+    counted = pl.concat(ends).group_by("relation", "end", "name").agg(n=pl.col("id").drop_nulls().n_unique())
+    most = counted.filter(pl.col("n") > 1).group_by("name").agg(pl.col("n").max())
+    ordered = most.sort("n", "name", descending=[True, False])
+    return ordered.select(pl.format("{} ({} ids)", "name", "n")).to_series()

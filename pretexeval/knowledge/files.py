@@ -1,0 +1,170 @@
+"""Texts and columns of the files that users give, with the next step for those that cannot be read."""
+
+import codecs
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pretexeval.primitives.errors import InputError
+
+TRIPLET = ("head", "relation", "tail")
+ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", "euc_kr")
+"""Encodings that a message shows for a file that is not UTF-8."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file, which gzip may compress, or raise InputError if it cannot be read."""
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of a file without its byte-order mark, which shows UTF-16 as well.
+
+    Raises:
+        InputError: the file has another encoding; the message names the line, and how others read it.
+    """
+    content = read_bytes(path)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if b"\0" in content:
+            raise InputError(
+                f"{path} is no text: save a workbook as CSV in UTF-8, unpack an archive"
+            ) from error
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise InputError(
+            f"{path}, line {line}: byte 0x{byte:02x} is not {encoding.upper()}: save the file as UTF-8, or, "
+            'with format "table", set what reads it rightly in [knowledge]:'
+            + "".join(_show_readings(content, error.start))
+        ) from error
+
+
+def _show_readings(content: bytes, start: int) -> Iterator[str]:
+    """Yield each usual encoding that the whole text can have, with the words that it gives at this place."""
+    before = content[content.rfind(b"\n", 0, start) + 1 : start]
+    line = before + content[start:].partition(b"\n")[0]
+    for encoding in ENCODINGS:
+        try:
+            content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        place = len(before.decode(encoding, errors="ignore"))
+        shown = line.decode(encoding, errors="ignore")[max(place - 12, 0) : place + 12]
+        yield f"\n  encoding = {json.dumps(encoding)} reads {shown.strip()!r}"
+
+
+def fold_column(name: str) -> str:
+    """Return a column's name as it is compared."""
+    return name.strip().casefold()
+
+
+def find_columns(
+    path: Path,
+    found: Sequence[str],
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    named: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Return the name in the file of each column that it has: its own one, or else one in other capitals.
+
+    Args:
+        named: names in the file that differ from those of the columns. Without such a column, the name of
+            relation is the relation itself.
+
+    Raises:
+        InputError: a required or named column is missing, or appears twice.
+    """
+    needed = {*required, *named} - ({"relation"} & named.keys())
+    columns: dict[str, str] = {}
+    for column in (*required, *optional):
+        name = named.get(column, column)
+        same = [each for each in found if each == name]
+        same = same or [each for each in found if fold_column(each) == fold_column(name)]
+        if len(same) > 1 and column in needed:
+            raise InputError(f"{path} has the column {same[0]} twice: keep one")
+        if same:
+            columns[column] = same[0]
+    if missing := [name for name in (*required, *named) if name in needed - columns.keys()]:
+        listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
+        raise InputError(
+            f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: name the columns "
+            f"{', '.join(required)}{_suggest_names(found, columns, named) if required == TRIPLET else ''}"
+        )
+    return columns
+
+
+def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapping[str, str]) -> str:
+    """Return a setting that names the missing columns of triplets, with an invented relation."""
+    missing = [name for name in TRIPLET if name not in columns and (name != "relation" or name not in named)]
+    others = [
+        name for name in found if name not in columns.values() and not re.search(r"(?i)\bid$|_id$", name)
+    ]
+    if "relation" in missing and len(others) == len(missing) - 1:
+        others.insert(missing.index("relation"), "has_symptom")
+    pairs = ", ".join(f'{name} = "{other}"' for name, other in zip(missing, others, strict=False))
+    setting = f'in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
+    return f" {setting}" if len(others) >= len(missing) else ""
+
+
+def describe_query(source: str = "read_csv($path)") -> str:
+    """Return how a query reads a file that is no table, as the end of a message."""
+    return (
+        'format = "sql" and query = "facts.sql" in [knowledge], where facts.sql is, with your columns: '
+        f"select disease as head, 'has_symptom' as relation, symptom as tail from {source}"
+    )
+
+
+def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dict[str, Any], str | None]]:
+    """Return line, object and problem of each line that is not blank; of .json, the index and not the line.
+
+    Raises:
+        InputError: a file named .json is one value without a list of objects.
+    """
+    text = read_text(path, encoding)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if not path.name.lower().removesuffix(".gz").endswith(".json"):
+        return [(number, *_parse_line(line)) for number, line in lines]
+    try:
+        whole = parse_json(text)
+    except (ValueError, RecursionError):
+        return [(index, *_parse_line(line)) for index, (_, line) in enumerate(lines)]
+    values = list(whole.values()) if isinstance(whole, dict) else [whole]
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
+        return [(index, record, None) for index, record in enumerate(lists[0])]
+    raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json($path)')}")
+
+
+def _parse_line(line: str) -> tuple[dict[str, Any], str | None]:
+    try:
+        record = parse_json(line)
+    except (ValueError, RecursionError) as error:
+        return {}, f"is not JSON ({error}): write one object per line, or one list of objects"
+    if not isinstance(record, dict):
+        return {}, "is not a JSON object: write one object per line"
+    return record, None
+
+
+def parse_json(text: str) -> object:
+    """Return the value of one line of JSON.
+
+    Raises:
+        ValueError: it is not JSON, or a text in it holds half of a surrogate pair, which no file can store.
+    """
+    value: object = json.loads(text)
+    # Only escapes can write halves: the line itself is UTF-8.
+    if "\\u" in text and any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
+        raise ValueError("a text holds half of a surrogate pair")
+    return value

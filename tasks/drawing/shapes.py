@@ -1,0 +1,113 @@
+"""The shape of a relation: what its rows imply, because it is transitive or symmetric.
+
+The closure of a transitive relation and the reversed rows of a symmetric one are true, whether the base lists
+them or not. Rows cannot tell which relation is which. So if the configuration says nothing, and names are
+heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.hierarchy import list_groups
+from pretexeval.knowledge.names import fold_names
+from pretexeval.primitives.errors import InputError
+from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
+
+MIN_SHARED = 3
+"""With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
+possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
+MIN_SORTED, SORTED_SHARE = 10, 0.95
+"""A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
+HEADS_AT_ONCE = 1_000
+N_EXAMPLES = 2
+
+
+def find_shapes(
+    base: KnowledgeBase, given: str | Mapping[str, str] | None, possible: Collection[str], *, is_guessed: bool
+) -> dict[str, str]:
+    """Return relation -> its shape, as it is given or guessed; relations without one are missing.
+
+    Args:
+        given: the shape of all relations, or relation -> shape.
+        possible: the relations of possibility.
+        is_guessed: whether shapes that are not given are guessed.
+
+    Raises:
+        InputError: a shape is given for a relation that the base does not have.
+    """
+    known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given or {})
+    if unknown := sorted(known.keys() - set(base.relations)):
+        raise InputError(
+            f"shape of [knowledge] names {', '.join(unknown)}, but {base.name} has no such relation; it has "
+            f"{', '.join(base.relations)}"
+        )
+    others = [relation for relation in base.relations if is_guessed and relation not in known]
+    guessed = {name: guess_shape(base, name, is_possible=name in possible) for name in others}
+    return {name: shape for name, shape in sorted((known | guessed).items()) if shape is not None}
+
+
+def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
+    """Return the guessed shape of a relation; None if no fact follows that the base does not list.
+
+    In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
+    closure would be nearly everything, so it is not excluded there.
+    """
+    facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
+    shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
+    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
+        return None
+    circle = max(map(len, list_groups(facts.links, "strong")), default=0)
+    tails = facts.tail_keys.join(shared, on="key", how="semi")
+    is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
+    linked = facts.rows.filter(~pl.col("also_true"), is_shared)
+    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
+    likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
+    return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
+
+
+def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
+    """Yield a line per guessed shape, with two facts that follow and the key that settles it."""
+    for relation, shape in base.shapes.items():
+        if shape.startswith(MAYBE):
+            likely = shape.removeprefix(MAYBE)
+            examples = "; ".join(list_examples(collect_facts(base, relation), shape))
+            yield (
+                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts, "
+                f"which it does not list, are true, and no such fact is drawn as false: {examples}. Say what "
+                f'is right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
+                '"transitive" and "directed"'
+            )
+
+
+def list_examples(facts: RelationFacts, shape: str) -> list[str]:
+    """Return facts of the first two heads of which a shape implies facts that the base does not list."""
+    shaped, plain = replace(facts, shape=shape.removeprefix(MAYBE)), replace(facts, shape=None)
+    examples: list[str] = []
+    # Closures are large, and the first examples are nearly always among the first heads.
+    for heads in plain.heads.select("head").iter_slices(HEADS_AT_ONCE):
+        implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
+        others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
+        of_heads = others.sort(PAIR).unique("head", keep="first", maintain_order=True)
+        examples += of_heads.select(pl.format("{} → {}", *PAIR)).to_series().head(N_EXAMPLES).to_list()
+        if len(examples) >= N_EXAMPLES:
+            break
+    return examples[:N_EXAMPLES]
+
+
+def _is_sorted(rows: pl.DataFrame) -> bool:
+    """Return whether nearly all heads precede their tails by name or id, without being their beginning.
+
+    A code that begins another one is its parent in a classification.
+    """
+    # Ids that are numbers are sorted as numbers.
+    ids = pl.col("head_id").str.zfill(20), pl.col("tail_id").str.zfill(20)
+    ends = [(pl.col("head"), pl.col("tail")), ids]
+    is_before = [
+        (head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head)
+        for head, tail in ends
+    ]
+    shares = [rows.select(each.fill_null(value=False).mean()).item() for each in is_before]
+    return rows.height >= MIN_SORTED and max(shares) >= SORTED_SHARE

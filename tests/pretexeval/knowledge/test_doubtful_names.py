@@ -1,0 +1,133 @@
+"""Names that are no names, and names that look wrong: what becomes of each kind, and what stays as it is."""
+
+import csv
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from commands.preflight.validate import render_validation, validate_config
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.doubtful_names import (
+    list_name_troubles,
+    render_name_troubles,
+    summarize_name_troubles,
+)
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
+from pretexeval.primitives.errors import InputError
+from tasks.edition.planning import plan_edition
+from tests.commands.configurations import build, configure
+from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
+from tests.support.small_bases import as_rows
+
+KINDS = Path(__file__).with_name("names.tsv")
+LEFT_OUT = ("mark of a missing value", "has no letter", "is an address")
+
+
+def test_each_kind_of_name_is_left_out_or_counted_or_kept(tmp_path: Path) -> None:
+    """A name that is left out takes its row with it, at either end; every other one stays."""
+    with KINDS.open(encoding="utf-8") as file:
+        names = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    for end, other in (("head", "tail"), ("tail", "head")):
+        rows = [{end: each["name"], other: f"n{k}", "relation": "r"} for k, each in enumerate(names)]
+        base = read_own(write_rows(tmp_path / "own.parquet", rows))
+        reasons = {item.what: item.reason for item in base.left_out}
+        for k, each in enumerate(names):
+            name, kind = each["name"], each["kind"]
+            what = f"r: {name} → n{k}" if end == "head" else f"r: n{k} → {name}"
+            assert (kind in LEFT_OUT) == (what in reasons), name
+            if kind in LEFT_OUT:
+                assert kind in reasons[what]
+                assert reasons[what].startswith(f"the {end} ")
+                continue
+            found = list_name_troubles(base.triplets.filter(pl.col(other) == f"n{k}"))
+            assert any(kind in trouble.kind for trouble in found) if kind else not found, (name, found)
+
+
+def test_the_bundled_base_has_no_doubtful_name() -> None:
+    base = read_knowledge_base(KnowledgeConfig())
+    assert (base.left_out, list_name_troubles(base.triplets)) == ((), ())
+
+
+def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids_too() -> None:
+    facts = [("a_a", "b"), ("a_b", "b"), ("a_c", "b_x"), ("a_d", "b_x")]
+    rows = as_rows({"head": head, "tail": tail} for head, tail in facts)
+    homonyms = as_rows({"head": "mixture", "head_id": str(n // 2), "tail": f"t{n}"} for n in range(7))
+    first, second = list_name_troubles(pl.concat([rows, homonyms]))
+    assert (first.n, first.examples) == (5, ("a_a", "a_b", "a_c"))
+    assert (second.kind, second.n, second.examples) == ("have several ids", 1, ("mixture (4 ids)",))
+    (line,) = summarize_name_troubles(rows)
+    assert line.startswith(f"names look wrong (5 {first.kind}): ")
+    assert render_name_troubles([first])[0].splitlines()[1] == f"  5 {first.kind}: 'a_a', 'a_b', 'a_c'"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("beta&#945;-agonist &amp; co", "betaα-agonist & co"),
+        ("TNF&#x3b1;&nbsp;level", "TNFα level"),
+        ("&amp;beta;-blocker", "β-blocker"),
+        ("  fever \u00a0  of\u2003unknown origin", "fever of unknown origin"),
+        ("AT&T; R&D", "AT&T; R&D"),
+    ],
+)
+def test_entities_are_decoded_and_runs_of_blanks_closed(tmp_path: Path, written: str, read: str) -> None:
+    row = {"head": written, "relation": "r", "tail": f"{written} x", "head_aliases": f"a||{written} y"}
+    base = read_own(write_rows(tmp_path / "own.parquet", [row]))
+    assert list_tested(base) == [(read, f"{read} x")]
+    assert base.aliases == {read: (f"{read} y", "a") if read < "a" else ("a", f"{read} y")}
+
+
+def test_a_line_break_that_an_entity_hides_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "own.csv", "head,relation,tail\ngout&#10;x,r,fever\n")
+    assert "line 2: the head contains a line break" in read_error(path)
+
+
+def test_a_relation_without_any_name_and_ids_that_are_missing(tmp_path: Path) -> None:
+    path = write(tmp_path / "own.csv", "head,relation,tail\ngout,r,NA\ngout,s,fever\n")
+    assert "nothing to test in r: every row is" in read_error(path)
+    rows = "gout,r,fever,NA\nmumps,r,rash,n/a\nrabies,r,itch,-\nplague,r,cough,C1\n"
+    base = read_own(write(tmp_path / "ids.csv", "head,relation,tail,tail_id\n" + rows))
+    assert base.triplets["tail_id"].to_list() == [None, None, "C1", None]
+
+
+PLACEHOLDERS = (
+    "Combinations|others|Various|other drugs|combinations with other drugs|unspecified|Unknown|none"
+    "|miscellaneous agents|not otherwise specified|various other diseases|Sonstige|autres|其他"
+)
+CLASSES = "other herpes zoster|combined immunodeficiency|unspecified asthma|no-reflow phenomenon"
+
+
+def test_heads_that_are_placeholders_are_not_asked_and_classes_are() -> None:
+    names = [*PLACEHOLDERS.split("|"), *CLASSES.split("|")]
+    rows = as_rows({"head": name, "tail": f"tail {n}"} for n, name in enumerate(names))
+    base = leave_untested(KnowledgeBase("own", rows), [], 0.05)
+    assert {head for head, _ in list_tested(base)} == set(CLASSES.split("|"))
+    assert base.triplets.height == len(names)
+    assert {(item.what, item.reason) for item in base.left_out} == {
+        (name, NO_FACT.format(PLACEHOLDER_HEAD)) for name in PLACEHOLDERS.split("|")
+    }
+
+
+def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_the_build(
+    tmp_path: Path,
+) -> None:
+    facts = [(f"drug {n}", "may_treat", f"disease {n % 7}") for n in range(20)]
+    lost = [("others", "may_treat", "disease 1"), ("drug x", "may_treat", "unspecified")]
+    rows = [*facts, *[facts[0]] * 12, *lost, ("drug y", "may_treat", "N/A"), ("drug z", "may_treat", "?")]
+    config = configure(tmp_path, rows)
+    found = validate_config(config)
+    text = render_validation(found)
+    assert "left out of the knowledge base: 17\n  12 × repeats another row: own.tsv, line" in text
+    for line in ("others", "drug x", "drug y → N/A", "drug z → ?"):
+        assert sum(each.endswith(line) and each.startswith("  1 ×") for each in text.splitlines()) == 1
+    lost_heads = {(each.relation, each.reason, each.n_heads) for each in found.lost_heads}
+    assert {("may_treat", PLACEHOLDER_HEAD, 1), ("may_treat", PLACEHOLDER, 1)} <= lost_heads
+    edition_id = build(config)
+    manifest = plan_edition(config).root / "editions" / edition_id / "manifest.json"
+    assert f'"n_pairs": {found.relations[0]["n_tested_at_most"]},' in manifest.read_text()
+    few = configure(tmp_path, [*facts[:6], *lost], edition={"negatives": "balanced"})
+    with pytest.raises(InputError, match=r"; 1 because the head is a placeholder \(others\)\)$"):
+        validate_config(few)

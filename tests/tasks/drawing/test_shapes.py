@@ -1,0 +1,176 @@
+"""The shape of a relation: what follows from its rows is never drawn as false."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from commands.preflight.validate import render_validation, validate_config
+from pretexeval.config.file import Config
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.names import AliasTable
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.records import find_manifest
+from tasks.drawing.heads import Policy, TripletSampling
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import collect_facts
+from tasks.drawing.shapes import find_shapes, guess_shape
+from tasks.edition.planning import plan_edition
+from tasks.edition.triplets import build_triplets
+from tests.commands.configurations import build, configure
+from tests.support.small_bases import as_rows
+
+Pair = tuple[str, str]
+# Chains of kinds, the most special first.
+KINDS = (
+    "Wilms tumor, nephroblastoma, kidney neoplasm, urologic neoplasm, neoplasm",
+    "chromophobe carcinoma, renal cell carcinoma, kidney neoplasm",
+    "bladder papilloma, bladder neoplasm, urologic neoplasm",
+    "seminoma, germ cell tumor, gonadal tumor, neoplasm",
+    "yolk sac tumor, germ cell tumor",
+    "thecoma, sex cord tumor, gonadal tumor",
+    "osteoid osteoma, osteoma, bone growth, neoplasm",
+    "enchondroma, chondroma, bone growth",
+)
+CHAINS = sorted({pair for kinds in KINDS for pair in pairwise(kinds.split(", "))})
+# Invented: each drug with those that follow in a circle at these distances; each pair is listed once.
+DRUGS = ["lithium", "aspirin", "enalapril", "furosemide", "naproxen", "losartan", "ketorolac", "diuron"]
+DRUGS += ["celecoxib", "valsartan"]
+PARTNERS = [(drug, DRUGS[(i + step) % len(DRUGS)]) for i, drug in enumerate(DRUGS) for step in (1, 3)]
+SORTED = sorted(tuple(sorted(pair)) for pair in PARTNERS)
+LADDER = [(f"h{i}", f"t{i}") for i in range(9)]
+
+
+def make_base(pairs: Iterable[Pair], *, has_ids: bool = False) -> KnowledgeBase:
+    """Return a base of one relation. With ids, every head is written otherwise than as a tail."""
+    rows = [{"head": head, "tail": tail} for head, tail in pairs]
+    if has_ids:
+        ids = {name: f"X:{n}" for n, name in enumerate(sorted({name for pair in pairs for name in pair}))}
+        rows = [{"head": f"{h} (disease)", "head_id": ids[h], "tail": t, "tail_id": ids[t]} for h, t in pairs]
+    return KnowledgeBase("own", as_rows(rows).sort("head", "tail"))
+
+
+def close(pairs: Iterable[Pair]) -> set[Pair]:
+    found = set(pairs)
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found |= more
+    return found
+
+
+def reverse(pairs: Iterable[Pair]) -> set[Pair]:
+    return {(tail, head) for head, tail in pairs}
+
+
+def draw_false(base: KnowledgeBase, n_seeds: int, policy: Policy = "balanced") -> set[Pair]:
+    """Return the false triplets of many seeds, also those of demonstrations."""
+    facts = collect_facts(base, "r")
+    drawn = [
+        build_triplets(Piece("r"), lambda: facts, TripletSampling(seed, policy)) for seed in range(n_seeds)
+    ]
+    found = pl.concat(drawn).filter(~pl.col("is_positive")).select("head", "tail")
+    return {(head.removesuffix(" (disease)"), tail) for head, tail in found.iter_rows()}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "has_ids", "policy", "n_seeds", "guessed"),
+    [
+        (CHAINS, False, "balanced", 50, "maybe transitive"),
+        (CHAINS, True, "uniform", 8, "maybe transitive"),
+        (PARTNERS, False, "balanced", 50, "maybe symmetric"),
+        (PARTNERS, True, "uniform", 8, "maybe symmetric"),
+        (SORTED, False, "balanced", 8, "maybe symmetric"),
+    ],
+)
+def test_no_twin_follows_from_the_rows(
+    pairs: list[Pair], has_ids: bool, policy: Policy, n_seeds: int, guessed: str
+) -> None:
+    true = close(pairs) if guessed == "maybe transitive" else reverse(pairs)
+    base = make_base(pairs, has_ids=has_ids)
+    assert draw_false(base, 5, policy) & true
+    shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))
+    assert shaped.shapes == {"r": guessed}
+    assert not draw_false(shaped, n_seeds, policy) & true
+
+
+def test_names_on_both_sides_are_the_same_by_an_alias() -> None:
+    base = make_base([("variola major", "smallpox"), ("variola", "viral disease"), ("mumps", "infection")])
+    named = replace(base, aliases=AliasTable(pl.DataFrame({"name": ["smallpox"], "alias": ["Variola"]})))
+    for known, shape in ((base, None), (named, "maybe transitive")):
+        assert guess_shape(known, "r", is_possible=False) == shape
+    facts = collect_facts(replace(named, shapes={"r": "transitive"}), "r")
+    true = facts.list_true(pl.DataFrame({"head": ["variola major"]}))
+    assert set(true["tail"]) == {"smallpox", "viral disease"}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "is_possible", "expected"),
+    [
+        (LADDER, False, None),
+        ([*LADDER, ("t1", "top")], False, "maybe transitive"),
+        ([*LADDER, ("t1", "top"), ("h1", "top")], False, None),
+        ([*LADDER, ("t1", "top"), ("h1", "top"), ("top", "t2")], False, "maybe transitive"),
+        ([*LADDER, ("t1", "top")], True, None),
+        ([*LADDER, ("t1", "top"), ("t2", "top"), ("t3", "top")], True, "maybe transitive"),
+        ([*LADDER, ("t1", "h1")], False, None),
+        ([*PARTNERS, *reverse(PARTNERS)], False, None),
+        # The codes of a classification are sorted, and its parents begin their children.
+        ([(f"{a}{b}", f"{a}{b}{c}") for a in "AB" for b in ("", "1", "2") for c in "345"], False, None),
+        ([(c[:-1], c) for c in ("A1", "A12", "A123", "A124", "B1", "B12") * 2], False, "maybe transitive"),
+    ],
+)
+def test_a_shape_is_guessed_if_a_fact_follows_that_is_not_listed(
+    pairs: list[Pair], is_possible: bool, expected: str | None
+) -> None:
+    assert guess_shape(make_base(dict.fromkeys(pairs)), "r", is_possible=is_possible) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "true"),
+    [
+        ("transitive", close(CHAINS)),
+        ("symmetric", set(CHAINS) | reverse(CHAINS)),
+        ("directed", set(CHAINS)),
+        ("maybe transitive", close(CHAINS) | reverse(CHAINS)),
+        ("maybe symmetric", set(CHAINS) | reverse(CHAINS)),
+    ],
+)
+def test_what_follows_from_each_shape(shape: str, true: set[Pair]) -> None:
+    facts = collect_facts(replace(make_base(CHAINS), shapes={"r": shape}), "r")
+    assert set(facts.list_true(facts.heads.select("head")).rows()) == {
+        (head, tail) for head, tail in true if head in set(facts.heads["head"]) and tail in set(facts.tails)
+    }
+
+
+def configure_kinds(folder: Path, **knowledge: object) -> Config:
+    """Return the configuration of the chains, under the name of a relation that has prototypes."""
+    rows = [(head, "due_to", tail) for head, tail in CHAINS]
+    config = configure(folder, rows, edition={"seed": 3})
+    table = config.knowledge.model_dump() | knowledge
+    return Config.model_validate(config.model_dump() | {"knowledge": table})
+
+
+def test_validate_asks_for_a_guessed_shape(tmp_path: Path) -> None:
+    config = configure_kinds(tmp_path)
+    (line,) = (line for line in render_validation(validate_config(config)).splitlines() if "maybe" in line)
+    assert "Wilms tumor → kidney neoplasm; bladder neoplasm → neoplasm" in line
+    assert 'shape.due_to = "transitive"' in line
+    manifest = find_manifest(tmp_path / "data", build(config))
+    assert manifest is not None
+    assert manifest["balance"]["due_to"]["shape"] == "maybe transitive"
+
+
+@pytest.mark.parametrize("given", ["transitive", {"due_to": "directed"}])
+def test_a_given_shape_is_not_asked_for(tmp_path: Path, given: str | dict[str, str]) -> None:
+    config = configure_kinds(tmp_path, shape=given)
+    shapes = {"due_to": given} if isinstance(given, str) else given
+    assert "maybe" not in render_validation(validate_config(config))
+    assert plan_edition(config).configuration["shapes"] == shapes
+    assert plan_edition(config).edition_id != plan_edition(configure_kinds(tmp_path)).edition_id
+
+
+def test_a_shape_of_another_relation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"shape of \[knowledge\] names is_a, but own has no such relation"):
+        plan_edition(configure_kinds(tmp_path, shape={"is_a": "transitive"}))
