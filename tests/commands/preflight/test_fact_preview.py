@@ -142,19 +142,20 @@ def test_a_guessable_base_is_named_with_the_figure(
     path = configure_sites(tmp_path, list_pairs(), **edition)
     config = load_config(path)
     checked = validate_config(config)
-    (line,) = checked.warnings
+    # Names that look wrong and a guessed shape have warnings of their own.
+    (line,) = [warning for warning in checked.warnings if " give answers away" in warning]
     before, _, after = line.partition(" is right about up to ")
     assert before.startswith(f"affected_sites: {giveaway} give answers away")
     share, _, rest = after.partition(" ")
     assert least <= int(share) <= 100
     assert rest == "% of the triplets"
     assert line in render_validation(checked).splitlines()
-    assert plan_run(config, Store(config.storage)).warnings == (line,)
+    assert line in plan_run(config, Store(config.storage)).warnings
     previewed = preview_edition(config, 1)
     assert line in render_preview(previewed).splitlines()
     assert line in parse(render_page(previewed)).text
     findings = [(each.state, each.found) for each in collect_findings(path) if each.name == "negatives"]
-    assert [found for state, found in findings if state == "warning"] == [line]
+    assert line in [found for state, found in findings if state == "warning"]
     build(config)
     assert run_until_models(config)[-1] == line
 
