@@ -58,15 +58,16 @@ def remove_refusals(text: str) -> str:
 
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
+    known = set(_list_long_words(question))
     for match in QUOTED_STATEMENT.finditer(text):
-        known, n_words = _count_known(match[1] or match[2], question)
-        if 2 * known < n_words > 2:
+        words = _list_long_words(match[1] or match[2])
+        if 2 * sum(word in known for word in words) < len(words) > 2:
             return text[: match.start()].strip(), text[match.start() :]
     return text, ""
 
 
 def remove_copied_sentences(text: str, question: str) -> str:
-    """Return the text without sentences of the question, whose names of options choose nothing."""
+    """Return the text without the sentences that it copies from the question, which answer nothing."""
     folded = fold_text(question)
     return "".join(
         part
@@ -80,23 +81,22 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
 
     A model may repeat the options of a demonstration, and answer that one.
     """
+    known = set(_list_long_words(" ".join((question, *options.texts))))
     items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
     for start in range(len(items) - N_LISTED + 1):
         run = items[start : start + N_LISTED]
         listed = " ".join(item[2] for item in run)
         if "".join(item[1] for item in run) != "ABC" or JUDGED_OPTION.search(fold_text(listed)):
             continue
-        known, n_words = _count_known(listed, " ".join((question, *options.texts)))
-        if known < SHARE_OF_OTHER_LIST * n_words:
+        words = _list_long_words(listed)
+        if sum(word in known for word in words) < SHARE_OF_OTHER_LIST * len(words):
             return text[: run[0].start()].strip(), text[run[0].start() :]
     return text, ""
 
 
-def _count_known(text: str, question: str) -> tuple[int, int]:
-    """Return how many long words of the text are in the question, and how many it has."""
-    known = set(fold_text(question).translate(WITHOUT_SIGNS).split())
-    words = [word for word in fold_text(text).translate(WITHOUT_SIGNS).split() if len(word) > 3]
-    return sum(word in known for word in words), len(words)
+def _list_long_words(text: str) -> list[str]:
+    """Return the folded words of more than three letters, which tell one question from another."""
+    return [word for word in fold_text(text).translate(WITHOUT_SIGNS).split() if len(word) > 3]
 
 
 def cut_completion(response: str | None) -> str | None:
