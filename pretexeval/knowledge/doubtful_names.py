@@ -4,7 +4,6 @@ The patterns of each kind are in `names.toml`.
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.rows import LEFT_OUT_ROWS
+from pretexeval.primitives.toml_files import parse_toml
 
-VOCABULARY = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+VOCABULARY = parse_toml(Path(__file__).with_name("names.toml"))
 MAX_LENGTH = 120
 N_EXAMPLES = 3
 MAX_SHOWN = 60
