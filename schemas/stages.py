@@ -69,6 +69,20 @@ TRIPLETS = Stage(
             is_nullable=True,
         ),
         Column(
+            "head_frequency",
+            pa.int64(),
+            "how many facts of the relation the knowledge base lists of the head",
+        ),
+        Column(
+            "tail_frequency", pa.int64(), "how many heads of the relation have the tail in the knowledge base"
+        ),
+        Column("stratum", pa.int64(), "how common the true tail of the pair is in its relation, from 1"),
+        Column(
+            "stratum_size",
+            pa.float64(),
+            "number of heads of the knowledge base for which the pairs of the stratum stand together",
+        ),
+        Column(
             "likelihood",
             pa.float64(),
             "chance that the triplet is true, as the other facts of the base tell it",

@@ -6,8 +6,8 @@ with pairs as (
         edition_id, relation, pair_id,
         bool_or(is_asserted and not is_positive) as is_asserted,
         any_value(first_release) filter (is_positive) as first_release,
-        lower(any_value(head)) as head,
-        lower(any_value(tail) filter (is_positive)) as tail
+        any_value(head_frequency) as head_frequency,
+        any_value(tail_frequency) filter (is_positive) as tail_frequency
     from triplets
     where split = 'test'
     group by edition_id, relation, pair_id
@@ -17,9 +17,7 @@ counted as (
     select
         edition_id, pair_id,
         unnest(['tail commonness', 'head commonness']) as grouping_by,
-        unnest([
-            count(*) over (partition by edition_id, relation, tail), count(*) over (partition by edition_id, head)
-        ]) as n
+        unnest([tail_frequency, head_frequency]) as n
     from pairs
 ),
 

@@ -1,47 +1,76 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, weighting, measure and test pair.
--- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. Relations are strata (Cochran 1977,
--- chapter 5): a pair counts in the variance with its deviation from its own relation, times √(m/(m−1)) for the m pairs
--- of a stratum; relations with one pair are one stratum together. So each pair is observed with its weight in whole
--- parts of 10⁹, and with the mean plus that deviation.
+-- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. The weight of a relation is divided
+-- among its parts: under `facts` the strata of the triplets, otherwise the relation as a whole. A stratum of which no
+-- pair was graded is represented by the others of its relation.
+-- The parts are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own part,
+-- times √(m/(m−1)) for the m pairs of a part; parts with one pair are one stratum together. So each pair is
+-- observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
 -- n_most: to how many independent samples the weights amount. The share of a stratum is drawn towards the mean by one
 -- observation here, because a large relation of which no pair is mastered would otherwise have no variance. If no
 -- pair deviates, each pair is one observation.
 -- average: the weighted mean. is_whole: every relation has a pair with a score.
 create or replace view storage.weighted_observations as
-with observed as (
+with tested as (
+    select *
+    from triplets
+    anti join storage.undecided_pairs using (edition_id, pair_id)
+    where split = 'test' and is_positive
+),
+
+observed as (
     select
         run, edition_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
+        weighting, if(weighting = 'facts', stratum, 0) as part, if(weighting = 'facts', stratum_size, 1) as part_size,
         unnest(['average', 'mastery']) as measure,
         unnest([n_positive_right, is_mastered::integer]) as gained, unnest([n_positive, is_complete::integer]) as n,
         unnest([n_negative_right, null]) as negative_gained, unnest([n_negative, null]) as negative_n,
         unnest([n_positive_right + n_negative_right, is_mastered::integer]) as pair_gained,
         unnest([n_positive + n_negative, is_complete::integer]) as pair_n
     from pair_scores
+    inner join (select edition_id, pair_id, stratum, stratum_size from tested) using (edition_id, pair_id)
+    cross join (values ('relations'), ('pairs'), ('facts')) as weightings (weighting)
 ),
 
 parts as (
     select
-        run, edition_id, measure, relation,
+        run, edition_id, measure, weighting, relation, part,
+        any_value(part_size) as part_size,
         count(*) as n_pairs,
         sum(pair_n) as part_n,
         sum(pair_gained) / part_n as part_share,
         min(pair_gained / pair_n) < max(pair_gained / pair_n) as varies,
-        case when n_pairs > 1 then relation else '' end as stratum
+        case when n_pairs > 1 then {'relation': relation, 'part': part} end as stratum
     from observed
     where pair_n > 0
-    group by run, edition_id, measure, relation
+    group by run, edition_id, measure, weighting, relation, part
+),
+
+sizes as (
+    select edition_id, relation, stratum, count(*) as n_pairs, any_value(stratum_size) as n_facts
+    from tested
+    group by edition_id, relation, stratum
 ),
 
 weights as (
     select
         edition_id, relation,
-        unnest(['relations', 'pairs']) as weighting,
-        unnest([1 / count(*) over edition, count(*) / sum(count(*)) over edition]) as weight
-    from triplets
-    anti join storage.undecided_pairs using (edition_id, pair_id)
-    where split = 'test' and is_positive
+        unnest(['relations', 'pairs', 'facts']) as weighting,
+        unnest([
+            1 / count(*) over edition,
+            sum(n_pairs) / sum(sum(n_pairs)) over edition,
+            sum(n_facts) / sum(sum(n_facts)) over edition
+        ]) as relation_weight
+    from sizes
     group by edition_id, relation
     window edition as (partition by edition_id)
+),
+
+weighed as (
+    select
+        *,
+        relation_weight * part_size / sum(part_size) over (partition by run, measure, weighting, relation) as weight
+    from parts
+    inner join weights using (edition_id, weighting, relation)
 ),
 
 strata as (
@@ -52,8 +81,7 @@ strata as (
         sum(weight * part_share) over own / sum(weight) over own as share,
         (share * sum(part_n) over own + average) / (sum(part_n) over own + 1) as drawn_share,
         sqrt(sum(n_pairs) over own / greatest(sum(n_pairs) over own - 1, 1)) as spread
-    from parts
-    inner join weights using (edition_id, relation)
+    from weighed
     window
         whole as (partition by run, measure, weighting),
         own as (partition by run, measure, weighting, stratum)
@@ -64,7 +92,7 @@ sized as (
         *,
         weight / part_n as size,
         case
-            when bool_or(varies) over whole or count(*) filter (stratum = '') over whole > 1
+            when bool_or(varies) over whole or count(*) filter (stratum is null) over whole > 1
                 then average * (1 - average)
                     / nullif(sum(weight ** 2 / part_n * drawn_share * (1 - drawn_share)) over whole, 0)
             else 1 / sum(weight ** 2 / n_pairs) over whole
@@ -85,5 +113,5 @@ select
     round(1e9 * size * negative_n)::bigint as negative_n,
     n_independent * size * pair_n as n_most
 from observed
-inner join sized using (run, measure, relation)
+inner join sized using (run, measure, weighting, relation, part)
 where pair_n > 0

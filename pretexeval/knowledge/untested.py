@@ -36,6 +36,8 @@ MIN_GENERAL = 10
 def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: float) -> KnowledgeBase:
     """Return the base with the facts that are not asked marked ``also_true``, and what was left out.
 
+    The column is_general of the triplets marks those whose tail is general.
+
     The tails that are never asked are listed, and so are the heads of which no fact is asked.
 
     Args:
@@ -59,7 +61,10 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
     if untested.is_empty():
         return base
     is_untested = pl.int_range(pl.len()).is_in(untested["row"].implode())
-    triplets = base.triplets.with_columns(pl.col("also_true") | is_untested)
+    of_general = untested.filter(reason=general)["row"].implode()
+    triplets = base.triplets.with_columns(
+        pl.col("also_true") | is_untested, is_general=pl.int_range(pl.len()).is_in(of_general)
+    )
     left_out, not_listed = cap_left_out([*_list_tails(tested, untested), *_list_heads(tested, untested)])
     return replace(
         base,

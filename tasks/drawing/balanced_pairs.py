@@ -11,6 +11,7 @@ The assignment is an exact optimum. All costs are whole numbers that a double ho
 the same on every machine. Blocks are small, so that time grows with the number of heads, and memory does not.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,16 +39,22 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
 """What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
-LEAVING_OUT = (700, 800, 900, 1000, 2**30)
+LEAVING_OUT = tuple(int(x) for x in os.environ.get('PRICES','700,800,900,1000').split(',')) + (2**30,)
 """The prices of leaving out a head. They are tried in order, until MIN_KEPT of the heads of the block are
 kept. The last price is higher than all other costs together, so that as many heads as possible are kept."""
-MIN_KEPT = 0.8
+MIN_KEPT = float(os.environ.get('KEPT','0.8'))
 MIN_HEADS = 100
 """In a block with fewer heads, only the last price is used."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
 Flags = NDArray[np.bool_]
+Costs = NDArray[np.int64]
+import os
+N_CLASSES = int(os.environ.get("BINS", 10))
+N_ROUNDS = int(os.environ.get("ROUNDS", 6))
+STEP = int(os.environ.get("STEP", 300))
+SCALE = MAX_TAILS << TIE_BITS
 PAIRS_SCHEMA = dict.fromkeys(("head", "positive", "negative"), pl.String)
 
 
@@ -146,25 +153,66 @@ class _Assignment:
 
     def solve(self) -> Rows:
         """Return the positions of head, positive and negative tail: one row per head that is kept."""
+        costs = self._find_costs()
+        if len(self.block.heads) < MIN_HEADS:
+            facts, takers = self._assign(costs, LEAVING_OUT[-1])
+        else:
+            facts, takers = self._assign_equally(costs)
+        heads, tails = self.block.own[facts], self.block.tails[facts]
+        negatives = np.empty(len(self.block.heads), np.int64)
+        negatives[takers] = tails
+        pairs: Rows = np.stack([self.block.heads[heads], tails, negatives[heads]], axis=1)
+        return pairs
+
+    def _assign_equally(self, costs: Costs) -> tuple[Rows, Rows]:
+        """Return an assignment in which classes of resemblance are true about as often as false.
+
+        A class that is true too often becomes dearer for positives and cheaper for negatives, round by round.
+        These are the steps of a subgradient method for the Lagrangian dual of the assignment whose constraints
+        are equal classes (Fisher 1981). The round with the smallest differences is returned.
+        """
+        block, n_least = self.block, MIN_KEPT * len(self.block.heads)
+        for price in LEAVING_OUT:
+            assigned = self._assign(costs, price)
+            if len(assigned[0]) >= n_least:
+                break
+        alike = self.known.features.sum_up_heads(block.heads, block.tails)
+        of_own = alike[np.arange(len(block.own)), block.own]
+        edges = np.unique(np.quantile(of_own, np.arange(1, N_CLASSES) / N_CLASSES, method="nearest"))
+        own, classes = (np.searchsorted(edges, sums, side="right") for sums in (of_own, alike))
+        fees = np.zeros(len(edges) + 1, np.int64)
+        found = []
+        for _ in range(N_ROUNDS):
+            true, false = (
+                np.bincount(found, minlength=len(fees)) for found in (own[assigned[0]], classes[assigned])
+            )
+            found.append((np.abs(true - false).sum() / len(assigned[0]), assigned))
+            fees += STEP * (true - false) // len(assigned[0])
+            assigned = self._assign(costs + (fees[own][:, None] - fees[classes]) * SCALE, price)
+        return min(found, key=lambda each: each[0])[1]
+
+    def _assign(self, costs: Costs, price: int) -> tuple[Rows, Rows]:
+        """Return the cheapest assignment: the positions of the facts that are used, and of their takers.
+
+        Args:
+            costs: one row per fact, one column per head.
+            price: what leaving out a head costs.
+        """
         # The import takes 0.3 s, and most commands draw nothing.
         from scipy.optimize import linear_sum_assignment
 
-        costs, tails = self._find_cheapest()
+        starts = np.flatnonzero(np.diff(self.block.own, prepend=-1))
+        # The lowest digit says which of the head's true tails has the cost.
+        least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
+        of_heads = np.where(least >= EXCLUDED // 2, np.inf, least)
         of_turn = 0 if self.turn is None else 2 * NOT_DUE
-        for price in LEAVING_OUT if len(self.block.heads) >= MIN_HEADS else LEAVING_OUT[-1:]:
-            np.fill_diagonal(costs, (price + of_turn) << TIE_BITS)
-            givers, takers = linear_sum_assignment(costs)
-            is_kept = givers != takers
-            if is_kept.mean() >= MIN_KEPT:
-                break
-        negatives = np.empty(len(takers), np.int64)
-        negatives[takers] = tails[givers, takers]
-        pairs = np.stack([self.block.heads, tails[givers, takers], negatives], axis=1)
-        kept: Rows = pairs[is_kept]
-        return kept
+        np.fill_diagonal(of_heads, (price + of_turn) << TIE_BITS)
+        givers, takers = linear_sum_assignment(of_heads)
+        is_kept = givers != takers
+        return (starts[givers] + rank[givers, takers])[is_kept], takers[is_kept]
 
-    def _find_cheapest(self) -> tuple[NDArray[np.float64], Rows]:
-        """Return for the facts of each head (rows) and all heads (columns) the least cost, and its tail."""
+    def _find_costs(self) -> Costs:
+        """Return for all facts (rows) and heads (columns) the cost, times MAX_TAILS, plus the number of the fact."""
         block, numbers = self.block, self.known.numbers
         of_heads, of_tails = numbers[block.heads], numbers[block.tails]
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
@@ -176,12 +224,9 @@ class _Assignment:
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS
         starts = np.flatnonzero(np.diff(block.own, prepend=-1))
-        ranks = np.arange(len(block.own)) - starts[block.own]
-        # The lowest digit says which of the head's true tails has the cost.
-        costs = costs * MAX_TAILS + ranks[:, None]
+        costs = costs * MAX_TAILS + (np.arange(len(block.own)) - starts[block.own])[:, None]
         costs[block.is_excluded] = EXCLUDED * MAX_TAILS
-        least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
-        return np.where(least == EXCLUDED, np.inf, least), block.tails[starts[:, None] + rank]
+        return costs
 
     def _price_repeats(self, turn: SeriesTurn) -> NDArray[np.int64]:
         """Return for the facts (rows) and all heads (columns) what tails cost whose turn it is not."""

@@ -75,6 +75,15 @@ class NameFeatures:
             difference += of_facts
         return difference
 
+    def sum_up_heads(self, heads: Rows, tails: Rows) -> Matrix:
+        """Return how much the tails of some facts (rows) resemble heads (columns): the weighted sum."""
+        rows, position = np.unique(tails, return_inverse=True)
+        total = np.zeros((len(rows), len(heads)), np.int32)
+        for weight, values in self._iterate_features(rows, heads):
+            total += weight * values
+        alike: Matrix = total[position]
+        return alike
+
     def _iterate_features(self, tails: Rows, heads: Rows) -> Iterator[tuple[int, Matrix]]:
         """Yield weight and values of each feature: one row per tail, one column per head."""
         shared, of_tails, of_heads = count_shared(self.words, tails, heads)

@@ -14,8 +14,9 @@
 -- releases, what the base's query says in its column since. Editions without ages have no such rows.
 -- `training cutoff`: whether a release that is named by a date listed the true fact before the training_cutoff of the
 -- model, or the release before it did not yet list it after that date. Other facts are in no group.
--- `tail commonness`, `head commonness`: how many test pairs of the edition have the true tail in the relation, and how
--- many have the head in any relation. What is asked often in a base is mostly what is written about often.
+-- `tail commonness`, `head commonness`: how many heads of the relation have the true tail in the knowledge base, and how
+-- many tails the head has there (tail_frequency and head_frequency of the triplets). What a base lists often is mostly
+-- what is written about often.
 -- group_position: the order of the groups of one kind.
 create or replace view accuracy_by_group as
 select

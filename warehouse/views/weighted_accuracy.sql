@@ -2,8 +2,10 @@
 -- Average accuracy and mastery over the relations of the edition, also where a model was asked different shares of
 -- them (a budget, pairs_per_relation). weighting: `relations` is the mean over relations, each with the same weight;
 -- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
--- without bias. The leaderboard counts every asked sample once instead; the intervals are like those there, with
--- relations as strata (storage.weighted_observations).
+-- without bias. `facts` estimates the measure for a fact of the knowledge base: a relation has the weight of its heads,
+-- and within it, common and rare tails count as much as the base has of them (the column stratum_size of triplets).
+-- The leaderboard counts every asked sample once instead; the intervals are like those there, with
+-- relations, or their strata of tails, as strata (storage.weighted_observations).
 -- Null if a relation has no graded sample (for mastery: no complete pair), and where the leaderboard has no mastery.
 create or replace view weighted_accuracy as
 with observations as materialized (
@@ -42,7 +44,7 @@ select
     mastery.fixed_base_ci_high as mastery_fixed_base_ci_high,
     runs.n_complete_pairs, runs.no_answer_rate, runs.n_errors, runs.error_rate
 from part_scores as runs
-cross join (values ('relations'), ('pairs')) as weightings (weighting)
+cross join (values ('relations'), ('pairs'), ('facts')) as weightings (weighting)
 left join scores as average
     on {'run': runs.run, 'weighting': weighting} = average.key and average.measure = 'average'
 left join scores as mastery
