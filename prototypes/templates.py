@@ -44,8 +44,6 @@ class RelationPrototypes:
     """Transformation -> cell, in the order of the transformations."""
     default_prompt: str | None = None
     """The base's own template, if the pool has it. Only the method origin uses it."""
-    is_draft: bool = False
-    """Whether the pool says that nobody has reviewed them."""
 
     @property
     def is_possibility(self) -> bool:
@@ -67,12 +65,10 @@ def build_prototypes(
     instance: tuple[str, str],
     cells: Mapping[str, Sequence[str]],
     default_prompt: str | None = None,
-    *,
-    is_draft: bool = False,
 ) -> RelationPrototypes:
     """Build the prototypes of a relation from its eight cells, each with the prototype first."""
     ordered = {name: Cell(cells[name][0], tuple(cells[name][1:])) for name in NAMES}
-    return RelationPrototypes(relation, instance, ordered, default_prompt, is_draft)
+    return RelationPrototypes(relation, instance, ordered, default_prompt)
 
 
 SLOTS = ("[X]", "[Y]")
