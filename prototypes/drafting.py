@@ -12,6 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import polars as pl
+
 from pretexeval.gate.lexicon import list_words
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml, render_toml
@@ -19,6 +21,7 @@ from pretexeval.storage.files import write_bytes
 from prototypes.templates import NEGATIONS, SLOTS, check_cells, check_text
 from schemas.transformations import NAMES
 
+SIDES = ["head", "tail"]
 COMMENT = "# Drafted from one sentence: read every text, and change what does not read well.\n"
 EXAMPLE = '"The drug [X] may treat the disease [Y]."'
 # Names of relations in a knowledge base.
@@ -217,7 +220,7 @@ def _find_problems(
         (
             no_verb,
             f"needs a verb after {one}, not",
-            f'"{one} causes …" or "Mutations in the gene {one} cause …"',
+            f'"{one} causes …", "{one} may cause …" or "Mutations in the gene {one} cause …"',
         ),
         (verbs, "has a second verb,", f"one clause, as in {EXAMPLE}"),
     ):
@@ -230,7 +233,10 @@ def _find_problems(
             yield f"has {noun[-1].text!r} before {slot}", f'a noun in the singular, as in "the drug {slot}"'
     is_named = bool(nouns[0]) and nouns[0][-1].tag != "AT0"
     if starts[0] and not (words[starts[0] - 1].tag.startswith("PR") and is_named):
-        yield f"does not say what {one} is", f'a noun, as in "Mutations in the gene {one} …"'
+        yield (
+            f"does not say what {one} is",
+            f'a noun, as in "{_join_words(words[: starts[0]])} the gene {one} …"',
+        )
     if is_named and not starts[0] and not verb.endswith("s") and verb not in ("may", "can"):
         yield f"has the plural {verb!r} after a singular", '"causes"'
     if verb in ("is", "are") and not before:
@@ -318,6 +324,39 @@ def _name_predicate(*parts: str) -> str:
     """Return the words as the name of a predicate: TakesDrug."""
     words = re.findall(r"[A-Za-z0-9]+", _join(*parts))
     return "".join(word[0].upper() + word[1:] for word in words)
+
+
+def place_slots(sentence: str, facts: pl.DataFrame) -> str:
+    """Return the sentence with `[X]` and `[Y]` in place of the names of a fact, unless it has a slot.
+
+    Args:
+        facts: the columns head and tail.
+
+    Raises:
+        InputError: the sentence names no fact.
+    """
+    if any(slot in sentence for slot in SLOTS):
+        return sentence
+    text = pl.lit(sentence.lower())
+    named = facts.filter(text.str.contains(pl.col(c).str.to_lowercase(), literal=True) for c in SIDES)
+    for names in sorted(named.select(SIDES).rows(), key=lambda row: len("".join(row)), reverse=True):
+        slots = {name.lower(): slot for name, slot in zip(names, SLOTS, strict=True)}
+        pattern = "|".join(re.escape(name) for name in sorted(slots, key=len, reverse=True))
+        parts = re.split(rf"(?<!\w)({pattern})(?!\w)", sentence, flags=re.IGNORECASE)
+        if slots.keys() <= {part.lower() for part in parts}:
+            return "".join(slots.get(part.lower(), part) for part in parts)
+    head, tail = facts.select(SIDES).row(0)
+    raise InputError(
+        f"the sentence names no fact of the relation: write [X] and [Y], as in {EXAMPLE}, or the names of a "
+        f"fact, such as {head!r} and {tail!r}"
+    )
+
+
+def choose_facts(facts: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Return up to n facts, from the one with the shortest names to the one with the longest."""
+    length = pl.sum_horizontal(pl.col(SIDES).str.len_chars())
+    ordered = facts.select(SIDES).unique().sort(length, *SIDES)
+    return ordered[sorted({round(i * (len(ordered) - 1) / (n - 1)) for i in range(n)})]
 
 
 def add_draft(path: Path, relation: str, draft: Draft) -> None:
