@@ -52,6 +52,10 @@ CONDITIONS = {
     "undergoes": "procedure|operation|surgery|test|treatment|therapy|examination|intervention",
     "is exposed to": "agent|substance|chemical|toxin|compound|allergen|pathogen|virus|bacterium",
 }
+# Words that the name of a predicate does not need.
+_EMPTY = re.compile(
+    r"^If(?: a patient)?|\b(?:the|this|these|an?)\b|\b(?:is|are) (?:one|something|things) that|\[[XY]\]"
+)
 _Pair: TypeAlias = tuple[str, str]
 """Words that affirm, and words that deny the same."""
 
@@ -124,17 +128,13 @@ def draft_prototypes(sentence: str) -> Draft:
     cells = _write_cells(parts)
     if problems := list(check_cells({name: [text] for name, text in cells.items()})):
         raise InputError("\n  ".join([f"the sentence gives no sound prototypes; try {EXAMPLE}", *problems]))
-    head, tail = sorted((parts.subject, parts.other), key=lambda name: name.slot)
-    ahead = head.condition.rpartition("patient ")[2]
-    about = parts.prefix if head is parts.subject else _join(parts.prefix, parts.subject.kind)
-    says = parts.say(tail.kind if head is parts.subject else "")[0]
-    first = _name_predicate(ahead, head.kind or "head")
     advice = tuple(
-        f"the sentence does not say what {name.slot} is: a noun, as in {example}, makes the texts clearer"
-        for name, example in ((head, '"the drug [X]"'), (tail, '"the disease [Y]"'))
+        f'a noun before {name.slot} makes the texts clearer, as in "the {noun} {name.slot}"'
+        for name, noun in ((parts.subject, "drug"), (parts.other, "disease"))
         if not name.kind
     )
-    return Draft(cells, (first, f"{first}That{_name_predicate(about, says)}"), advice)
+    condition, claim = _EMPTY.sub("", cells["ins"]).split(", then ")
+    return Draft(cells, (_name_predicate(condition), _name_predicate(claim)), advice)
 
 
 def _write_cells(parts: _Sentence) -> dict[str, str]:
@@ -205,47 +205,37 @@ def _find_problems(
     """Yield each problem of the words, and what to write instead. Each problem may hide the later ones."""
     one, other, verb = words[first].text, words[second].text, words[at_verb].text
     texts = [word.text.lower() for word in words]
-    no_verb = [] if _is_verb(verb) else [verb]
+    signs = [text for text in texts if re.fullmatch(r"[^\w\[]", text)]
     verbs = [word.text for i, word in enumerate(words) if i != at_verb and FINITE.match(word.tag)]
     verbs += [b.text for a, b in pairwise(words) if a.tag == "CJC" and not NOUN.match(b.tag)]
+    causes = f'"{one} causes …", "{one} may cause …" or "Mutations in the gene {one} cause …"'
+    clause = f"one clause, as in {EXAMPLE}"
     for found, problem, instead in (
         (NEGATIONS.findall(" ".join(texts)), "denies something with", "what is true of a fact"),
-        (
-            QUANTIFIERS & {*texts},
-            "has a denial that is unclear, because of",
-            'it without this word, or "may"',
-        ),
-        (CLAUSES & {*texts}, "has a second clause, with", f"one clause, as in {EXAMPLE}"),
-        ([text for text in texts if re.fullmatch(r"[^\w\[]", text)], "has the sign", "words only"),
-        (
-            no_verb,
-            f"needs a verb after {one}, not",
-            f'"{one} causes …", "{one} may cause …" or "Mutations in the gene {one} cause …"',
-        ),
-        (verbs, "has a second verb,", f"one clause, as in {EXAMPLE}"),
+        (QUANTIFIERS & {*texts}, "has no clear denial with", 'it without this word, or with "may"'),
+        (CLAUSES & {*texts}, "has a second clause with", clause),
+        (signs, "has the sign", "words only"),
+        ([] if _is_verb(verb) else [verb], f"needs a verb after {one}, not", causes),
+        (verbs, "has a second verb,", clause),
     ):
         if found:
-            yield f"{problem} {sorted(found)[0]!r}", instead
-    before, after = words[at_verb + 1 : starts[1]], words[second + 1 :]
+            yield f"{problem} {min(found)!r}", instead
+    before, after, prefix = words[at_verb + 1 : starts[1]], words[second + 1 :], words[: starts[0]]
     nouns = words[starts[0] : first], words[starts[1] : second]
     for noun, slot in zip(nouns, (one, other), strict=True):
         if noun and noun[-1].tag.startswith(("NN2", "AJ")):
             yield f"has {noun[-1].text!r} before {slot}", f'a noun in the singular, as in "the drug {slot}"'
     is_named = bool(nouns[0]) and nouns[0][-1].tag != "AT0"
-    if starts[0] and not (words[starts[0] - 1].tag.startswith("PR") and is_named):
-        yield (
-            f"does not say what {one} is",
-            f'a noun, as in "{_join_words(words[: starts[0]])} the gene {one} …"',
-        )
-    if is_named and not starts[0] and not verb.endswith("s") and verb not in ("may", "can"):
+    if prefix and not (prefix[-1].tag.startswith("PR") and is_named):
+        yield f"does not say what {one} is", f'a noun, as in "{_join_words(prefix)} the gene {one} …"'
+    if is_named and not prefix and not verb.endswith("s") and verb not in ("may", "can"):
         yield f"has the plural {verb!r} after a singular", '"causes"'
     if verb in ("is", "are") and not before:
         yield f"says only {verb!r} before {other}", '"is a kind of", "is treated with", or another verb'
     if before and not before[-1].tag.startswith(("PR", "VV", "AVP")):
         yield f"has {before[-1].text!r} before {other}", f'a noun, as in "the disease {other}"'
-    if after and (
-        (before and before[-1].tag.startswith("PR")) or not after[0].tag.startswith(("PR", "CJS", "AV0"))
-    ):
+    has_preposition = bool(before) and before[-1].tag.startswith("PR")
+    if after and (has_preposition or not after[0].tag.startswith(("PR", "CJS", "AV0"))):
         yield f"has {_join_words(after)!r} after {other}", f"a sentence that ends in {other}"
 
 
@@ -320,10 +310,9 @@ def _join_words(words: list[_Word]) -> str:
     return _join(*(word.text for word in words))
 
 
-def _name_predicate(*parts: str) -> str:
+def _name_predicate(text: str) -> str:
     """Return the words as the name of a predicate: TakesDrug."""
-    words = re.findall(r"[A-Za-z0-9]+", _join(*parts))
-    return "".join(word[0].upper() + word[1:] for word in words)
+    return "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", text))
 
 
 def place_slots(sentence: str, facts: pl.DataFrame) -> str:

@@ -173,7 +173,7 @@ def _stem_words(text: str) -> str:
 def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a problem for each cell in which `[X]` and `[Y]` seem to be exchanged.
 
-    The prototype of `none` and every text of `ins` names `[X]` first, the prototype of `inv` and every text of
+    The prototype of `none` and the texts of `ins` name `[X]` first, the prototype of `inv` and the texts of
     `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell. No text gives a slot the noun
     that the other one has in `none`, and `inv` does not say of `[Y]` what `none` says of `[X]`.
 
