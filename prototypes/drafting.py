@@ -52,6 +52,8 @@ CONDITIONS = {
     "undergoes": "procedure|operation|surgery|test|treatment|therapy|examination|intervention",
     "is exposed to": "agent|substance|chemical|toxin|compound|allergen|pathogen|virus|bacterium",
 }
+# "An ulcer", "an HLA allele", but "a unit".
+_VOWEL = re.compile(r"[aeioAEIO]|u(?!ni|r[ei]|t[ei]|s[eu])|[FHLMNRSX][A-Z]")
 # Words that the name of a predicate does not need.
 _EMPTY = re.compile(
     r"^If(?: a patient)?|\b(?:the|this|these|an?)\b|\b(?:is|are) (?:one|something|things) that|\[[XY]\]"
@@ -159,7 +161,7 @@ def _write_cells(parts: _Sentence) -> dict[str, str]:
     if is_bare and other.kind:
         name, of_other = subject.full, parts.say(name)
         if not parts.is_identity:
-            article = "an" if subject.kind[:1] in tuple("aeio") else "a"
+            article = "an" if _VOWEL.match(subject.kind) else "a"
             kind = f"{article} {subject.kind}" if subject.kind else something
             name, of_other = subject.slot if subject.kind else name, call(f"{kind} that {of_other[0]}", be)
     forms = (
@@ -206,7 +208,11 @@ def _find_problems(
     one, other, verb = words[first].text, words[second].text, words[at_verb].text
     texts = [word.text.lower() for word in words]
     signs = [text for text in texts if re.fullmatch(r"[^\w\[]", text)]
-    verbs = [word.text for i, word in enumerate(words) if i != at_verb and FINITE.match(word.tag)]
+    # The tagger reads "an overdose of" as a verb.
+    finite = [
+        i for i in range(len(words)) if FINITE.match(words[i].tag) and (not i or words[i - 1].tag != "AT0")
+    ]
+    verbs = [texts[i] for i in finite if i > at_verb]
     verbs += [b.text for a, b in pairwise(words) if a.tag == "CJC" and not NOUN.match(b.tag)]
     causes = f'"{one} causes …", "{one} may cause …" or "Mutations in the gene {one} cause …"'
     clause = f"one clause, as in {EXAMPLE}"
@@ -215,7 +221,8 @@ def _find_problems(
         (QUANTIFIERS & {*texts}, "has no clear denial with", 'it without this word, or with "may"'),
         (CLAUSES & {*texts}, "has a second clause with", clause),
         (signs, "has the sign", "words only"),
-        ([] if _is_verb(verb) else [verb], f"needs a verb after {one}, not", causes),
+        ([texts[i] for i in finite if i < first], f"has no {one} before its verb", clause),
+        ([] if _is_verb(verb, words[at_verb + 1]) else [verb], f"needs a verb after {one}, not", causes),
         (verbs, "has a second verb,", clause),
     ):
         if found:
@@ -223,19 +230,19 @@ def _find_problems(
     before, after, prefix = words[at_verb + 1 : starts[1]], words[second + 1 :], words[: starts[0]]
     nouns = words[starts[0] : first], words[starts[1] : second]
     for noun, slot in zip(nouns, (one, other), strict=True):
-        if noun and noun[-1].tag.startswith(("NN2", "AJ")):
+        if noun and noun[-1].tag.startswith("NN2" if noun[0].tag == "AT0" else ("NN2", "AJ")):
             yield f"has {noun[-1].text!r} before {slot}", f'a noun in the singular, as in "the drug {slot}"'
     is_named = bool(nouns[0]) and nouns[0][-1].tag != "AT0"
     if prefix and not (prefix[-1].tag.startswith("PR") and is_named):
-        yield f"does not say what {one} is", f'a noun, as in "{_join_words(prefix)} the gene {one} …"'
+        yield f"does not say what {one} is", f'"{_join_words(prefix)} the gene {one} …", or another noun'
     if is_named and not prefix and not verb.endswith("s") and verb not in ("may", "can"):
         yield f"has the plural {verb!r} after a singular", '"causes"'
-    if verb in ("is", "are") and not before:
-        yield f"says only {verb!r} before {other}", '"is a kind of", "is treated with", or another verb'
-    if before and not before[-1].tag.startswith(("PR", "VV", "AVP")):
-        yield f"has {before[-1].text!r} before {other}", f'a noun, as in "the disease {other}"'
-    has_preposition = bool(before) and before[-1].tag.startswith("PR")
-    if after and (has_preposition or not after[0].tag.startswith(("PR", "CJS", "AV0"))):
+    last = before[-1] if before else words[at_verb]
+    if last.text in ("is", "are", "be"):
+        yield f"says only {last.text!r} before {other}", '"is a kind of", "is treated with", or another verb'
+    if before and not last.tag.startswith(("PR", "VV", "VH", "AVP")):
+        yield f"has {last.text!r} before {other}", f'a noun, as in "the disease {other}"'
+    if after and (last.tag.startswith("PR") or not after[0].tag.startswith(("PR", "CJS", "AV0"))):
         yield f"has {_join_words(after)!r} after {other}", f"a sentence that ends in {other}"
 
 
@@ -288,12 +295,13 @@ def _deny_verb(adverbs: str, verb: str, rest: list[_Word]) -> _Pair:
     return _join(adverbs, verb), denied
 
 
-def _is_verb(word: str) -> bool:
+def _is_verb(word: str, following: _Word) -> bool:
     """Return whether the word may be a verb in the present. An unknown one needs the s of "methylates"."""
     tags = dict(_load_tagger().tag_word(word, cutoff=10))
     known = dict(_load_tagger().tag_word(_strip_s(word), cutoff=10))
     is_known = any(known.get(tag, 2 * KNOWN) > KNOWN for tag in ("VVI", "VVB", "VHB"))
-    return word in DENIED or is_known or (word.endswith("s") and "VVZ" in tags)
+    has_object = following.tag == "AT0" or following.text in SLOTS
+    return word in DENIED or is_known or (word.endswith("s") and (has_object or "VVZ" in tags))
 
 
 def _strip_s(verb: str) -> str:

@@ -83,7 +83,7 @@ NEGATIONS = re.compile(
     r"|incapable|fails?|excluded?|excludes|untrue|false|incorrect|wrong|impossible|unrelated|outside"
     r"|rather than|free of|free from|ruled out|rules out)\b|n't\b"
 )
-_PLACEHOLDER = re.compile(r"\[[^\]]*\]|\{+[^}]*\}+|<[^<>]*>|%s|__+|\$\w+")
+_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<[^<>]*>|%s|__+|\$\w+")
 # Relations that may be true in both directions.
 _MUTUAL = re.compile(
     r"\b(?:with|adjacent|similar|same|equal|synonym|equivalent|sibling|borders?|resembles?|differs?|opposite|near"
@@ -113,11 +113,11 @@ def measure_shared_words(left: str, right: str) -> float:
 
 
 def check_slots(text: str) -> Iterator[str]:
-    """Yield a problem for each slot that is not exactly once in the template, and for other placeholders."""
+    """Yield a problem for each other placeholder, and for each slot that is not there exactly once."""
+    yield from check_placeholders(text)
     for slot in SLOTS:
         if (count := text.count(slot)) != 1:
             yield f"holds {slot} {count} times instead of once: {text!r}"
-    yield from check_placeholders(text)
 
 
 def check_placeholders(text: str) -> Iterator[str]:
@@ -195,12 +195,14 @@ def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
                 break
     plain = cells["none"][0]
     head, tail = _find_nouns(plain)
-    for name, texts in cells.items():
-        for i, text in enumerate(texts):
+    if head and tail and head != tail:
+        for name, i, text in (
+            (name, i, text) for name, texts in cells.items() for i, text in enumerate(texts)
+        ):
             called = _find_nouns(text)
-            if head and tail and head != tail and (called[0] == tail or called[1] == head):
+            if called[0] == tail or called[1] == head:
                 yield f"{name} entry {i} exchanges the {head} [X] and the {tail} [Y] of none: {text!r}"
-    if cells["inv"][0] == fill_slots(plain, "[Y]", "[X]") and not _MUTUAL.search(plain):
+    elif cells["inv"][0] == fill_slots(plain, "[Y]", "[X]") and not _MUTUAL.search(plain):
         problem = "exchanges [X] and [Y] of none: turn the verb as well ('treats', 'is treated by')"
         yield f"inv entry 0 {problem}: {cells['inv'][0]!r}"
 
