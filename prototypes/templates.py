@@ -229,10 +229,10 @@ def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:
     if not problems and cells.keys() == set(NAMES):
         yield from check_slot_order(cells)
         if (text := cells["none"][0]).index("[Y]") < text.index("[X]"):
-            yield (
-                "none entry 0 names [Y] first instead of [X]: exchange [X] and [Y] in none, dn, inv and inv_dn; "
-                f"or, if it is true, the texts of none and inv, and those of dn and inv_dn: {text!r}"
+            remedy = (
+                "exchange [X] and [Y], or, if it is true, the texts of none and inv, and of dn and inv_dn"
             )
+            yield f"none entry 0 names [Y] first instead of [X]: {remedy}: {text!r}"
     for name, partner in POSITIVE_OF.items():
         if name in cells and partner in cells:
             yield from _check_denials(name, cells[name], partner, cells[partner])
