@@ -102,7 +102,9 @@ def draft(options: argparse.Namespace) -> int:
         write_output(f"advice      {advice}")
     if config.questions.settings:
         write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
-    write_output(f"written to {name}: change what does not read well, then validate {options.config}")
+    write_output(
+        f"written to {name}: change what does not read well, then: pretexeval validate {options.config}"
+    )
     return 0
 
 

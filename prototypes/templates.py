@@ -83,11 +83,11 @@ NEGATIONS = re.compile(
     r"|incapable|fails?|excluded?|excludes|untrue|false|incorrect|wrong|impossible|unrelated|outside"
     r"|rather than|free of|free from|ruled out|rules out)\b|n't\b"
 )
-_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<[^<>]*>|%s|__+|\$\w+")
+_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<\w+>|%s|__+|\$\w+")
 # Relations that may be true in both directions.
 _MUTUAL = re.compile(
-    r"\b(?:with|adjacent|similar|same|equal|synonym|equivalent|sibling|borders?|resembles?|differs?|opposite|near"
-    r"|next|relate[sd]?|related|linked|connected|between|antagonistic)\b"
+    r"\b(?:with|adjacent|similar|same|equal|equivalent|synonym|opposite|near|next|relate[ds]?|linked|between"
+    r"|borders?|resembles?|differs?)\b"
 )
 # A stop after three letters or a slot, then a capital or a slot. "E. coli" and "St. [X]" do not match.
 _SENTENCE_BREAK = re.compile(r"(?:[a-z]{3}|[\])])[.!?] +[A-Z\[]")
