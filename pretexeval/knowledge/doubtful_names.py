@@ -26,7 +26,14 @@ DOUBTFUL = {each["kind"]: "|".join(each["patterns"]) for each in VOCABULARY["dou
 """What doubtful names do -> their pattern."""
 REMEDIES = {each["kind"]: each["remedy"] for each in VOCABULARY["doubtful"] if "remedy" in each}
 """Kind of doubtful names -> the key that may correct them."""
-_INVERTED = {key: "|".join(patterns) for key, patterns in VOCABULARY["inverted"].items()}
+_MODIFIERS, _CLASSES, _KEPT = (
+    "|".join(VOCABULARY["inverted"][key]) for key in ("modifiers", "classes", "kept")
+)
+_WORD = r"[\pL\d'’-]+"
+_INVERTED = (
+    rf"(?i)^(?:[^,()]*\pL{{3}}[^,()]*, +(?:{_WORD} ){{0,3}}(?:{_MODIFIERS})"
+    rf"|(?:{_CLASSES}), +{_WORD}(?: {_WORD}){{0,2}})$"
+)
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
 LONG = f"have more than {MAX_LENGTH} characters"
 _IDS = ("head_id", "tail_id")
@@ -68,7 +75,7 @@ def _is_missing(column: str) -> pl.Expr:
 def turn_inverted(rows: pl.DataFrame) -> pl.DataFrame:
     """Return clean rows in which "Vomiting, Anticipatory" is "Anticipatory Vomiting", with this alias."""
     names = pl.concat([rows["head"], rows["tail"]]).unique()
-    inverted = names.filter(names.str.contains(_INVERTED["turned"]) & ~names.str.contains(_INVERTED["kept"]))
+    inverted = names.filter(names.str.contains(_INVERTED) & ~names.str.contains(f"(?i){_KEPT}"))
     turned = inverted.str.replace("^([^,]*), +(.*)$", "$2 $1")
     aliases = (
         pl.when(pl.col(end).is_in(inverted.implode()))

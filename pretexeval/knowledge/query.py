@@ -38,8 +38,8 @@ N_LINES = 3
 REMEDIES = {
     r"support the encoding|not \S+ encoded|valid UTF-8": "a query reads UTF-8, UTF-16 and latin-1; set "
     'encoding with format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
-    r"in the \w+ extension": 'a query cannot load it; format = "table" reads workbooks, obo and obographs; '
-    "save other data as CSV, JSON or Parquet",
+    r"in the \w+ extension": 'a query cannot load it; read a workbook with format = "table", and save other '
+    "data as CSV, JSON or Parquet",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
 """The next step by what DuckDB says."""

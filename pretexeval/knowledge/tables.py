@@ -223,9 +223,7 @@ def split_lists(rows: pl.DataFrame, split: Mapping[str, str]) -> pl.DataFrame:
             is_kept=pl.col(end).list.eval(pl.element() == "").list.all(),
             **{name: pl.when(n_names == n_ids).then(name) for name in columns},
         ).explode(columns)
-        rows = rows.filter(pl.col("is_empty").fill_null(value=True) | pl.col(end).ne_missing("")).drop(
-            "is_empty"
-        )
+        rows = rows.filter(pl.col("is_kept") | pl.col(end).ne_missing("")).drop("is_kept")
     return rows
 
 
