@@ -75,7 +75,7 @@ class KnowledgeConfig(ConfigTable):
     (docs/knowledge-bases.md)."""
     hierarchy: Path | None = None
     """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
-    and parent, or a file with a query on `path` (docs/knowledge-bases.md)."""
+    and parent, an ontology, or a file with a query on `path` (docs/knowledge-bases.md)."""
     shape: Shape | dict[str, Shape] | None = None
     """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
     follows from it is never false; nothing follows in a `directed` relation. Without it, the shape is guessed

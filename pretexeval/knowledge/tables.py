@@ -278,7 +278,7 @@ def _find_sheet(
     """Return the first sheet with a header, its rows from the header on, and the sheets that are not read.
 
     Raises:
-        InputError: no row is a header; the message names the columns of the first one.
+        InputError: no row is a header; the message names the cells of the fullest one.
     """
     sheets = {name: rows for name, rows in read_sheets(path).items() if rows}
     for name, rows in sheets.items():
@@ -286,9 +286,10 @@ def _find_sheet(
             with suppress(InputError):
                 if find_columns(path, header, required, optional, layout.columns):
                     return name, rows[start:], [other for other in sheets if other != name]
-    (_, first), *_ = next(iter(sheets.values()), [(1, list[str]())])
-    find_columns(path, [name for name in first if name], required, optional, layout.columns)
-    return "", [(1, first)], []
+    firsts = (header for rows in sheets.values() for _, header in rows[:N_TITLES])
+    fullest = max(firsts, key=lambda header: sum(map(bool, header)), default=[])
+    find_columns(path, [name for name in fullest if name], required, optional, layout.columns)
+    return "", [(1, fullest)], []
 
 
 def _list_unread(path: Path, layout: Layout) -> tuple[LeftOut, ...]:
