@@ -105,8 +105,8 @@ class KnowledgeConfig(ConfigTable):
             raise ValueError(f"query is {rule} with format {self.format!r}")
         if self.format != "table" and (self.columns or self.split or self.encoding != "utf-8"):
             raise ValueError(f"columns, split and encoding are not allowed with format {self.format!r}")
-        for column, names in self.columns.items():
-            if not isinstance(names, str) and column not in ("head", "tail", "head_id", "tail_id"):
+        for column, given in self.columns.items():
+            if not isinstance(given, str) and column not in ("head", "tail", "head_id", "tail_id"):
                 raise ValueError(f"columns names several columns for {column}: name one")
         try:
             bytes(4).decode(self.encoding)

@@ -19,12 +19,12 @@ import polars as pl
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.capitals import lower_titles
 from pretexeval.knowledge.rows import Source, build_source_rows
-from pretexeval.knowledge.tables import read_delimited, read_parquet_columns
+from pretexeval.knowledge.tables import ENDS, read_delimited, read_parquet_columns, split_lists
 from pretexeval.primitives.errors import InputError
 
 # The papers leave these two out, because they are the inverses of two other relations.
 INVERSE_RELATIONS = frozenset({"gene_associated_with_disease", "gene_product_encoded_by_gene"})
-_COLUMNS = ("head_cui", "head_name", "tail_names", "tail_cuis")
+_COLUMNS = ("head_name", "tail_names", "head_cui", "tail_cuis")
 _FILE_NAME = re.compile(r"(?P<relation>.+?)(?:_\d+(?P<hard>_hard)?)?$")
 
 
@@ -80,30 +80,4 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per head and tail. A row whose lists do not match stays one row, with a problem."""
-    n_names = pl.col("tail_names").list.len().fill_null(0)
-    n_ids = pl.col("tail_cuis").list.len().fill_null(0)
-    problem = (
-        pl.when(n_names == 0)
-        .then(pl.lit("has no tails: name them or delete the row"))
-        .when(n_names != n_ids)
-        .then(
-            pl.format(
-                "has {} tail_names and {} tail_cuis: give each name its id, in order",
-                n_names,
-                n_ids,
-            )
-        )
-    )
-    checked = frame.with_columns(pl.coalesce("problem", problem).alias("problem"))
-    no_text = pl.lit(None, pl.String)
-    whole = checked.filter(pl.col("problem").is_null()).explode("tail_names", "tail_cuis")
-    wrong = checked.filter(pl.col("problem").is_not_null()).with_columns(
-        no_text.alias("tail_names"), no_text.alias("tail_cuis")
-    )
-    columns = {
-        "head_name": "head",
-        "head_cui": "head_id",
-        "tail_names": "tail",
-        "tail_cuis": "tail_id",
-    }
-    return build_source_rows(path, pl.concat([whole, wrong]).sort("row", maintain_order=True).rename(columns))
+    return build_source_rows(path, split_lists(frame.rename(dict(zip(_COLUMNS, ENDS, strict=True))), {}))

@@ -131,10 +131,9 @@ def _unquote(cell: str) -> str:
 
 REQUIRED = TRIPLET
 OPTIONAL = ("head_id", "tail_id", *MARKS, *ALIASES)
-LISTS = (*ALIASES, "attributes")
-"""Columns that may hold lists of texts, which are joined by ALIAS_SEPARATOR."""
 ENDS = ("head", "tail", "head_id", "tail_id")
-"""Columns that may hold lists of texts, which become rows."""
+LISTS = (*ENDS, *ALIASES, "attributes")
+"""Columns that may hold lists of texts. Aliases are joined by ALIAS_SEPARATOR, and others become rows."""
 
 
 IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -203,7 +202,7 @@ def split_lists(rows: pl.DataFrame, split: Mapping[str, str]) -> pl.DataFrame:
     a problem or an empty name.
 
     Args:
-        split: what separates the names in a text, by head and tail; the columns of ENDS may also be lists.
+        split: what separates the names in a text, by head and tail. Columns may also hold lists.
     """
     for end in ("head", "tail"):
         ids = f"{end}_id"
@@ -253,8 +252,6 @@ def _read_json(path: Path, required: Sequence[str], optional: Sequence[str], lay
         names = find_columns(path, found, required, optional, layout.columns)
     cells = {name: [record.get(key) for _, record, _ in records] for name, key in names.items()}
     for name in cells.keys() & set(LISTS):
-        cells[name] = [ALIAS_SEPARATOR.join(map(str, c)) if isinstance(c, list) else c for c in cells[name]]
-    for name in cells.keys() & set(ENDS):
         if any(isinstance(cell, list) for cell in cells[name]):
             cells[name] = [cell if isinstance(cell, list) else [cell] for cell in cells[name]]
     frame = pl.DataFrame([pl.Series(name, values, strict=False) for name, values in cells.items()])
@@ -313,16 +310,16 @@ def _read_parquet(
 
 
 def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return typed columns as text: ids may be integers, marks booleans, and LISTS and ENDS lists of these.
+    """Return typed columns as text: ids may be integers, marks booleans, and LISTS lists of these.
 
     Raises:
         InputError: a column is of another type.
     """
-    lists = [name for name in LISTS if frame.schema.get(name) == pl.List(pl.String)]
+    lists = [name for name in ALIASES if frame.schema.get(name) == pl.List(pl.String)]
     frame = frame.with_columns(pl.col(lists).list.join(ALIAS_SEPARATOR, ignore_nulls=True))
     for found, dtype in frame.schema.items():
         name = found.partition(" ")[0]
-        inner = dtype.inner if isinstance(dtype, pl.List) and name in ENDS else dtype
+        inner = dtype.inner if isinstance(dtype, pl.List) and name in LISTS else dtype
         is_other = (_is_id(name) and inner.is_integer()) or (name in MARKS and inner == pl.Boolean)
         if not is_other and inner not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             raise InputError(f"{path}: column {found} is of type {dtype}: store it as text")

@@ -273,8 +273,8 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.xml", "", "has the extension '.xml'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
         ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
-        ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
-        ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
+        ("disek.csv", " ,Symptoms,pain", "line 2: the head is empty: name it"),
+        ("disek.csv", "gout,Symptoms, || ", "line 2: the tail is empty: name it or delete the row"),
         ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "has no column attributes; it has dis"),
     ):
         header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
@@ -344,10 +344,10 @@ def test_the_published_folder_of_medlama_is_read(tmp_path: Path) -> None:
 
 
 def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
-    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat,d || ,C3 || C4,0.0\n"
+    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat, || ,C3 || C4,0.0\n"
     path = write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + "C1,a,may_treat,b,C3,0.0\n" + rows)
     first, second = read_error(path.parent, format="medlama").splitlines()[1:]
-    assert "may_treat_1000.csv, line 3: has 2 tail_names and 1 tail_cuis" in first
+    assert "may_treat_1000.csv, line 3: has 2 names of the tail and 1 tail_id" in first
     assert "may_treat_1000.csv, line 4: the tail is empty" in second
 
 
