@@ -100,10 +100,12 @@ def find_columns(
             columns[column] = same[0]
     if missing := [name for name in (*required, *named) if name in needed - columns.keys()]:
         listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
-        raise InputError(
-            f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: name the columns "
-            f"{', '.join(required)}{_suggest_names(found, columns, named) if required == TRIPLET else ''}"
-        )
+        advice = f"name the columns {', '.join(required)}"
+        if required == TRIPLET:
+            advice += _suggest_names(found, columns, named)
+        if named.keys() & set(missing):
+            advice = "correct columns in [knowledge]"
+        raise InputError(f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: {advice}")
     return columns
 
 
@@ -122,7 +124,7 @@ def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapp
     named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
     pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
     setting = f'in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
-    return f" {setting}" if len(values) >= len(missing) else ""
+    return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 
 def describe_query(source: str = "read_csv($path)") -> str:

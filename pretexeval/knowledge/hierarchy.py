@@ -77,7 +77,7 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
             raise InputError(f"{file} needs a path of [knowledge], from which the query reads")
         rows = select_columns(file, path, (), (*_IDS, *_NAMES))
     elif is_ontology(file):
-        facts = read_ontology(file, ["is_a"]).rows
+        facts = read_ontology(file).rows.filter(relation="is_a")
         rows = facts.select(child_id="head_id", parent_id="tail_id")
     else:
         rows = read_name_table(file, (), (*_IDS, *_NAMES))

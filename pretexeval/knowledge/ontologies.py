@@ -1,40 +1,34 @@
 """Facts of an ontology in OBO, or in the JSON of obographs, as configs/knowledge/obo.sql selects them."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import polars as pl
-
 import configs
-from pretexeval.knowledge.files import read_bytes
-from pretexeval.knowledge.query import read_query
-from pretexeval.knowledge.rows import Source
+from pretexeval.knowledge.files import read_bytes, read_text
+from pretexeval.knowledge.query import select_columns
+from pretexeval.knowledge.rows import Source, build_source_rows
+from pretexeval.knowledge.tables import OPTIONAL, REQUIRED
 
 QUERY = Path(configs.__file__).parent / "knowledge" / "obo.sql"
-_GRAPHS = re.compile(rb'"graphs"\s*:\s*\[')
 
 
 def is_ontology(path: Path) -> bool:
     """Return whether a file is in OBO, as its name tells, or in the JSON of obographs."""
     name = path.name.lower().removesuffix(".gz")
-    return name.endswith(".obo") or (
-        name.endswith(".json") and path.is_file() and _GRAPHS.search(read_bytes(path)) is not None
-    )
+    if name.endswith(".json") and path.is_file():
+        return re.search(rb'"graphs"\s*:\s*\[', read_bytes(path)) is not None
+    return name.endswith(".obo")
 
 
-def read_ontology(path: Path, relations: Sequence[str] = ()) -> Source:
-    """Return the unchecked facts of these relations; of all relations if none is named.
+def read_ontology(path: Path, encoding: str = "utf-8") -> Source:
+    """Return the unchecked facts.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or has no facts.
     """
+    # DuckDB unpacks no texts, and does not know their encodings.
     with TemporaryDirectory() as folder:
-        plain = path
-        if path.suffix.lower() == ".gz":
-            # DuckDB unpacks no texts.
-            plain = Path(folder) / path.stem
-            plain.write_bytes(read_bytes(path))
-        rows = read_query(QUERY, plain, relations).rows
-    return Source(rows.with_columns(file=pl.lit(str(path))))
+        plain = Path(folder) / path.name
+        plain.write_text(read_text(path, encoding), encoding="utf-8", newline="")
+        return Source(build_source_rows(path, select_columns(QUERY, plain, REQUIRED, OPTIONAL)))

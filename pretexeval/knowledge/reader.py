@@ -178,7 +178,7 @@ def _read_path(config: KnowledgeConfig, path: Path) -> Source:
             return read_tables(path, _build_layout(config))
         if config.columns or config.split:
             raise InputError(f"{path} is an ontology, which has no columns: delete columns and split")
-        return read_ontology(path, config.relations)
+        return read_ontology(path, config.encoding)
     return READERS[config.format](path)
 
 

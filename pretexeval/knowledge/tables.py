@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
@@ -31,6 +32,8 @@ from pretexeval.primitives.literal_paths import list_parquet_columns, read_parqu
 from pretexeval.primitives.untrusted_text import replace_surrogates
 
 DELIMITERS = ",;\t|"
+N_TITLES = 50
+"""The first rows of a table, in which its header is looked for."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,21 @@ def read_delimited(
     text = read_text(path, layout.encoding)
     delimiter = _find_delimiter(text, [layout.columns.get(name, name) for name in required])
     records = _iterate_records(path, text, delimiter)
-    _, header = next(records, (1, []))
-    return _select_cells(header, records, find_columns(path, header, required, optional, layout.columns))
+    first = list(islice(records, N_TITLES)) or [(1, [])]
+    start = _find_header(path, first, required, optional, layout) or 0
+    names = find_columns(path, first[start][1], required, optional, layout.columns)
+    return _select_cells(first[start][1], chain(first[start + 1 :], records), names)
+
+
+def _find_header(
+    path: Path, rows: Rows, required: Sequence[str], optional: Sequence[str], layout: Layout
+) -> int | None:
+    """Return the index of the first of these rows that has the columns: titles and notes may be above it."""
+    for index, (_, header) in enumerate(rows[:N_TITLES]):
+        with suppress(InputError):
+            if find_columns(path, header, required, optional, layout.columns):
+                return index
+    return None
 
 
 def _select_cells(
@@ -84,13 +100,14 @@ def _check_width(found: int, expected: int) -> str | None:
 
 
 def _find_delimiter(text: str, names: Iterable[str]) -> str:
-    """Return the delimiter between most of the names in the header, or else the most frequent one."""
-    header = next(filter(str.strip, io.StringIO(text)), "")
+    """Return the delimiter between most of the names in a line, or else the first line's most frequent."""
+    lines = list(islice(filter(str.strip, io.StringIO(text)), N_TITLES)) or [""]
     wanted = set(map(fold_column, names))
 
     def count(delimiter: str) -> tuple[int, int]:
-        cells = header.split(delimiter)
-        return len(wanted & {fold_column(_unquote(cell.strip())) for cell in cells}), len(cells)
+        rows = [line.split(delimiter) for line in lines]
+        n_wanted = (len(wanted & {fold_column(_unquote(cell.strip())) for cell in row}) for row in rows)
+        return max(n_wanted), len(rows[0])
 
     return max(DELIMITERS, key=count)
 
@@ -138,8 +155,6 @@ LISTS = (*ENDS, *ALIASES, "attributes")
 
 IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Extensions of the tables in a folder. Files of other kinds are named by themselves."""
-N_TITLES = 50
-"""Rows of a sheet in which its header is looked for: titles and notes may be above it."""
 REMEDIES = {
     r"numbers|gsheet": "save it as .xlsx",
     r"owl|ttl|rdf|nt": "convert it into OBO, for example with `robot convert`",
@@ -279,10 +294,8 @@ def _find_sheet(
     """
     sheets = {name: rows for name, rows in read_sheets(path).items() if rows}
     for name, rows in sheets.items():
-        for start, (_, header) in enumerate(rows[:N_TITLES]):
-            with suppress(InputError):
-                if find_columns(path, header, required, optional, layout.columns):
-                    return name, rows[start:], [other for other in sheets if other != name]
+        if (start := _find_header(path, rows, required, optional, layout)) is not None:
+            return name, rows[start:], [other for other in sheets if other != name]
     firsts = (header for rows in sheets.values() for _, header in rows[:N_TITLES])
     fullest = max(firsts, key=lambda header: sum(map(bool, header)), default=[])
     find_columns(path, [name for name in fullest if name], required, optional, layout.columns)

@@ -75,6 +75,7 @@ OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
         ("t.csv", FACTS.replace("fièvre, à", "发烧").encode("gb18030"), {"encoding": "gb18030"}, "发烧; 2"),
         ("t.csv", TWO.encode(), {"columns": NAMED}, "fever"),
         ("t.csv", b'"a, b";C\nfever;gout\n', {"columns": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
+        ("t.csv", b'"Facts, 2024"\nsep=;\nhead;relation;tail\ngout;may_treat;fever\n', {}, "fever"),
         ("t.csv", b"Head,head,relation,tail\nx,gout,may_treat,fever\n", {}, "fever"),
         ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"columns": NAMED}, "fever"),
         ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode()), {"columns": NAMED}, "fever"),
@@ -135,7 +136,7 @@ def test_a_workbook_is_read_from_its_first_sheet_with_a_header(tmp_path: Path) -
     header: list[object] = ["head", "relation", "tail", "tail_id", "also_true"]
     facts: list[list[object]] = [["gout", "r", "fever", 38341003, None], [None, None, "pain", 1.5, True], []]
     titled: list[list[object]] = [["All facts"], [], header, *facts, ["flu", "r", "cough"]]
-    sheets = {
+    sheets: dict[str, list[list[object]]] = {
         "hidden": [header, *facts],
         "Notes": [["by me"]],
         "Empty": [],
@@ -190,6 +191,7 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
             {"columns": {"head_id": "a"}},
             columns[: columns.index("tail")] + WIDE,
         ),
+        ("t.csv", b"Disease\n", {"columns": NAMED}, "no column Symptom; it has Disease: correct columns in"),
         ("t.csv", b"subject,predicate,object\n", {}, 'relation = "predicate", tail = "object"'),
         (
             "t.csv",
