@@ -28,6 +28,7 @@ Shape = Literal["symmetric", "transitive", "directed"]
 
 Mark = Literal["also_true", "also_false", "undecided"]
 Column = Literal["head", "relation", "tail", "head_id", "tail_id", Mark, "head_aliases", "tail_aliases"]
+End = Literal["head", "tail"]
 
 
 class ReleaseConfig(ConfigTable):
@@ -46,17 +47,25 @@ class KnowledgeConfig(ConfigTable):
     """First part of the edition's name."""
     format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
-    `table`: delimited text, JSON or Parquet with the columns head, relation and tail; `sql`: the result of a
-    query of published files (both: docs/knowledge-bases.md). `disek`: one row per disease and aspect
+    `table`: delimited text, a workbook, JSON or Parquet with the columns head, relation and tail, or an
+    ontology in OBO or obographs JSON; `sql`: the result of a query of published files (both:
+    docs/knowledge-bases.md). `disek`: one row per disease and aspect
     (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
     (docs/multifaceteval.md)."""
     path: Path | None = None
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
-    columns: dict[Column, str] = Field(default={})
+    columns: dict[Column, str | tuple[str, ...]] = Field(default={})
     """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
-    column of the name that `relation` has here, this is the relation of all rows."""
+    column of the name that `relation` has here, this is the relation of all rows. Heads, tails and their ids
+    may be in several columns: `tail = ["Symptom_1", "Symptom_2"]`."""
+    split: str | dict[End, str] = ""
+    """Only `table`: what separates the names in the cells of heads and tails that are lists, or in those of
+    one of them: `{ tail = ", " }`."""
+    turn_inverted: bool = False
+    """Whether inverted names are turned: "Vomiting, Anticipatory" becomes "Anticipatory Vomiting"
+    (docs/knowledge-bases.md)."""
     encoding: str = "utf-8"
     """Only `table`: the encoding of the text, such as `cp1252` or `gb18030`."""
     relations: tuple[str, ...] = ()
@@ -66,7 +75,7 @@ class KnowledgeConfig(ConfigTable):
     (docs/knowledge-bases.md)."""
     hierarchy: Path | None = None
     """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
-    and parent, or a file with a query on `path` (docs/knowledge-bases.md)."""
+    and parent, an ontology, or a file with a query on `path` (docs/knowledge-bases.md)."""
     shape: Shape | dict[str, Shape] | None = None
     """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
     follows from it is never false; nothing follows in a `directed` relation. Without it, the shape is guessed
@@ -94,8 +103,11 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
-        if self.format != "table" and (self.columns or self.encoding != "utf-8"):
-            raise ValueError(f"columns and encoding are not allowed with format {self.format!r}")
+        if self.format != "table" and (self.columns or self.split or self.encoding != "utf-8"):
+            raise ValueError(f"columns, split and encoding are not allowed with format {self.format!r}")
+        for column, given in self.columns.items():
+            if not isinstance(given, str) and column not in ("head", "tail", "head_id", "tail_id"):
+                raise ValueError(f"columns names several columns for {column}: name one")
         try:
             bytes(4).decode(self.encoding)
         except LookupError:

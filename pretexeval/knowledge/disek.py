@@ -12,7 +12,7 @@ import polars as pl
 
 from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.rows import ALIAS_SEPARATOR, Source, build_source_rows
-from pretexeval.knowledge.tables import read_table
+from pretexeval.knowledge.tables import read_table, split_lists
 from pretexeval.primitives.errors import InputError
 
 REQUIRED = ("disease", "aspect", "attributes")
@@ -35,41 +35,19 @@ def read_disek(path: Path) -> Source:
     """
     if path.is_dir():
         raise InputError(f"{path} is not a table in DiseK's format: give one file")
-    rows = read_table(path, REQUIRED, OPTIONAL)
-    missing = [pl.lit(None, pl.String).alias(name) for name in OPTIONAL if name not in rows.columns]
-    return Source(build_source_rows(path, _split_attributes(rows.with_columns(missing))))
-
-
-def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per attribute. A row with a problem stays one row, without attributes."""
-    attributes = pl.col("attributes").str.split(ALIAS_SEPARATOR).list.eval(pl.element().str.strip_chars())
-    has_empty = attributes.list.contains("").fill_null(value=True)
-    problem = (
-        pl.when(pl.col("disease").fill_null("").str.strip_chars() == "")
-        .then(pl.lit("the disease is empty: name it or delete the row"))
-        .when(pl.col("relation").is_null())
-        .then(
-            pl.format(
-                "aspect '{}' is not one of {}: rename it or delete the row",
-                pl.col("aspect").fill_null(""),
-                pl.lit(", ".join(names[0] for names in ASPECTS.values())),
-            )
-        )
-        .when(has_empty)
-        .then(pl.lit(f"an attribute is empty: name it, or remove one {ALIAS_SEPARATOR}"))
-    )
+    names = {"disease": "head", "disease_id": "head_id", "attributes": "tail"}
+    rows = read_table(path, REQUIRED, OPTIONAL).rename(names, strict=False)
     relations = {name: find_relation(name) for name in rows["aspect"].drop_nulls().unique()}
     relation = pl.col("aspect").replace_strict(relations, default=None, return_dtype=pl.String)
-    checked = rows.with_columns(relation.alias("relation")).with_columns(
-        pl.coalesce("problem", problem).alias("problem")
+    listed = ", ".join(names[0] for names in ASPECTS.values())
+    problem = f"aspect '{{}}' is not one of {listed}: rename it or delete the row"
+    named = rows.with_columns(
+        relation=relation,
+        problem=pl.coalesce(
+            "problem", pl.when(relation.is_null()).then(pl.format(problem, pl.col("aspect").fill_null("")))
+        ),
     )
-    is_wrong = pl.col("problem").is_not_null()
-    no_attributes = pl.lit(None, pl.List(pl.String))
-    return (
-        checked.with_columns(pl.when(is_wrong).then(no_attributes).otherwise(attributes).alias("attributes"))
-        .explode("attributes")
-        .rename({"disease": "head", "disease_id": "head_id", "attributes": "tail"})
-    )
+    return Source(build_source_rows(path, split_lists(named, {"tail": ALIAS_SEPARATOR})))
 
 
 def find_relation(aspect: str) -> str | None:

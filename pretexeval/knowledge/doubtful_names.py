@@ -24,6 +24,16 @@ REASONS = {kind: each["reason"] for kind, each in VOCABULARY["no_names"].items()
 """Kind of these names -> the reason, in which {} is the end of the row."""
 DOUBTFUL = {each["kind"]: "|".join(each["patterns"]) for each in VOCABULARY["doubtful"]}
 """What doubtful names do -> their pattern."""
+REMEDIES = {each["kind"]: each["remedy"] for each in VOCABULARY["doubtful"] if "remedy" in each}
+"""Kind of doubtful names -> the key that may correct them."""
+_MODIFIERS, _CLASSES, _KEPT = (
+    "|".join(VOCABULARY["inverted"][key]) for key in ("modifiers", "classes", "kept")
+)
+_WORD = r"[\pL\d'’-]+"
+_INVERTED = (
+    rf"(?i)^(?:[^,()]*\pL{{3}}[^,()]*(?:, (?:{_WORD} ){{0,3}}(?:{_MODIFIERS}))+"
+    rf"|(?:{_CLASSES}), {_WORD}(?: {_WORD}){{0,2}})$"
+)
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
 LONG = f"have more than {MAX_LENGTH} characters"
 _IDS = ("head_id", "tail_id")
@@ -62,6 +72,21 @@ def _is_missing(column: str) -> pl.Expr:
     return pl.col(column).str.contains(rf"{NO_NAMES['missing']}|^[^\pL\d]*$").fill_null(value=False)
 
 
+def turn_inverted(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return clean rows in which "Vomiting, Anticipatory" is "Anticipatory Vomiting", with this alias."""
+    names = pl.concat([rows["head"], rows["tail"]]).unique()
+    inverted = names.filter(names.str.contains(_INVERTED) & ~names.str.contains(f"(?i){_KEPT}"))
+    turned = inverted.str.split(", ").list.reverse().list.join(" ")
+    aliases = (
+        pl.when(pl.col(end).is_in(inverted.implode()))
+        .then(pl.concat_str(f"{end}_aliases", end, separator="||", ignore_nulls=True))
+        .otherwise(f"{end}_aliases")
+        .alias(f"{end}_aliases")
+        for end in ("head", "tail")
+    )
+    return rows.with_columns(*aliases, pl.col("head", "tail").replace(inverted, turned))
+
+
 def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
     """Return the kinds of trouble that the names of the tested facts have, and the names with several ids.
 
@@ -88,7 +113,8 @@ def render_name_troubles(troubles: Sequence[NameTrouble]) -> list[str]:
     lines = []
     for each in troubles:
         shown = (f"{name[:MAX_SHOWN]}…" if len(name) > MAX_SHOWN else name for name in each.examples)
-        lines.append(f"  {each.n:,} {each.kind}: {', '.join(map(repr, shown))}")
+        remedy = f" ({REMEDIES[each.kind]})" if each.kind in REMEDIES else ""
+        lines.append(f"  {each.n:,} {each.kind}: {', '.join(map(repr, shown))}{remedy}")
     return ["\n".join(["names that look wrong (correct them in the base):", *lines])] if lines else []
 
 

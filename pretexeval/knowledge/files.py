@@ -15,6 +15,8 @@ from pretexeval.primitives.errors import InputError
 TRIPLET = ("head", "relation", "tail")
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", "euc_kr")
 """Encodings that a message shows for a file that is not UTF-8."""
+_NO_NAMES = re.compile(r"(?i)^unnamed|\b(?:id|index|source|reference|notes?|count|score|weight|url)\b|_id$")
+_RELATION = re.compile(r"(?i)^(?:relation|predicate|property|aspect)")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -40,7 +42,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     except UnicodeDecodeError as error:
         if b"\0" in content:
             raise InputError(
-                f"{path} is no text: save a workbook as CSV in UTF-8, unpack an archive"
+                f"{path} is no text: give a workbook the extension .xlsx, unpack an archive"
             ) from error
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
@@ -98,24 +100,31 @@ def find_columns(
             columns[column] = same[0]
     if missing := [name for name in (*required, *named) if name in needed - columns.keys()]:
         listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
-        raise InputError(
-            f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: name the columns "
-            f"{', '.join(required)}{_suggest_names(found, columns, named) if required == TRIPLET else ''}"
-        )
+        advice = f"name the columns {', '.join(required)}"
+        if required == TRIPLET:
+            advice += _suggest_names(found, columns, named)
+        if named.keys() & set(missing):
+            advice = "correct columns in [knowledge]"
+        raise InputError(f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: {advice}")
     return columns
 
 
 def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapping[str, str]) -> str:
     """Return a setting that names the missing columns of triplets, with an invented relation."""
     missing = [name for name in TRIPLET if name not in columns and (name != "relation" or name not in named)]
-    others = [
-        name for name in found if name not in columns.values() and not re.search(r"(?i)\bid$|_id$", name)
-    ]
-    if "relation" in missing and len(others) == len(missing) - 1:
-        others.insert(missing.index("relation"), "has_symptom")
-    pairs = ", ".join(f'{name} = "{other}"' for name, other in zip(missing, others, strict=False))
+    others: dict[str, list[str]] = {}
+    for name in found:
+        if name.strip() and name not in columns.values() and not _NO_NAMES.search(name):
+            # Symptom_1, Symptom_2, ... are one column in several.
+            others.setdefault(re.sub(r"[ _.-]*\d+$", "", name), []).append(name)
+    relation = next((name for name in others if _RELATION.search(name)), None)
+    values = [names[0] if len(names) == 1 else names for name, names in others.items() if name != relation]
+    if "relation" in missing:
+        values.insert(missing.index("relation"), relation or "has_symptom")
+    named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
+    pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
     setting = f'in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
-    return f" {setting}" if len(others) >= len(missing) else ""
+    return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 
 def describe_query(source: str = "read_csv($path)") -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from pretexeval.knowledge.base import HIERARCHY, LeftOut
 from pretexeval.knowledge.names import key_ids, key_names, list_keys
+from pretexeval.knowledge.ontologies import is_ontology, read_ontology
 from pretexeval.knowledge.query import select_columns
 from pretexeval.knowledge.rows import list_filled
 from pretexeval.knowledge.synonyms import read_name_table
@@ -29,7 +30,7 @@ def read_hierarchy(
     The edges are distinct pairs of the keys child and parent, sorted. Those within a circle are left out.
 
     Args:
-        file: a table, or a query if its extension is .sql.
+        file: a table, an ontology, or a query if its extension is .sql.
         path: what the query may read; a table does not need it.
         tails: their names and ids, as the columns tail and tail_id.
 
@@ -75,6 +76,9 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
         if path is None:
             raise InputError(f"{file} needs a path of [knowledge], from which the query reads")
         rows = select_columns(file, path, (), (*_IDS, *_NAMES))
+    elif is_ontology(file):
+        facts = read_ontology(file).rows.filter(relation="is_a")
+        rows = facts.select(child_id="head_id", parent_id="tail_id")
     else:
         rows = read_name_table(file, (), (*_IDS, *_NAMES))
     filled = list_filled(rows)

@@ -15,7 +15,7 @@ import polars as pl
 
 from pretexeval.knowledge.files import find_columns, read_text
 from pretexeval.knowledge.rows import Source, build_source_rows
-from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
+from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 
@@ -36,9 +36,11 @@ CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "loca
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
 REMEDIES = {
-    r"support the encoding|not \S+ encoded": "a query reads UTF-8, UTF-16 and latin-1; set encoding with "
-    'format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
-    r"in the \w+ extension": "a query cannot load it; save a sheet as CSV, other data as JSON or Parquet",
+    r"support the encoding|not \S+ encoded|valid UTF-8": "a query reads UTF-8, UTF-16 and latin-1; set "
+    'encoding with format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
+    r"in the \w+ extension": 'a query cannot load it; read a workbook with format = "table", and save other '
+    "data as CSV, JSON or Parquet",
+    r"Malformed JSON": "the file is cut, or is no JSON; download or export it again",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
 """The next step by what DuckDB says."""
@@ -58,6 +60,7 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
         InputError: see `select_columns`; or a column is missing.
     """
     rows = select_columns(query, path, REQUIRED, (*OPTIONAL, "since"), relations)
+    rows = split_lists(rows.with_columns(problem=pl.lit(None, pl.String)), {})
     return Source(build_source_rows(query, rows))
 
 

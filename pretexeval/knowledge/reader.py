@@ -13,10 +13,11 @@ from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.changes import add_changes
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
 from pretexeval.knowledge.disek import read_disek
-from pretexeval.knowledge.doubtful_names import leave_out_no_names
+from pretexeval.knowledge.doubtful_names import leave_out_no_names, turn_inverted
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from pretexeval.knowledge.medqa import QuestionBank, read_medqa
+from pretexeval.knowledge.ontologies import is_ontology, read_ontology
 from pretexeval.knowledge.query import read_query
 from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
@@ -115,10 +116,15 @@ def _read_chosen_rows(config: KnowledgeConfig) -> Source:
     if config.relations:
         # Before the rows are cleaned, because problems of other relations do not matter.
         source = select_relations(source, _require_known(config, source))
-    cleaned = clean_rows(source)
+    cleaned = _clean_rows(config, source)
     relations = _choose_relations(config, cleaned)
     _require_file_names(relations)
     return Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
+
+
+def _clean_rows(config: KnowledgeConfig, source: Source) -> Source:
+    cleaned = clean_rows(source)
+    return replace(cleaned, rows=turn_inverted(cleaned.rows)) if config.turn_inverted else cleaned
 
 
 def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
@@ -136,15 +142,15 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
             f"at {Path.cwd()})"
         )
     # No variable keeps the rows as they were read: those of a large release take gigabytes.
-    return Release(
-        leave_out_no_names(clean_rows(select_relations(_read_path(config, path), base.relations)).rows)[0],
-        base.aliases,
-    )
+    cleaned = _clean_rows(config, select_relations(_read_path(config, path), base.relations))
+    return Release(leave_out_no_names(cleaned.rows)[0], base.aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
     if given := [
-        key for key in ("relations", "aliases", "hierarchy", "shape", "verdicts") if getattr(config, key)
+        key
+        for key in ("relations", "aliases", "hierarchy", "shape", "verdicts", "turn_inverted")
+        if getattr(config, key)
     ]:
         raise InputError(
             f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
@@ -168,8 +174,24 @@ def _read_path(config: KnowledgeConfig, path: Path) -> Source:
     if config.query is not None:
         return read_query(config.query, path, config.relations)
     if config.format == "table":
-        return read_tables(path, Layout(config.encoding, dict(config.columns.items())))
+        if not is_ontology(path):
+            return read_tables(path, _build_layout(config))
+        if config.columns or config.split:
+            raise InputError(f"{path} is an ontology, which has no columns: delete columns and split")
+        return read_ontology(path, config.encoding)
     return READERS[config.format](path)
+
+
+def _build_layout(config: KnowledgeConfig) -> Layout:
+    """Return the layout, in which each of several columns of one end has a name of its own."""
+    given = (
+        (column, (names,) if isinstance(names, str) else names) for column, names in config.columns.items()
+    )
+    columns = {
+        f"{column} {n}" if n else column: name for column, names in given for n, name in enumerate(names)
+    }
+    split = dict.fromkeys(("head", "tail"), config.split) if isinstance(config.split, str) else config.split
+    return Layout(config.encoding, columns, {end: text for end, text in split.items() if text})
 
 
 def _require_path(config: KnowledgeConfig) -> Path:

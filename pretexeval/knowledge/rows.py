@@ -14,6 +14,7 @@ from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, MAX_LISTED, Knowle
 from pretexeval.knowledge.names import BLANK, INVISIBLE, tidy_names
 from pretexeval.primitives.errors import InputError
 
+SPLIT = ', or set split = "\\n" in [knowledge] if the cell is a list'
 N_SHOWN = 5
 """Wrong rows that a message names."""
 
@@ -224,7 +225,7 @@ def _check_name(column: str) -> pl.Expr:
         .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
         .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
-        .then(pl.lit(f"the {column} contains a line break or a control character: remove it"))
+        .then(pl.lit(f"the {column} contains a line break or a control character: remove it{SPLIT}"))
     )
 
 

@@ -93,6 +93,32 @@ def test_a_relation_without_any_name_and_ids_that_are_missing(tmp_path: Path) ->
     assert base.triplets["tail_id"].to_list() == [None, None, "C1", None]
 
 
+INVERTED = {
+    "Vomiting, Anticipatory": "Anticipatory Vomiting",
+    "Diabetes Mellitus, Type 2": "Type 2 Diabetes Mellitus",
+    "Lymphoma, B-Cell": "B-Cell Lymphoma",
+    "Disease, Crohn": "Crohn Disease",
+    "Leukemia, Myeloid, Acute": "Acute Myeloid Leukemia",
+    "hepatitis, acute viral": "acute viral hepatitis",
+}
+NOT_INVERTED = (
+    "1,2-dichloroethane|Smith, Jones and Co|pain, chest, left|fever, chills|renal, hepatic|pain, colic"
+    "|cyst (left, renal)|heart disease, stroke|bite, without envenomation|Protein C, S|gout,chronic"
+    "|asthma, unspecified"
+)
+
+
+def test_inverted_names_are_turned_if_the_base_says_so_and_stay_aliases(tmp_path: Path) -> None:
+    names = [*INVERTED, *NOT_INVERTED.split("|")]
+    rows = [{"head": name, "relation": "r", "tail": f"of {n}"} for n, name in enumerate(names)]
+    path = write_rows(tmp_path / "own.parquet", rows)
+    base = read_own(path, turn_inverted=True)
+    assert {head for head, _ in list_tested(base)} == {*INVERTED.values(), *NOT_INVERTED.split("|")}
+    assert base.aliases == {turned: (name,) for name, turned in INVERTED.items()}
+    troubles = render_name_troubles(list_name_troubles(read_own(path).triplets))[0]
+    assert "turn_inverted = true in [knowledge]" in troubles
+
+
 PLACEHOLDERS = (
     "Combinations|others|Various|other drugs|combinations with other drugs|unspecified|Unknown|none"
     "|miscellaneous agents|not otherwise specified|various other diseases|Sonstige|autres|其他"

@@ -13,7 +13,7 @@ from pretexeval.knowledge.disek import ASPECTS, find_relation
 from pretexeval.knowledge.medqa import MedqaItem, read_medqa
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
-from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows
+from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows, write_workbook
 from tests.support.small_bases import MEDLAMA, needs_reference
 
 LONG = 140_000 * "a"
@@ -57,6 +57,8 @@ def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
 FACTS = 'Head;Relation; TAIL\ngout;may_treat;"fièvre, à; 2"\n'
 TWO = "Disease,Symptom,ID\ngout,fever,7\n"
 NAMED = {"head": "disease", "tail": "Symptom", "relation": "may_treat"}
+WIDE = 'tail = ["Symptom 1", "Symptom 2"] }'
+OBO = b"[Term]\nid: A:1\nname: gout\nis_a: A:2\n[Term]\nid: A:2\nname: arthritis\n"
 OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
 
 
@@ -73,6 +75,7 @@ OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
         ("t.csv", FACTS.replace("fièvre, à", "发烧").encode("gb18030"), {"encoding": "gb18030"}, "发烧; 2"),
         ("t.csv", TWO.encode(), {"columns": NAMED}, "fever"),
         ("t.csv", b'"a, b";C\nfever;gout\n', {"columns": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
+        ("t.csv", b'"Facts, 2024"\nsep=;\nhead;relation;tail\ngout;may_treat;fever\n', {}, "fever"),
         ("t.csv", b"Head,head,relation,tail\nx,gout,may_treat,fever\n", {}, "fever"),
         ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"columns": NAMED}, "fever"),
         ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode()), {"columns": NAMED}, "fever"),
@@ -87,6 +90,73 @@ def test_a_table_is_read_as_it_is(
     base = read_own(tmp_path / name, **settings | ids)
     expected = ("may_treat", "gout", tail, "7" if ids else None)
     assert base.triplets.select("relation", "head", "tail", "head_id").rows() == [expected]
+
+
+def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) -> None:
+    pair = {"columns": NAMED}
+    wide = {"columns": NAMED | {"tail": ["S1", "S2"], "tail_id": ["I1", "I2"]}}
+    objects = [{"Disease": "gout", "Symptom": ["fever", " pain", ""]}, {"Disease": "flu", "Symptom": "cough"}]
+    one, two = [("gout", "fever"), ("gout", "pain")], [("flu", "cough"), ("gout", "fever"), ("gout", "pain")]
+    lists: dict[str, Any] = {"head": "gout", "relation": "r", "tail": ["fever", "pain"], "tail_id": [1, 2]}
+    cases: list[tuple[str, bytes, dict[str, Any], list[tuple[str, str]]]] = [
+        ("t.csv", b"Disease,Symptom\ngout,fever^ pain^^\n", pair | {"split": "^"}, one),
+        ("t.csv", b'Disease,Symptom\ngout,"fever\npain"\n', pair | {"split": "\n"}, one),
+        (
+            "t.csv",
+            b"Disease,Symptom\ngout;flu,cough\n",
+            pair | {"split": ";"},
+            [("flu", "cough"), ("gout", "cough")],
+        ),
+        (
+            "t.csv",
+            b'Disease,Symptom\n"gout, old","fever, pain"\n',
+            pair | {"split": {"tail": ", "}},
+            [("gout, old", "fever"), ("gout, old", "pain")],
+        ),
+        ("t.csv", b"Disease,S1,I1,S2,I2\ngout,fever,1,pain,2\nflu,cough,3,,\n", wide, two),
+        ("t.csv", b"Disease,S1,I1,S2,I2\ngout,fever;pain,1;2,,\n", wide | {"split": ";"}, one),
+        ("t.json", json.dumps(objects).encode(), pair, two),
+        ("t.jsonl", json.dumps(lists).encode(), {}, one),
+        ("t.tsv", b"head\trelation\ttail\ttail_id\ngout\tr\tfever|pain\t1|2\n", {"split": "|"}, one),
+    ]
+    for name, content, settings, facts in cases:
+        (tmp_path / name).write_bytes(content)
+        triplets = read_own(tmp_path / name, **settings).triplets
+        assert triplets.select("head", "tail").rows() == facts, content
+        if b"1" in content and facts == one:
+            assert triplets["tail_id"].to_list() == ["1", "2"], content
+    pl.DataFrame([lists]).write_parquet(tmp_path / "t.parquet")
+    assert read_own(tmp_path / "t.parquet").triplets.select("head", "tail", "tail_id").rows()[1][1:] == (
+        "pain",
+        "2",
+    )
+
+
+def test_a_workbook_is_read_from_its_first_sheet_with_a_header(tmp_path: Path) -> None:
+    header: list[object] = ["head", "relation", "tail", "tail_id", "also_true"]
+    facts: list[list[object]] = [["gout", "r", "fever", 38341003, None], [None, None, "pain", 1.5, True], []]
+    titled: list[list[object]] = [["All facts"], [], header, *facts, ["flu", "r", "cough"]]
+    sheets: dict[str, list[list[object]]] = {
+        "hidden": [header, *facts],
+        "Notes": [["by me"]],
+        "Empty": [],
+        "Facts": titled,
+        "More": [header],
+    }
+    path = write_workbook(tmp_path / "t.xlsx", sheets, merged="A1:E1 A4:A6 B4:B6")
+    base = read_own(path)
+    assert base.triplets.select("head", "tail", "tail_id", "also_true").rows() == [
+        ("flu", "cough", None, False),
+        ("gout", "fever", "38341003", False),
+        ("gout", "pain", "1.5", True),
+    ]
+    assert [(item.where, item.what) for item in base.left_out] == [
+        (n, "sheet") for n in ("Notes", "More", "hidden")
+    ]
+    assert all(item.reason.startswith("only 'Facts' is read") for item in base.left_out)
+    own = write_workbook(tmp_path / "own.xlsx", {"A": [["Disease", "Symptom"], ["gout", ""]]})
+    assert 'columns = { head = "Disease", relation = "has_symptom", tail = "Symptom" }' in read_error(own)
+    assert "own.xlsx, line 2: the tail is empty" in read_error(own, columns=NAMED)
 
 
 def test_the_next_step_is_named(tmp_path: Path) -> None:
@@ -115,10 +185,36 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
             "t.json, row index 0: the tail is empty",
         ),
         ("t.rrf", b"", {}, f"{query} read_csv($path)"),
-        ("t.obo", b"", {}, 'set format = "sql" and query = "configs/knowledge/obo.sql"'),
-        ("t.xlsx", b"", {}, "save its sheet as CSV in UTF-8"),
+        (
+            "t.csv",
+            b"a,Disease,Symptom 1,Symptom 2\n",
+            {"columns": {"head_id": "a"}},
+            columns[: columns.index("tail")] + WIDE,
+        ),
+        ("t.csv", b"Disease\n", {"columns": NAMED}, "no column Symptom; it has Disease: correct columns in"),
+        ("t.csv", b"subject,predicate,object\n", {}, 'relation = "predicate", tail = "object"'),
+        (
+            "t.csv",
+            b'head,relation,tail\na,r,"b\nc"\n',
+            {},
+            'or set split = "\\n" in [knowledge] if the cell is',
+        ),
+        (
+            "t.csv",
+            b"head,relation,tail,tail_id\na,r,b;c,1\n",
+            {"split": ";"},
+            "2 names of the tail and 1 tail_id",
+        ),
+        (
+            "t.obo",
+            OBO,
+            {"split": ";"},
+            "t.obo is an ontology, which has no columns: delete columns and split",
+        ),
+        ("t.owl", b"", {}, "convert it into OBO"),
+        ("t.xlsx", b"a,b", {}, "if it is text, name it .csv"),
         ("t.zip", b"", {}, "unpack it"),
-        ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: save a workbook as CSV"),
+        ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: give a workbook the extension .xlsx"),
     ]
     for name, content, settings, said in cases:
         (tmp_path / name).write_bytes(content)
@@ -176,11 +272,11 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
             '{"head": 1, "relation": "r", "tail": "b"}',
             "column head is of type Int64: store it",
         ),
-        ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
+        ("t.xml", "", "has the extension '.xml'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
         ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
-        ("disek.csv", " ,Symptoms,pain", "line 2: the disease is empty: name it"),
-        ("disek.csv", "gout,Symptoms,pain || ", "line 2: an attribute is empty: name it, or remove one ||"),
+        ("disek.csv", " ,Symptoms,pain", "line 2: the head is empty: name it"),
+        ("disek.csv", "gout,Symptoms, || ", "line 2: the tail is empty: name it or delete the row"),
         ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "has no column attributes; it has dis"),
     ):
         header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
@@ -250,10 +346,10 @@ def test_the_published_folder_of_medlama_is_read(tmp_path: Path) -> None:
 
 
 def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
-    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat,d || ,C3 || C4,0.0\n"
+    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat, || ,C3 || C4,0.0\n"
     path = write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + "C1,a,may_treat,b,C3,0.0\n" + rows)
     first, second = read_error(path.parent, format="medlama").splitlines()[1:]
-    assert "may_treat_1000.csv, line 3: has 2 tail_names and 1 tail_cuis" in first
+    assert "may_treat_1000.csv, line 3: has 2 names of the tail and 1 tail_id" in first
     assert "may_treat_1000.csv, line 4: the tail is empty" in second
 
 

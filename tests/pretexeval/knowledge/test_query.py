@@ -62,7 +62,10 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         (f"{FROM}, sources", "Table with name sources does not exist"),
         (f"{FROM} where also_true > 'x'", "Could not convert"),
         ("from $path", "write read_csv($path)"),
-        ("from read_xlsx($path)", "in the excel extension: a query cannot load it; save a sheet as CSV"),
+        (
+            "from read_xlsx($path)",
+            "in the excel extension: a query cannot load it; read a workbook with format",
+        ),
         ("from read_csv($path, encoding = 'gb18030')", 'set encoding with format = "table" for others'),
         # Its rows change every time it runs.
         (

@@ -1,5 +1,7 @@
 """The queries of configs/knowledge on a few invented rows in the format in which each base is published."""
 
+import gzip
+import json
 from pathlib import Path
 
 import polars as pl
@@ -139,15 +141,49 @@ is_obsolete: true
 
 [Typedef]
 id: RO:1
-name: in
+name: found in
 """
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_obo(tmp_path: Path, line_end: str) -> None:
-    base = read_recipe("obo", str(write(tmp_path / "x.obo", OBO.replace("\n", line_end))))
-    assert list_facts(base) == ["RO_1 | gout | joint", "is_a | gout | arthritis"]
+IRI = "http://purl.obolibrary.org/obo/"
+SYNONYMS = [
+    {"pred": "hasExactSynonym", "val": 'the "King"', "xrefs": []},
+    {"pred": "hasBroadSynonym", "val": "arthritis"},
+]
+GRAPH = {
+    "nodes": [
+        {"id": f"{IRI}M_1", "lbl": "gout", "meta": {"synonyms": SYNONYMS, "xrefs": [{"val": "MESH:D1"}]}},
+        {"id": f"{IRI}M_2", "lbl": "arthritis", "type": "CLASS"},
+        {"id": f"{IRI}M_3", "lbl": "joint", "type": "CLASS"},
+        {"id": f"{IRI}M_4", "lbl": "old", "meta": {"deprecated": True}},
+        {"id": f"{IRI}RO_1", "lbl": "found in", "type": "PROPERTY"},
+        {"id": f"{IRI}M_5"},
+    ],
+    "edges": [
+        {"sub": f"{IRI}M_1", "pred": "is_a", "obj": f"{IRI}M_2"},
+        {"sub": f"{IRI}M_1", "pred": f"{IRI}RO_1", "obj": f"{IRI}M_3"},
+        {"sub": f"{IRI}M_3", "pred": "is_a", "obj": f"{IRI}M_4"},
+        {"sub": f"{IRI}M_3", "pred": "is_a", "obj": f"{IRI}M_5"},
+    ],
+}
+ONTOLOGIES = {
+    "x.obo": OBO.encode(),
+    "windows.OBO": OBO.replace("\n", "\r\n").encode(),
+    "x.obo.gz": gzip.compress(OBO.encode()),
+    "x.json": json.dumps({"graphs": [GRAPH]}).encode(),
+    "x.json.gz": gzip.compress(json.dumps({"graphs": [GRAPH]}, indent=1).encode()),
+}
+
+
+@pytest.mark.parametrize("name", ONTOLOGIES)
+def test_an_ontology_is_a_base_and_a_hierarchy(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(ONTOLOGIES[name])
+    base = read_own(tmp_path / name)
+    assert list_facts(base) == ["found_in | gout | joint", "is_a | gout | arthritis"]
     assert base.aliases == {"gout": ('the "King"',)}
+    assert base.triplets["tail_id"].to_list() == ["M:3", "M:2"]
+    tails = pl.DataFrame({"tail": ["gout"], "tail_id": ["M:1"]})
+    assert read_hierarchy(tmp_path / name, None, tails)[0].rows() == [("id:M:1", "id:M:2")]
 
 
 NAMED = ("disease_may_have_finding", "gout", "Tophus")
