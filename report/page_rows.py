@@ -120,6 +120,9 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "true_and_false": [row for row in groups if row["grouping_by"] == "fact"],
         "taught": [row for row in groups if row["grouping_by"] == "taught"],
         "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
+        "of_base": [
+            row for row in reader.read_setting("weighted_accuracy", setting) if row["weighting"] == "facts"
+        ],
         "stale_beliefs": reader.read(
             "from stale_beliefs where edition_id = $edition_id and method = $method and repeat = $repeat",
             method=setting.method,

@@ -50,6 +50,30 @@ def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
     return read_rows(root, REPLY_REMARKS.replace("$edition_id", f"'{edition_id}'"))
 
 
+def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each model whose score for a fact of the base is another than the tested one.
+
+    Args:
+        ranked: rows of the leaderboard in one setting.
+        of_base: rows of weighted_accuracy in this setting, with the weighting `facts`.
+        names: model_id -> the name of the model in the sentences.
+    """
+    weighted = {row["model_id"]: row for row in of_base}
+    return [
+        f"{names[row['model_id']]} {verb} {format_percent(score)} ({format_interval(low, high)}) {object_} of the "
+        f"knowledge base, {format_magnitude(score - row[measure])} points "
+        f"{'more' if score > row[measure] else 'less'} than of the tested ones: the base lists common facts more "
+        "often or less often than they were drawn."
+        for row in ranked
+        for measure, verb, object_ in MEASURES
+        if row["model_id"] in weighted and row[measure] is not None
+        for score, low, high in [
+            [weighted[row["model_id"]][f"{measure}{end}"] for end in ("", "_ci_low", "_ci_high")]
+        ]
+        if score is not None and abs(score - row[measure]) > MAX_BASE_DIFFERENCE
+    ]
+
+
 def _list_verdicts(row: Row) -> list[str]:
     """Return what is true of the model, as keys of _SENTENCES."""
     verdicts = (f"always {row['constant_answer']}", str(judge_against_shortcut(row)))
