@@ -19,8 +19,11 @@ MAYBE = "maybe "
 """What a guessed shape begins with."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
+EQUIVALENCE, FUNCTIONAL = "equivalence", "functional"
 REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
 """The shapes of which a reversed row may be true."""
+MAX_CLASS, MAX_CLASS_SHARE = 12, 0.25
+"""The most keys, and the greatest share of all keys, of names that may be one class of an equivalence."""
 
 
 class SameNames:
@@ -60,7 +63,7 @@ class RelationFacts:
     rows: pl.DataFrame
     also_false: pl.DataFrame
     hierarchy: pl.DataFrame
-    """The hierarchy of the base."""
+    """The hierarchy of the base, and the edges of the other relations that may be one."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What excludes negatives besides what the base lists."""
     shape: str | None = None
@@ -127,13 +130,16 @@ class RelationFacts:
             heads: the column head.
         """
         listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
-        keys = listed.select("head", "key").unique()
+        own, keys = self.head_keys.join(heads, on="head", how="semi"), listed.select("head", "key").unique()
         if self.shape in CLOSED:
             keys = climb(keys, self.links)
+        implied = [keys]
         if self.shape in REVERSIBLE:
-            own = self.head_keys.join(heads, on="head", how="semi")
-            stated = own.join(self.links, left_on="key", right_on="parent")
-            keys = pl.concat([keys, stated.select("head", key="child")]).unique()
+            implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
+        if self.shape == EQUIVALENCE or self.is_guessed:
+            classes = own.join(self.classes, on="key").select("head", "number").unique()
+            implied.append(classes.join(self.classes, on="number").select("head", "key"))
+        keys = pl.concat(implied).unique()
         return keys.join(self.tail_keys, on="key").select(PAIR).unique()
 
     @cached_property
@@ -142,6 +148,25 @@ class RelationFacts:
         of_heads = self.rows.select(PAIR).unique().join(self.head_keys, on="head").rename({"key": "child"})
         edges = of_heads.join(self.tail_keys, on="tail").select("child", parent="key").unique()
         return edges.filter(pl.col("child") != pl.col("parent"))
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """The classes of an equivalence, as the columns number and key.
+
+        If the shape is guessed, these are small groups with names that are heads and tails.
+        """
+        groups, links = list_groups(self.links, "weak"), self.links
+        if self.is_guessed:
+            shared = set(links["child"]).intersection(links["parent"])
+            limit = min(MAX_CLASS, MAX_CLASS_SHARE * sum(map(len, groups)))
+            groups = [group for group in groups if len(group) <= limit and not shared.isdisjoint(group)]
+        keys = pl.DataFrame({"key": groups}, schema={"key": pl.List(pl.String)})
+        return keys.with_row_index("number").explode("key")
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether it has a shape that is guessed."""
+        return self.shape is not None and self.shape.startswith(MAYBE)
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
@@ -170,10 +195,22 @@ class RelationFacts:
     @cached_property
     def relatives(self) -> pl.DataFrame:
         """Pairs of tails of which one is above the other in the hierarchy: tail and relative, both ways."""
-        keys = self.tail_keys.select("key", relative="tail")
-        above = climb(self.tail_keys.select("tail", "key"), self.hierarchy)
-        pairs = above.join(keys, on="key").select("tail", "relative").unique()
-        return pl.concat([pairs, pairs.select(tail="relative", relative="tail")]).unique()
+        return self._pair_relatives(self.tail_keys, "tail")
+
+    @cached_property
+    def _related_heads(self) -> pl.DataFrame:
+        return self._pair_relatives(self.head_keys, "head")
+
+    def _pair_relatives(self, keys: pl.DataFrame, end: str) -> pl.DataFrame:
+        above = climb(keys, self.hierarchy).join(keys.select("key", relative=end), on="key")
+        pairs = above.select(end, "relative").unique()
+        return pl.concat([pairs, pairs.select(pl.col("relative").alias(end), relative=end)]).unique()
+
+    def list_inherited(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return the true facts of what is above or below some heads in the hierarchy as their own facts."""
+        known = self._related_heads.join(heads, on="head", how="semi")
+        facts = self.list_true(known.select(head="relative").unique()).rename({"head": "relative"})
+        return known.join(facts, on="relative").select(PAIR).unique()
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         own = self.head_keys.join(heads, on="head", how="semi")
@@ -242,10 +279,24 @@ def collect_facts(
 ) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
-    shape = base.shapes.get(relation)
-    aliases = AliasTable() if shape is None else base.aliases
-    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, aliases)
+    shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
+    aliases = base.aliases if shape or others else AliasTable()
+    hierarchy = pl.concat([base.hierarchy, *(_list_edges(base, other) for other in others)]).unique()
+    facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
+
+
+def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
+    """Return the other relations whose facts are, or may be, a hierarchy of the names of this one."""
+    shapes = (*CLOSED, EQUIVALENCE)
+    return [name for name, shape in base.shapes.items() if name != relation and shape in shapes]
+
+
+def _list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
+    rows, also_false = base.select_relation(relation), base.select_false(relation)
+    links = RelationFacts(relation, rows, also_false, base.hierarchy, aliases=base.aliases).links
+    is_equivalence = base.shapes[relation] == EQUIVALENCE
+    return pl.concat([links, links.select(child="parent", parent="child").filter(is_equivalence)])
 
 
 def _ask_one_origin(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,9 @@
-"""The shape of a relation: what its rows imply, because it is transitive or symmetric.
+"""The shape of a relation: what its rows imply, because it is transitive, symmetric or an equivalence.
 
 The closure of a transitive relation and the reversed rows of a symmetric one are true, whether the base lists
 them or not. Rows cannot tell which relation is which. So if the configuration says nothing, and names are
-heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked.
+heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked. The user is
+also asked where each head has one tail: if there is no other one, all other tails are false.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,15 +15,20 @@ from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import list_groups
 from pretexeval.knowledge.names import fold_names
 from pretexeval.primitives.errors import InputError
-from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import FUNCTIONAL, MAYBE, PAIR, RelationFacts, collect_facts
 
 MIN_SHARED = 3
 """With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
 possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
 MIN_SORTED, SORTED_SHARE = 10, 0.95
 """A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
+MAX_CLOSED_SHARE = 0.1
+"""Of a sorted list of pairs, the closure is larger than this share of all pairs of a head and a tail."""
+MIN_FUNCTIONAL = 20
+"""With fewer heads, one tail of each says nothing."""
 HEADS_AT_ONCE = 1_000
 N_EXAMPLES = 2
+_EXAMPLE = pl.format("{} → {}", *PAIR)
 
 
 def find_shapes(
@@ -36,7 +42,8 @@ def find_shapes(
         is_guessed: whether shapes that are not given are guessed.
 
     Raises:
-        InputError: a shape is given for a relation that the base does not have.
+        InputError: a shape is given for a relation that the base does not have, or a relation is said to be
+            functional, and a head has two tails.
     """
     known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given or {})
     if unknown := sorted(known.keys() - set(base.relations)):
@@ -44,6 +51,8 @@ def find_shapes(
             f"shape of [knowledge] names {', '.join(unknown)}, but {base.name} has no such relation; it has "
             f"{', '.join(base.relations)}"
         )
+    for relation in (name for name, shape in known.items() if shape == FUNCTIONAL):
+        _require_function(base, relation)
     others = [relation for relation in base.relations if is_guessed and relation not in known]
     guessed = {name: guess_shape(base, name, is_possible=name in possible) for name in others}
     return {name: shape for name, shape in sorted((known | guessed).items()) if shape is not None}
@@ -53,7 +62,7 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     """Return the guessed shape of a relation; None if no fact follows that the base does not list.
 
     In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
-    closure would be nearly everything, so it is not excluded there.
+    closure would be a large part of all pairs, so it is not excluded there.
     """
     facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
@@ -63,22 +72,45 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     tails = facts.tail_keys.join(shared, on="key", how="semi")
     is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
-    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
+    are_pairs = 2 * circle > shared["key"].n_unique() or (_is_sorted(linked) and _has_large_closure(facts))
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
     return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
 
 
+def name_shape(base: KnowledgeBase, relation: str) -> str | None:
+    """Return the shape of a relation, which is also `maybe functional` or `maybe one-to-one`.
+
+    These two exclude nothing: each head has one tail, and in the second one, each tail one head.
+    """
+    shape, rows = base.shapes.get(relation), base.select_relation(relation)
+    heads, tails = (fold_names(rows.select(PAIR).unique()[end]) for end in PAIR)
+    if shape is not None or len(heads) < MIN_FUNCTIONAL or not heads.is_unique().all():
+        return shape
+    return MAYBE + ("one-to-one" if tails.is_unique().all() else FUNCTIONAL)
+
+
 def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
-    """Yield a line per guessed shape, with two facts that follow and the key that settles it."""
-    for relation, shape in base.shapes.items():
-        if shape.startswith(MAYBE):
-            likely = shape.removeprefix(MAYBE)
-            examples = "; ".join(list_examples(collect_facts(base, relation), shape))
+    """Yield a line per guessed shape, with two facts and the key that settles it."""
+    for relation in base.relations:
+        shape = name_shape(base, relation) or ""
+        if not shape.startswith(MAYBE):
+            continue
+        facts = collect_facts(base, relation)
+        if facts.is_guessed:
+            examples, likely = "; ".join(list_examples(facts, shape)), shape.removeprefix(MAYBE)
             yield (
                 f"{relation} is {shape}, because some of its names are heads and tails. Then these facts, "
                 f"which it does not list, are true, and no such fact is drawn as false: {examples}. Say what "
                 f'is right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
-                '"transitive" and "directed"'
+                '"transitive", "equivalence" and "directed"'
+            )
+        else:
+            listed = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
+            examples = "; ".join(listed.select(_EXAMPLE).to_series())
+            yield (
+                f"{relation} is {shape}, because each of its heads has one tail: {examples}. If no head can "
+                f"have another one, no other tail is doubtful: say in [knowledge] shape.{relation} = "
+                f'"{FUNCTIONAL}", or "directed" if it can'
             )
 
 
@@ -91,10 +123,28 @@ def list_examples(facts: RelationFacts, shape: str) -> list[str]:
         implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
         others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
         of_heads = others.sort(PAIR).unique("head", keep="first", maintain_order=True)
-        examples += of_heads.select(pl.format("{} → {}", *PAIR)).to_series().head(N_EXAMPLES).to_list()
+        examples += of_heads.select(_EXAMPLE).to_series().head(N_EXAMPLES).to_list()
         if len(examples) >= N_EXAMPLES:
             break
     return examples[:N_EXAMPLES]
+
+
+def _require_function(base: KnowledgeBase, relation: str) -> None:
+    """Raise InputError if a head has two tested tails."""
+    facts = collect_facts(base, relation)
+    rows = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique().sort(PAIR)
+    for head, tails in rows.group_by("head", maintain_order=True).agg("tail").iter_rows():
+        if len(facts.same_tails.find_groups(tails)) > 1:
+            raise InputError(
+                f'shape.{relation} of [knowledge] is "{FUNCTIONAL}", but {head!r} has several tails '
+                f"({', '.join(tails[:N_EXAMPLES])}): delete the key, or correct the rows"
+            )
+
+
+def _has_large_closure(facts: RelationFacts) -> bool:
+    heads = facts.heads.select("head").head(HEADS_AT_ONCE)
+    closure = replace(facts, shape="transitive").list_true(heads)
+    return closure.height > MAX_CLOSED_SHARE * heads.height * len(facts.tails)
 
 
 def _is_sorted(rows: pl.DataFrame) -> bool:
