@@ -153,13 +153,16 @@ class RelationFacts:
     def classes(self) -> pl.DataFrame:
         """The classes of an equivalence, as the columns number and key.
 
-        If the shape is guessed, these are small groups with names that are heads and tails.
+        If the shape is guessed, these are small groups with names that are heads and tails, or all small
+        groups if most of their names are in such groups.
         """
         groups, links = list_groups(self.links, "weak"), self.links
         if self.is_guessed:
             shared = set(links["child"]).intersection(links["parent"])
             limit = min(MAX_CLASS, MAX_CLASS_SHARE * sum(map(len, groups)))
-            groups = [group for group in groups if len(group) <= limit and not shared.isdisjoint(group)]
+            small = [group for group in groups if len(group) <= limit]
+            sharing = [group for group in small if not shared.isdisjoint(group)]
+            groups = small if 2 * sum(map(len, sharing)) > sum(map(len, small)) else sharing
         keys = pl.DataFrame({"key": groups}, schema={"key": pl.List(pl.String)})
         return keys.with_row_index("number").explode("key")
 

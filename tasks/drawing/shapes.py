@@ -22,8 +22,9 @@ MIN_SHARED = 3
 possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
 MIN_SORTED, SORTED_SHARE = 10, 0.95
 """A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
-MAX_CLOSED_SHARE = 0.1
-"""Of a sorted list of pairs, the closure is larger than this share of all pairs of a head and a tail."""
+MIN_FACTS_PER_NAME = 1.25
+"""A sorted list of pairs has more facts than this for each name. A hierarchy has few, because most concepts
+have one parent."""
 MIN_FUNCTIONAL = 20
 """With fewer heads, one tail of each says nothing."""
 HEADS_AT_ONCE = 1_000
@@ -72,7 +73,7 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     tails = facts.tail_keys.join(shared, on="key", how="semi")
     is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
-    are_pairs = 2 * circle > shared["key"].n_unique() or (_is_sorted(linked) and _has_large_closure(facts))
+    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
     return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
 
@@ -141,12 +142,6 @@ def _require_function(base: KnowledgeBase, relation: str) -> None:
             )
 
 
-def _has_large_closure(facts: RelationFacts) -> bool:
-    heads = facts.heads.select("head").head(HEADS_AT_ONCE)
-    closure = replace(facts, shape="transitive").list_true(heads)
-    return closure.height > MAX_CLOSED_SHARE * heads.height * len(facts.tails)
-
-
 def _is_sorted(rows: pl.DataFrame) -> bool:
     """Return whether nearly all heads precede their tails by name or id, without being their beginning.
 
@@ -160,4 +155,5 @@ def _is_sorted(rows: pl.DataFrame) -> bool:
         for head, tail in ends
     ]
     shares = [rows.select(each.fill_null(value=False).mean()).item() for each in is_before]
-    return rows.height >= MIN_SORTED and max(shares) >= SORTED_SHARE
+    n_least = max(MIN_SORTED, MIN_FACTS_PER_NAME * pl.concat([rows["head"], rows["tail"]]).n_unique())
+    return rows.height >= n_least and max(shares) >= SORTED_SHARE
