@@ -19,11 +19,13 @@ MAYBE = "maybe "
 """What a guessed shape begins with."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
-EQUIVALENCE, FUNCTIONAL = "equivalence", "functional"
+EQUIVALENCE, FUNCTIONAL, DIRECTED = "equivalence", "functional", "directed"
 REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
 """The shapes of which a reversed row may be true."""
 MAX_CLASS, MAX_CLASS_SHARE = 12, 0.25
 """The most keys, and the greatest share of all keys, of names that may be one class of an equivalence."""
+MAX_PAIR = 4
+"""The most keys of two names with ids."""
 
 
 class SameNames:
@@ -136,9 +138,8 @@ class RelationFacts:
         implied = [keys]
         if self.shape in REVERSIBLE:
             implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
-        if self.shape == EQUIVALENCE or self.is_guessed:
-            classes = own.join(self.classes, on="key").select("head", "number").unique()
-            implied.append(classes.join(self.classes, on="number").select("head", "key"))
+        classes = own.join(self.classes, on="key").select("head", "number").unique()
+        implied.append(classes.join(self.classes, on="number").select("head", "key"))
         keys = pl.concat(implied).unique()
         return keys.join(self.tail_keys, on="key").select(PAIR).unique()
 
@@ -151,18 +152,20 @@ class RelationFacts:
 
     @cached_property
     def classes(self) -> pl.DataFrame:
-        """The classes of an equivalence, as the columns number and key.
+        """The classes of an equivalence, as the columns number and key; empty for other shapes.
 
-        If the shape is guessed, these are small groups with names that are heads and tails, or all small
-        groups if most of their names are in such groups.
+        If the shape is guessed, these are single pairs, small groups with names that are heads and tails, and
+        all small groups if most of their names are in such groups.
         """
-        groups, links = list_groups(self.links, "weak"), self.links
+        links = self.links if self.shape == EQUIVALENCE or self.is_guessed else self.links.clear()
+        groups = list_groups(links, "weak")
         if self.is_guessed:
             shared = set(links["child"]).intersection(links["parent"])
             limit = min(MAX_CLASS, MAX_CLASS_SHARE * sum(map(len, groups)))
             small = [group for group in groups if len(group) <= limit]
             sharing = [group for group in small if not shared.isdisjoint(group)]
-            groups = small if 2 * sum(map(len, sharing)) > sum(map(len, small)) else sharing
+            are_most = 2 * sum(map(len, sharing)) > sum(map(len, small))
+            groups = small if are_most else sharing + [group for group in small if len(group) <= MAX_PAIR]
         keys = pl.DataFrame({"key": groups}, schema={"key": pl.List(pl.String)})
         return keys.with_row_index("number").explode("key")
 
@@ -210,10 +213,16 @@ class RelationFacts:
         return pl.concat([pairs, pairs.select(pl.col("relative").alias(end), relative=end)]).unique()
 
     def list_inherited(self, heads: pl.DataFrame) -> pl.DataFrame:
-        """Return the true facts of what is above or below some heads in the hierarchy as their own facts."""
+        """Return, as facts of some heads, what is true of those above or below them in the hierarchy."""
         known = self._related_heads.join(heads, on="head", how="semi")
         facts = self.list_true(known.select(head="relative").unique()).rename({"head": "relative"})
-        return known.join(facts, on="relative").select(PAIR).unique()
+        inherited = known.join(facts, on="relative").select(PAIR)
+        if self.shape in CLOSED:
+            # A part of a kind of a part is a part.
+            own = self.head_keys.join(heads, on="head", how="semi")
+            above = climb(own, pl.concat([self.links, self.hierarchy]).unique())
+            inherited = pl.concat([inherited, above.join(self.tail_keys, on="key").select(PAIR)])
+        return inherited.unique()
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         own = self.head_keys.join(heads, on="head", how="semi")
@@ -284,22 +293,24 @@ def collect_facts(
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
     aliases = base.aliases if shape or others else AliasTable()
-    hierarchy = pl.concat([base.hierarchy, *(_list_edges(base, other) for other in others)]).unique()
+    hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
     facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
     """Return the other relations whose facts are, or may be, a hierarchy of the names of this one."""
-    shapes = (*CLOSED, EQUIVALENCE)
+    shapes = (*CLOSED, EQUIVALENCE, f"{MAYBE}symmetric")
     return [name for name, shape in base.shapes.items() if name != relation and shape in shapes]
 
 
-def _list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
-    rows, also_false = base.select_relation(relation), base.select_false(relation)
-    links = RelationFacts(relation, rows, also_false, base.hierarchy, aliases=base.aliases).links
-    is_equivalence = base.shapes[relation] == EQUIVALENCE
-    return pl.concat([links, links.select(child="parent", parent="child").filter(is_equivalence)])
+def list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
+    """Return the edges of a hierarchy of other relations, which are both ways within a class."""
+    rows, shape = base.select_relation(relation), base.shapes[relation]
+    facts = RelationFacts(relation, rows, rows.clear(), base.hierarchy, shape=shape, aliases=base.aliases)
+    same = facts.links.join(facts.classes, left_on="child", right_on="key", how="semi")
+    found = [same, same.select(child="parent", parent="child")]
+    return pl.concat([*found, *([facts.links] if shape in CLOSED else [])]).unique()
 
 
 def _ask_one_origin(rows: pl.DataFrame) -> pl.DataFrame:

@@ -6,16 +6,24 @@ heads as well as tails, whatever may follow is excluded from the negatives, and 
 also asked where each head has one tail: if there is no other one, all other tails are false.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import list_groups
-from pretexeval.knowledge.names import fold_names
+from pretexeval.knowledge.names import fold_names, list_keys
 from pretexeval.primitives.errors import InputError
-from tasks.drawing.relation_facts import FUNCTIONAL, MAYBE, PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import (
+    DIRECTED,
+    FUNCTIONAL,
+    MAYBE,
+    PAIR,
+    RelationFacts,
+    collect_facts,
+    list_edges,
+)
 
 MIN_SHARED = 3
 """With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
@@ -56,18 +64,28 @@ def find_shapes(
         _require_function(base, relation)
     others = [relation for relation in base.relations if is_guessed and relation not in known]
     guessed = {name: guess_shape(base, name, is_possible=name in possible) for name in others}
+    # Facts of a hierarchy link names of another one, which may be of any kind, without being one.
+    plain = [name for name in base.relations if (known | guessed).get(name) in (None, DIRECTED, FUNCTIONAL)]
+    for name in _find_linking(base, [name for name in others if name not in possible], plain):
+        guessed[name] = guess_shape(base, name, is_possible=False, is_linking=True)
     return {name: shape for name, shape in sorted((known | guessed).items()) if shape is not None}
 
 
-def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
+def guess_shape(
+    base: KnowledgeBase, relation: str, *, is_possible: bool, is_linking: bool = False
+) -> str | None:
     """Return the guessed shape of a relation; None if no fact follows that the base does not list.
 
     In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
-    closure would be a large part of all pairs, so it is not excluded there.
+    closure would be nearly everything, so it is not excluded there.
+
+    Args:
+        is_possible: whether it is a relation of possibility.
+        is_linking: whether facts of another relation can follow.
     """
     facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
-    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
+    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1) and not is_linking:
         return None
     circle = max(map(len, list_groups(facts.links, "strong")), default=0)
     tails = facts.tail_keys.join(shared, on="key", how="semi")
@@ -75,7 +93,17 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
     are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
-    return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
+    return next((MAYBE + shape for shape in likely if is_linking or list_examples(facts, shape)), None)
+
+
+def _find_linking(base: KnowledgeBase, relations: Iterable[str], others: Iterable[str]) -> Iterator[str]:
+    """Yield each relation of which a fact links two names at the same end of another one."""
+    ends = [(other, list_keys(base.select_relation(other), end)["key"]) for other in others for end in PAIR]
+    for relation in relations:
+        links = collect_facts(base, relation).links
+        both = (pl.all_horizontal(pl.all().is_in(keys.implode())) for name, keys in ends if name != relation)
+        if any(links.filter(is_linked).height for is_linked in both):
+            yield relation
 
 
 def name_shape(base: KnowledgeBase, relation: str) -> str | None:
@@ -96,22 +124,21 @@ def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
         shape = name_shape(base, relation) or ""
         if not shape.startswith(MAYBE):
             continue
-        facts = collect_facts(base, relation)
-        if facts.is_guessed:
-            examples, likely = "; ".join(list_examples(facts, shape)), shape.removeprefix(MAYBE)
+        facts, likely = collect_facts(base, relation), shape.removeprefix(MAYBE)
+        if not facts.is_guessed:
+            rows = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
             yield (
-                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts, "
-                f"which it does not list, are true, and no such fact is drawn as false: {examples}. Say what "
-                f'is right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
-                '"transitive", "equivalence" and "directed"'
+                f"{relation} is {shape}, because each of its heads has one tail: "
+                f"{'; '.join(rows.select(_EXAMPLE).to_series())}. If no head can have another one, no other "
+                f'tail is doubtful: say in [knowledge] shape.{relation} = "{FUNCTIONAL}", or "{DIRECTED}" if '
+                "it can"
             )
-        else:
-            listed = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
-            examples = "; ".join(listed.select(_EXAMPLE).to_series())
+        elif examples := list_examples(facts, shape) or _list_examples_elsewhere(base, relation):
             yield (
-                f"{relation} is {shape}, because each of its heads has one tail: {examples}. If no head can "
-                f"have another one, no other tail is doubtful: say in [knowledge] shape.{relation} = "
-                f'"{FUNCTIONAL}", or "directed" if it can'
+                f"{relation} is {shape}, because some of its names are heads and tails, or it links names of "
+                f"another relation. Then facts like these, which are not listed, are true, and none is drawn "
+                f"as false: {'; '.join(examples)}. Say what is right in [knowledge]: shape.{relation} = "
+                f'"{likely}", or another one of "symmetric", "transitive", "equivalence" and "{DIRECTED}"'
             )
 
 
@@ -127,6 +154,21 @@ def list_examples(facts: RelationFacts, shape: str) -> list[str]:
         examples += of_heads.select(_EXAMPLE).to_series().head(N_EXAMPLES).to_list()
         if len(examples) >= N_EXAMPLES:
             break
+    return examples[:N_EXAMPLES]
+
+
+def _list_examples_elsewhere(base: KnowledgeBase, relation: str) -> list[str]:
+    """Return facts of other relations that may be true if this one is their hierarchy."""
+    examples: list[str] = []
+    for other in base.relations:
+        facts = replace(collect_facts(base, other), hierarchy=list_edges(base, relation))
+        heads = facts.heads.select("head").head(HEADS_AT_ONCE)
+        true = facts.list_true(heads)
+        of_tails = true.join(facts.relatives, on="tail").select("head", tail="relative")
+        plausible = pl.concat([of_tails, facts.list_inherited(heads)]).join(true, on=PAIR, how="anti")
+        if other != relation:
+            shown = plausible.sort(PAIR).unique("head", keep="first", maintain_order=True).select(_EXAMPLE)
+            examples += [f"{other}: {example}" for example in shown.to_series().head(N_EXAMPLES)]
     return examples[:N_EXAMPLES]
 
 
