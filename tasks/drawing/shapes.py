@@ -106,22 +106,27 @@ def _find_linking(base: KnowledgeBase, relations: Iterable[str], others: Iterabl
             yield relation
 
 
-def name_shape(base: KnowledgeBase, relation: str) -> str | None:
+def name_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
     """Return the shape of a relation, which is also `maybe functional` or `maybe one-to-one`.
 
-    These two exclude nothing: each head has one tail, and in the second one, each tail one head.
+    These two exclude nothing: each head has one tail, and in the second one, each tail one head. A relation
+    of possibility is neither.
     """
     shape, rows = base.shapes.get(relation), base.select_relation(relation)
     heads, tails = (fold_names(rows.select(PAIR).unique()[end]) for end in PAIR)
-    if shape is not None or len(heads) < MIN_FUNCTIONAL or not heads.is_unique().all():
+    if is_possible or shape is not None or len(heads) < MIN_FUNCTIONAL or not heads.is_unique().all():
         return shape
     return MAYBE + ("one-to-one" if tails.is_unique().all() else FUNCTIONAL)
 
 
-def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
-    """Yield a line per guessed shape, with two facts and the key that settles it."""
+def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[str]:
+    """Yield a line per guessed shape, with two facts and the key that settles it.
+
+    Args:
+        possible: the relations of possibility.
+    """
     for relation in base.relations:
-        shape = name_shape(base, relation) or ""
+        shape = name_shape(base, relation, is_possible=relation in possible) or ""
         if not shape.startswith(MAYBE):
             continue
         facts, likely = collect_facts(base, relation), shape.removeprefix(MAYBE)

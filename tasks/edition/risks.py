@@ -61,7 +61,8 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
     """
     found = describe_balance(pieces)
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
-    shape = {"shape": name_shape(edition.base, relation)}
+    is_possible = edition.pool.relations[relation].is_possibility
+    shape = {"shape": name_shape(edition.base, relation, is_possible=is_possible)}
     return shape | {"n_left_out": n_tested - found["n_pairs"]} | found
 
 

@@ -180,6 +180,39 @@ def test_a_transitive_relation_is_the_hierarchy_of_the_others(shape: str | None)
         assert bool(found) == (shape != "equivalence")
 
 
+@pytest.mark.parametrize(
+    ("pairs", "is_possible", "expected"),
+    [
+        ([("lobar pneumonia", "pneumonia")], False, "maybe transitive"),
+        ([("lobar pneumonia", "pneumonia")], True, None),
+        ([("lobar pneumonia", "lung")], False, None),
+        ([*CHAINS, *(close(CHAINS) - set(CHAINS)), CHAINS[0][::-1]], False, "maybe transitive"),
+    ],
+)
+def test_a_relation_that_links_names_of_another_one_is_a_hierarchy(
+    pairs: list[Pair], is_possible: bool, expected: str | None
+) -> None:
+    treated = [("ceftriaxone", "lobar pneumonia"), ("azithromycin", "pneumonia"), *TREATED]
+    triplets = {"r": treated, "s": dict.fromkeys(pairs)}
+    rows = [{"relation": name, "head": h, "tail": t} for name, of in triplets.items() for h, t in of]
+    base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
+    shapes = find_shapes(base, None, ["s"] if is_possible else [], is_guessed=True)
+    assert shapes == ({} if expected is None else {"s": expected})
+    asked = "\n".join(ask_for_shapes(replace(base, shapes=shapes), ()))
+    assert ("azithromycin → lobar pneumonia; r: ceftriaxone → pneumonia" in asked) == (
+        len(pairs) == 1 and expected is not None
+    )
+
+
+def test_parts_of_kinds_of_parts_are_parts() -> None:
+    parts = [("phalanx", "finger"), ("thumb", "hand"), ("hand", "arm")]
+    rows = as_facts({part: [whole] for part, whole in parts})
+    facts = index_facts(rows, edges=[("finger", "digit"), ("digit", "thumb")])
+    facts = replace(facts, shape="transitive")
+    inherited = facts.list_inherited(pl.DataFrame({"head": ["phalanx"]}))
+    assert set(inherited["tail"]) == {"finger", "hand", "arm"}
+
+
 def test_a_hierarchy_holds_for_heads() -> None:
     edges = [("influenza b", "influenza"), ("influenza", "infection"), ("measles", "infection")]
     rows = as_facts({"influenza b": ["cough"], "infection": ["fever"], "measles": ["rash"]})
@@ -200,12 +233,12 @@ def test_one_tail_for_each_head_is_asked_for(tmp_path: Path) -> None:
         "many": many,
         "no": make_base([*pairs, (names[0], "pain")]),
     }
-    named = {name: name_shape(base, "r") for name, base in shapes.items()}
+    named = {name: name_shape(base, "r", is_possible=False) for name, base in shapes.items()}
     assert named == {"one": "maybe one-to-one", "few": None, "many": "maybe functional", "no": None}
-    (line,) = ask_for_shapes(shapes["one"])
+    (line,) = ask_for_shapes(shapes["one"], ())
     assert "amaxine → amaxine syndrome; amepine → amepine syndrome" in line
     assert 'shape.r = "functional"' in line
-    assert not list(ask_for_shapes(replace(shapes["one"], shapes={"r": "directed"})))
+    assert not list(ask_for_shapes(replace(shapes["one"], shapes={"r": "directed"}), ()))
     with pytest.raises(InputError, match=r"'amorine' has several tails \(amorine syndrome, pain\)"):
         find_shapes(shapes["no"], "functional", (), is_guessed=True)
 
