@@ -82,8 +82,8 @@ def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
     if base.hierarchy.is_empty():
         return rows.clear()
     # What is above heads only says nothing of the tails.
-    tails = list_keys(base.triplets, "tail").select("key").unique()
-    reached = climb(tails, base.hierarchy).rename({"key": "child"})
+    keys = list_keys(base.triplets, "tail").select("key").unique()
+    reached = climb(keys, base.hierarchy).rename({"key": "child"})
     above, found = base.hierarchy.join(reached, on="child", how="semi"), [rows.clear()]
     for (relation,), group in rows.group_by("relation", maintain_order=True):
         keys = list_keys(base.select_relation(str(relation)), "tail").select("key").unique()

@@ -100,7 +100,7 @@ def _find_linking(base: KnowledgeBase, relations: Iterable[str], others: Iterabl
     """Yield each relation of which a fact links two names at the same end of another one."""
     ends = [(other, list_keys(base.select_relation(other), end)["key"]) for other in others for end in PAIR]
     for relation in relations:
-        links = collect_facts(base, relation).links
+        links = replace(collect_facts(base, relation), aliases=base.aliases).links
         both = (pl.all_horizontal(pl.all().is_in(keys.implode())) for name, keys in ends if name != relation)
         if any(links.filter(is_linked).height for is_linked in both):
             yield relation
