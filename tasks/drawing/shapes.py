@@ -130,6 +130,8 @@ def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[s
         if not shape.startswith(MAYBE):
             continue
         facts, likely = collect_facts(base, relation), shape.removeprefix(MAYBE)
+        examples = list_examples(facts, shape) if facts.is_guessed else []
+        reason = "some of its names are heads and tails" if examples else "it links names of another relation"
         if not facts.is_guessed:
             rows = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
             yield (
@@ -138,12 +140,15 @@ def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[s
                 f'tail is doubtful: say in [knowledge] shape.{relation} = "{FUNCTIONAL}", or "{DIRECTED}" if '
                 "it can"
             )
-        elif examples := list_examples(facts, shape) or _list_examples_elsewhere(base, relation):
+            continue
+        if len(examples) < N_EXAMPLES:
+            examples += _list_examples_elsewhere(base, relation)
+        if examples:
             yield (
-                f"{relation} is {shape}, because some of its names are heads and tails, or it links names of "
-                f"another relation. Then facts like these, which are not listed, are true, and none is drawn "
-                f"as false: {'; '.join(examples)}. Say what is right in [knowledge]: shape.{relation} = "
-                f'"{likely}", or another one of "symmetric", "transitive", "equivalence" and "{DIRECTED}"'
+                f"{relation} is {shape}, because {reason}. Then facts like these, which are not listed, may "
+                f"be true, and none is drawn as false: {'; '.join(examples[:N_EXAMPLES])}. Say what is right "
+                f'in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
+                f'"transitive", "equivalence" and "{DIRECTED}"'
             )
 
 
