@@ -24,7 +24,7 @@ from report.leaders import (
     is_distinguishable,
     select_differences,
 )
-from report.remarks import N_EFFECTIVE, judge_against_shortcut, note_replies
+from report.remarks import N_EFFECTIVE, judge_against_shortcut, note_base, note_replies
 
 SIGNIFICANT = 0.05
 SHORTCUT = "the best shortcut without medical knowledge"
@@ -97,6 +97,7 @@ def list_notes(contents: Contents) -> list[str]:
         notes.append(
             f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
         )
+    notes += note_base(ranked, contents.views["of_base"], contents.labels)
     return [*notes, *note_unanswered(ranked), *note_unanswered_questions(asked)]
 
 

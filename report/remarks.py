@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from report.formats import join_names
+from report.formats import format_interval, format_magnitude, format_percent, join_names
 from warehouse.query import read_rows
 
 Row = dict[str, Any]
@@ -16,6 +16,8 @@ inner join models using (model_id)
 where runs.edition_id = $edition_id and runs.period is null
 order by all
 """
+MAX_BASE_DIFFERENCE = 0.02
+"""A larger difference between the tested facts and those of the base is said on the page."""
 N_EFFECTIVE = 20
 """With fewer effective heads or tails, an interval is only a rough guide."""
 
@@ -51,27 +53,30 @@ def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
 
 
 def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each model whose score for a fact of the base is another than the tested one.
+    """Return a sentence for each score that is clearly another one for a fact of the knowledge base.
 
     Args:
         ranked: rows of the leaderboard in one setting.
         of_base: rows of weighted_accuracy in this setting, with the weighting `facts`.
         names: model_id -> the name of the model in the sentences.
     """
-    weighted = {row["model_id"]: row for row in of_base}
-    return [
-        f"{names[row['model_id']]} {verb} {format_percent(score)} ({format_interval(low, high)}) {object_} of the "
-        f"knowledge base, {format_magnitude(score - row[measure])} points "
-        f"{'more' if score > row[measure] else 'less'} than of the tested ones: the base lists common facts more "
-        "often or less often than they were drawn."
-        for row in ranked
-        for measure, verb, object_ in MEASURES
-        if row["model_id"] in weighted and row[measure] is not None
-        for score, low, high in [
-            [weighted[row["model_id"]][f"{measure}{end}"] for end in ("", "_ci_low", "_ci_high")]
-        ]
-        if score is not None and abs(score - row[measure]) > MAX_BASE_DIFFERENCE
-    ]
+    weighted, notes = {row["model_id"]: row for row in of_base}, []
+    for row in ranked:
+        for measure, title in (("mastery", "mastery"), ("average_accuracy", "average accuracy")):
+            score, low, high = (
+                weighted.get(row["model_id"], {}).get(f"{measure}{end}")
+                for end in ("", "_ci_low", "_ci_high")
+            )
+            if score is None or row[measure] is None or abs(score - row[measure]) <= MAX_BASE_DIFFERENCE:
+                continue
+            notes.append(
+                f"For a fact of the knowledge base, the {title} of {names[row['model_id']]} is "
+                f"{format_percent(score)} ({format_interval(low, high)}), "
+                f"{format_magnitude(score - row[measure])} points "
+                f"{'more' if score > row[measure] else 'less'} than for the tested facts, because "
+                "common and rare facts were not tested as often as the base lists them."
+            )
+    return notes
 
 
 def _list_verdicts(row: Row) -> list[str]:

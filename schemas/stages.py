@@ -70,17 +70,16 @@ TRIPLETS = Stage(
         ),
         Column(
             "head_frequency",
-            pa.int64(),
+            pa.int32(),
             "how many facts of the relation the knowledge base lists of the head",
         ),
         Column(
-            "tail_frequency", pa.int64(), "how many heads of the relation have the tail in the knowledge base"
+            "tail_frequency", pa.int32(), "how many heads of the relation have the tail in the knowledge base"
         ),
-        Column("stratum", pa.int64(), "how common the true tail of the pair is in its relation, from 1"),
         Column(
-            "stratum_size",
+            "tail_commonness",
             pa.float64(),
-            "number of heads of the knowledge base for which the pairs of the stratum stand together",
+            "share of the facts of the relation in the knowledge base, one of each head, whose tails are rarer",
         ),
         Column(
             "likelihood",

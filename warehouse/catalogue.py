@@ -30,6 +30,7 @@ TYPES = {
     pa.float64(): "double",
     pa.int8(): "tinyint",
     pa.int16(): "smallint",
+    pa.int32(): "integer",
     pa.list_(pa.string()): "varchar[]",
 }
 # What the tables of scores are computed with: the intervals, and the groups of pairs.

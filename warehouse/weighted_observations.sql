@@ -1,7 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, weighting, measure and test pair.
 -- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. The weight of a relation is divided
--- among its parts: under `facts` the strata of the triplets, otherwise the relation as a whole. A stratum of which no
--- pair was graded is represented by the others of its relation.
+-- among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of equal shares of the base, by how common
+-- the true tail is: one for 25 test pairs of the relation, at most 20. One without a graded pair is represented by
+-- the next one of rarer tails, because only the most common tails cannot be drawn. Otherwise, the relation is one part.
 -- The parts are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own part,
 -- times √(m/(m−1)) for the m pairs of a part; parts with one pair are one stratum together. So each pair is
 -- observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
@@ -11,7 +12,9 @@
 -- average: the weighted mean. is_whole: every relation has a pair with a score.
 create or replace view storage.weighted_observations as
 with tested as (
-    select *
+    select
+        edition_id, pair_id, relation, tail_commonness,
+        least(greatest(count(*) over (partition by edition_id, relation) // 25, 1), 20) as n_strata
     from triplets
     anti join storage.undecided_pairs using (edition_id, pair_id)
     where split = 'test' and is_positive
@@ -20,21 +23,22 @@ with tested as (
 observed as (
     select
         run, edition_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
-        weighting, if(weighting = 'facts', stratum, 0) as part, if(weighting = 'facts', stratum_size, 1) as part_size,
+        weighting, if(weighting = 'facts', n_strata, 1) as n_parts,
+        least(floor(tail_commonness * n_parts), n_parts - 1) as part,
         unnest(['average', 'mastery']) as measure,
         unnest([n_positive_right, is_mastered::integer]) as gained, unnest([n_positive, is_complete::integer]) as n,
         unnest([n_negative_right, null]) as negative_gained, unnest([n_negative, null]) as negative_n,
         unnest([n_positive_right + n_negative_right, is_mastered::integer]) as pair_gained,
         unnest([n_positive + n_negative, is_complete::integer]) as pair_n
     from pair_scores
-    inner join (select edition_id, pair_id, stratum, stratum_size from tested) using (edition_id, pair_id)
+    inner join (select edition_id, pair_id, tail_commonness, n_strata from tested) using (edition_id, pair_id)
     cross join (values ('relations'), ('pairs'), ('facts')) as weightings (weighting)
 ),
 
 parts as (
     select
         run, edition_id, measure, weighting, relation, part,
-        any_value(part_size) as part_size,
+        any_value(n_parts) as n_parts,
         count(*) as n_pairs,
         sum(pair_n) as part_n,
         sum(pair_gained) / part_n as part_share,
@@ -45,22 +49,13 @@ parts as (
     group by run, edition_id, measure, weighting, relation, part
 ),
 
-sizes as (
-    select edition_id, relation, stratum, count(*) as n_pairs, any_value(stratum_size) as n_facts
-    from tested
-    group by edition_id, relation, stratum
-),
-
 weights as (
     select
         edition_id, relation,
         unnest(['relations', 'pairs', 'facts']) as weighting,
-        unnest([
-            1 / count(*) over edition,
-            sum(n_pairs) / sum(sum(n_pairs)) over edition,
-            sum(n_facts) / sum(sum(n_facts)) over edition
-        ]) as relation_weight
-    from sizes
+        count(*) / sum(count(*)) over edition as of_pairs,
+        unnest([1 / count(*) over edition, of_pairs, of_pairs]) as relation_weight
+    from tested
     group by edition_id, relation
     window edition as (partition by edition_id)
 ),
@@ -68,9 +63,11 @@ weights as (
 weighed as (
     select
         *,
-        relation_weight * part_size / sum(part_size) over (partition by run, measure, weighting, relation) as weight
+        relation_weight * (lead(part, 1, n_parts) over rarest - if(row_number() over rarest = 1, 0, part)) / n_parts
+            as weight
     from parts
     inner join weights using (edition_id, weighting, relation)
+    window rarest as (partition by run, measure, weighting, relation order by part)
 ),
 
 strata as (

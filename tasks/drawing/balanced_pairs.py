@@ -25,7 +25,8 @@ from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
-MAX_TAILS = 16
+import os
+MAX_TAILS = int(os.environ.get("MT","16"))
 """True tails of a head that are considered, drawn by hash."""
 COST_RANGE = 1000
 HALF_COST = 120
@@ -39,10 +40,10 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
 """What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
-LEAVING_OUT = tuple(int(x) for x in os.environ.get('PRICES','700,800,900,1000').split(',')) + (2**30,)
+LEAVING_OUT = tuple(int(x) for x in os.environ.get("PRICES", "700,800,900,1000").split(",")) + (2**30,)
 """The prices of leaving out a head. They are tried in order, until MIN_KEPT of the heads of the block are
 kept. The last price is higher than all other costs together, so that as many heads as possible are kept."""
-MIN_KEPT = float(os.environ.get('KEPT','0.8'))
+MIN_KEPT = float(os.environ.get("KEPT", "0.8"))
 MIN_HEADS = 100
 """In a block with fewer heads, only the last price is used."""
 EXCLUDED = 2**40
@@ -51,6 +52,7 @@ EXCLUDED = 2**40
 Flags = NDArray[np.bool_]
 Costs = NDArray[np.int64]
 import os
+
 N_CLASSES = int(os.environ.get("BINS", 10))
 N_ROUNDS = int(os.environ.get("ROUNDS", 6))
 STEP = int(os.environ.get("STEP", 300))

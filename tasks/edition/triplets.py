@@ -50,7 +50,7 @@ def build_triplets(
     parts = [pairs.with_columns(split=pl.lit("test"))]
     if piece.number == 1:
         parts.append(chosen.demonstrations.with_columns(split=pl.lit("demonstration")))
-    return _build_rows(chosen, pl.concat(parts), sampling.heads_per_relation)
+    return _build_rows(chosen, pl.concat(parts))
 
 
 def draw_triplets(base: KnowledgeBase, relation: str, sampling: TripletSampling) -> pl.DataFrame:
@@ -83,12 +83,8 @@ def _require_heads(facts: RelationFacts, chosen: ChosenHeads) -> None:
         )
 
 
-def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame, cap: int | None) -> pl.DataFrame:
-    """Return the rows of the stage: a positive and a negative per pair, in the order of the pairs.
-
-    Args:
-        cap: for how many heads the relation stands at most; None: for all that it has.
-    """
+def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the stage: a positive and a negative per pair, in the order of the pairs."""
     evidence = chosen.evidence
     facts = evidence.facts
     rows = (
@@ -116,19 +112,7 @@ def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame, cap: int | None) -> pl
     for known in (asserted, facts.list_ages(heads)):
         filled = filled.join(known, on=[*PAIR, "is_positive"], how="left", maintain_order="left")
     is_asserted = pl.col("is_asserted").fill_null(value=False)
-    filled = _count_facts(filled, chosen, cap)
+    for end, counted in zip(PAIR, chosen.frequencies, strict=True):
+        filled = filled.join(counted, on=end, how="left", maintain_order="left")
     unasserted = (pl.when(~is_asserted).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason"))
-    return filled.with_columns(unasserted).select(TRIPLETS.names)
-
-
-def _count_facts(rows: pl.DataFrame, chosen: ChosenHeads, cap: int | None) -> pl.DataFrame:
-    """Return the rows with the frequency of head and tail, and the stratum of the true tail of the pair."""
-    of_heads, of_tails = chosen.frequencies
-    of_pairs = of_tails.select(positive="tail", stratum="stratum", stratum_size="stratum_size")
-    share = min(1.0, cap / of_heads.height) if cap else 1.0
-    counted = rows.join(of_heads, on="head", how="left", maintain_order="left")
-    counted = counted.join(
-        of_tails.select("tail", "tail_frequency"), on="tail", how="left", maintain_order="left"
-    )
-    counted = counted.join(of_pairs, on="positive", how="left", maintain_order="left")
-    return counted.with_columns(pl.col("tail_frequency").fill_null(0), pl.col("stratum_size") * share)
+    return filled.with_columns(pl.col("tail_frequency", "tail_commonness").fill_null(0), *unasserted).select(TRIPLETS.names)

@@ -1,5 +1,6 @@
 """A small data folder on disk in the layout of the pipeline: editions, models and their answers."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
@@ -92,6 +93,8 @@ class DataFolder:
     """Head -> the first release of its true triplet."""
     releases: tuple[str, ...] = ()
     """The releases that give facts their ages, the oldest first."""
+    commonness: dict[str, float] = field(default_factory=dict)
+    """Head -> the commonness of its tails; 0 by default."""
 
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
@@ -102,6 +105,9 @@ class DataFolder:
             self.add_pair(relation, f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
 
     def triplets(self) -> list[Row]:
+        tested = [pair for pair in self.pairs if pair[4] == "test"]
+        of_heads = Counter(head.lower() for _, head, *_ in tested)
+        of_tails = Counter((relation, tail.lower()) for relation, _, tail, *_ in tested)
         return [
             {
                 "triplet_id": digest(relation, head, tail, is_positive),
@@ -113,6 +119,9 @@ class DataFolder:
                 "tail_id": None,
                 "is_positive": is_positive,
                 "split": split,
+                "head_frequency": of_heads[head.lower()],
+                "tail_frequency": of_tails[relation, tail.lower()],
+                "tail_commonness": self.commonness.get(head, 0.0),
             }
             | ({"is_asserted": None if is_positive else True} if head in self.asserted else {})
             | ({"first_release": self.ages.get(head)} if self.ages and is_positive else {})

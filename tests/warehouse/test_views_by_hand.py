@@ -45,6 +45,8 @@ class PartlyCounted(DataFolder):
 
 
 # Half of the samples of each sign, and one more; no sample of a site.
+# The base has 30 facts like the first two sites, and 10 like the others.
+STRATA = {f"site {k}": (1 + k // 2, 30.0 - 20 * (k // 2)) for k in range(4)}
 BALANCED = {head: (0, 0) if head.startswith("site") else (4, 4) for head in RIGHT} | {"sign 0": (5, 4)}
 
 
@@ -58,7 +60,7 @@ def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
 
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data")
+    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data", strata=STRATA)
     for head in RIGHT:
         data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
     replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
@@ -176,6 +178,19 @@ def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) 
     limits = wilson(mean, mean * (1 - mean) / variance)
     (row,) = worked.query(query.format("average_accuracy", "balanced"))
     assert [*row.values()] == pytest.approx([mean, *limits], abs=1e-6)
+
+
+def test_a_stratum_counts_as_much_as_the_base_has_of_it(worked: DataFolder) -> None:
+    """The sites of the first stratum are mastered, and neither the others nor the signs."""
+    rows = worked.query("from weighted_accuracy where weighting = 'facts' and model_id = 'uneven'")
+    assert rows[0]["mastery"] == pytest.approx(0.4 * 30 / 40)
+    samples = {head: sum(right) / 16 for head, right in RIGHT.items()}
+    signs, first, second = (
+        sum(samples[f"{name} {k}"] for k in places) / len(places)
+        for name, places in (("sign", range(6)), ("site", (0, 1)), ("site", (2, 3)))
+    )
+    assert rows[0]["average_accuracy"] == pytest.approx(0.6 * signs + 0.4 * (30 * first + 10 * second) / 40)
+    assert rows[0]["mastery_fixed_base_ci_low"] < 0.3 < rows[0]["mastery_fixed_base_ci_high"]
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(

@@ -2,8 +2,8 @@
 -- Average accuracy and mastery over the relations of the edition, also where a model was asked different shares of
 -- them (a budget, pairs_per_relation). weighting: `relations` is the mean over relations, each with the same weight;
 -- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
--- without bias. `facts` estimates the measure for a fact of the knowledge base: a relation has the weight of its heads,
--- and within it, common and rare tails count as much as the base has of them (the column stratum_size of triplets).
+-- without bias. `facts` estimates the measure for a fact of the knowledge base: as `pairs`, but within a relation, common
+-- and rare tails count as much as the base has of them (tail_commonness of the triplets).
 -- The leaderboard counts every asked sample once instead; the intervals are like those there, with
 -- relations, or their strata of tails, as strata (storage.weighted_observations).
 -- Null if a relation has no graded sample (for mastery: no complete pair), and where the leaderboard has no mastery.
