@@ -86,7 +86,7 @@ class Story(Deployed):
         def find_answers() -> dict[str, str]:
             return read_bytes(self.root, "responses/large-*/part-*.parquet")
 
-        wait_until(find_answers, "first answers", 240)
+        wait_until(find_answers, "first answers")
         self.kept = find_answers()
         for name in GPU_WORKERS:
             kill_service(self.installation, name, signal.SIGKILL)
@@ -94,7 +94,7 @@ class Story(Deployed):
         def is_noticed() -> bool:
             return "CRASHED" in [run["state_type"] for run in self.list_evaluations("large")]
 
-        wait_until(is_noticed, "the loss is noticed", 240)
+        wait_until(is_noticed, "the loss is noticed")
 
     def restart_server_and_database(self) -> None:
         """Cause each fault in the middle of the evaluation of the model that is named after it."""
@@ -108,7 +108,7 @@ class Story(Deployed):
             return [name for name in faults if count_requests(self.endpoint, name).total() >= IN_THE_MIDDLE]
 
         while faults:
-            wait_until(find_asked, f"one of {len(faults)} is asked", 240)
+            wait_until(find_asked, f"one of {len(faults)} is asked")
             faults.pop(find_asked()[0])()
 
     def take_database_away(self) -> None:
@@ -137,7 +137,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         run_ids = [story.regenerate(config) for _ in range(2)]
         story.kill_workers()
         story.restart_server_and_database()
-        story.regenerated = story.wait_for_runs("both have regenerated", run_ids, 400)
+        story.regenerated = story.wait_for_runs("both have regenerated", run_ids)
         yield story
 
 
@@ -173,5 +173,5 @@ def test_tables_equal_those_of_an_undisturbed_run(story: Story, tmp_path: Path) 
     with serve_endpoint(answer_by_checksum) as quick:
         models = [LARGE, *(build_model_table(name, quick) for name in RESTARTED)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
-        run_process_command("run", config, folder=tmp_path, timeout_s=600).require()
+        run_process_command("run", config, folder=tmp_path).require()
     assert list_different_tables(story.root, root) == []
