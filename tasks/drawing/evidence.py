@@ -23,6 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pretexeval.knowledge.names import fold_names
+from pretexeval.primitives.mixing import combine, hash_column
+from tasks.drawing.doubts import Doubts, Peers, SimilarHeads, fit_doubts
 from tasks.drawing.name_features import Rows, mark_parts
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts
@@ -47,6 +49,8 @@ MAX_FACTS = 64
 """Facts of a head that are considered, drawn by hash."""
 N_CALIBRATED = 2_000
 """Heads whose pairs calibrate the chances."""
+N_FITTED = 1_000
+"""Facts by which doubts are estimated."""
 PRIOR_HEADS = 3
 """Imagined heads that are added to those that have a tail or a word, because the share of few heads says
 little. Half of them have the tail if it specialises the other one, and none otherwise."""
@@ -119,21 +123,46 @@ class Evidence:
         rows, columns = locate(heads, known["head"]), locate(self.tails, known["tail"])
         judged, positives = self.judge(heads), locate(self.tails, known["positive"])
         likelihood = self.find_chances(judged.sum_up_pairs(rows, columns, positives))
-        doubt = self.find_chances(judged.sum_up_pairs(rows, columns))
-        is_doubtful = ~pl.col("is_positive") & (pl.col("doubt") > 0)
+        peers = self._similar.find_peers(known)
+        doubt = self._doubts.estimate(_add_peers(judged.sum_up_pairs(rows, columns), peers))
+        reasons = pl.Series(judged.explain(rows, columns), dtype=pl.String)
         described = known.select("head", "tail", "is_positive").with_columns(
             likelihood=likelihood / UNIT,
-            doubt=doubt / UNIT,
-            doubt_reason=pl.Series(judged.explain(rows, columns), dtype=pl.String),
-        )
-        return pairs.join(
-            described.with_columns(
-                pl.when(is_doubtful).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason")
+            doubt=pl.when(~pl.col("is_positive")).then(doubt),
+            doubt_reason=pl.when(~pl.col("is_positive")).then(
+                pl.coalesce(reasons, pl.format("{} has the tail, and is named like the head", peers.names))
             ),
-            on=["head", "tail", "is_positive"],
-            how="left",
-            maintain_order="left",
         )
+        return pairs.join(described, on=["head", "tail", "is_positive"], how="left", maintain_order="left")
+
+    @cached_property
+    def _similar(self) -> SimilarHeads:
+        return SimilarHeads(self.facts)
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        """The regression of N_FITTED facts, and of as many pairs of their heads and other tails of these facts.
+
+        The tails of negatives are drawn from those of facts. Therefore the odds of a pair are those that a
+        head has a tail that is drawn from all facts, times the share that the base lacks by the one it has.
+        """
+        facts = self.facts
+        tested = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique()
+        drawn = combine("doubt", facts.relation, hash_column(tested["head"]), hash_column(tested["tail"]))
+        listed = tested.with_columns(drawn=drawn).sort("drawn", *PAIR).head(N_FITTED).select(PAIR)
+        moved = listed.with_columns(tail=listed["tail"].gather(np.roll(np.arange(listed.height), 1)))
+        unlisted = moved.unique(maintain_order=True).join(
+            facts.rows, on=PAIR, how="anti", maintain_order="left"
+        )
+        heads = listed["head"].unique().sort()
+        judged, sums = self.judge(heads), list[NDArray[np.float64]]()
+        for pairs, are_listed in ((listed, True), (unlisted, False)):
+            rows, columns = locate(heads, pairs["head"]), locate(self.tails, pairs["tail"])
+            of_pairs = judged.sum_up_pairs(rows, columns, columns if are_listed else None)
+            sums.append(_add_peers(of_pairs, self._similar.find_peers(pairs)))
+        n_same = tested.group_by("tail").len()["len"].cast(pl.Int64)
+        share = int((n_same**2).sum()) / (tested.height * facts.heads.height)
+        return fit_doubts(*sums, share / max(1 - share, 1 / UNIT) * MISSING / (10 - MISSING))
 
     def find_chances(self, sums: Sums) -> Sums:
         """Return the chances that belong to sums of evidence."""
@@ -353,6 +382,12 @@ class Terms(NamedTuple):
     """Twice the number of heads that have it and the tail of the pair."""
     n: Sums
     """The number of heads that have it."""
+
+
+def _add_peers(sums: Sums, peers: Peers) -> NDArray[np.float64]:
+    """Return the evidence of pairs with that of the peer, who is one head besides the imagined ones."""
+    evidence: NDArray[np.float64] = sums - NEPER * np.log1p(-(peers.similarity**2) / (PRIOR_HEADS + 1))
+    return evidence
 
 
 def _find_shares(together: Sums, n: Sums) -> Sums:
