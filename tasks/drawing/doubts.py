@@ -1,9 +1,9 @@
 """The chance that a negative is true nevertheless. It differs from pair to pair, so that it gives an order.
 
-The evidence of `evidence.py` is the same for many pairs, and a small base has none for most of them. But every
-pair has one more piece of evidence: how similar the head is to another head that has the tail, by the
-three-letter parts of their words. This head counts as one besides the imagined ones. A logistic regression on
-the sum tells listed facts, each judged as if it were not listed, from unlisted pairs with the same tails.
+The evidence of `evidence.py` is the same for many pairs, and a small base has none for most of them. But
+every pair has one more piece of evidence: how similar the head is to another head that has the tail, by the
+three-letter parts of their words. This head counts as one besides the imagined ones. A logistic regression
+on the sum tells listed facts, each judged as if it were not listed, from unlisted pairs with the same tails.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from tasks.drawing.name_features import cut_grams, mark_parts
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 
 GRAM_LENGTH = 3
-MAX_PEERS = 64
+MAX_PEERS = 32
 """Heads with a tail to which another head is compared, drawn by hash. They bound time and memory."""
 MIN_SIMILARITY = 0.5
 """The similarity from which the other head is named as a reason."""
@@ -46,11 +46,10 @@ class SimilarHeads:
 
     def __init__(self, facts: RelationFacts) -> None:
         """Cut the names into parts."""
-        listed = facts.rows.select(PAIR).unique()
-        drawn = facts.draw(listed.select(head="tail", tail="head"), "peers")
-        peers = drawn.group_by("head", maintain_order=True).head(MAX_PEERS)
-        self._peers = peers.select(tail="head", peer="tail")
-        self._heads = listed["head"].unique().sort()
+        listed = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique()
+        drawn = listed.join(facts.heads, on="head").sort("number", "head").rename({"head": "peer"})
+        self._peers = drawn.group_by("tail", maintain_order=True).head(MAX_PEERS).select("tail", "peer")
+        self._heads = facts.heads["head"]
         split = fold_names(self._heads).str.split(" ").to_frame("part").with_row_index("row")
         of_heads = split.explode("part").unique()
         words = of_heads.select("part").unique().with_row_index("column")
