@@ -80,7 +80,7 @@ def export_verdicts(root: Path, edition_id: str, what: str, n_pairs: int | None 
         chosen = chosen.filter(is_positive=what == "positives")
     shown = chosen.with_columns(
         label=pl.when("is_positive").then(pl.lit("true")).otherwise(pl.lit("false")),
-        doubt=pl.format("{} %", (100 * pl.col("doubt")).round().cast(pl.Int64)),
+        doubt=pl.format("{} %", (100 * pl.col("doubt")).round_sig_figs(2)),
     )
     columns = [name for name in SHOWN if name in shown.columns]
     shown = shown.with_columns(pl.col(columns).fill_null(""))

@@ -127,6 +127,13 @@ def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(dict(zip(CLASS, values, strict=True)))
 
 
+def measure_wrong_twins(edition: Edition, relation: str) -> dict[str, Any]:
+    """Return what `estimate_wrong_twins` finds in a relation of an edition."""
+    is_possibility = edition.pool.relations[relation].is_possibility
+    facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
+    return estimate_wrong_twins(facts, sampling, is_possibility=is_possibility)
+
+
 def estimate_wrong_twins(
     facts: RelationFacts, sampling: TripletSampling, *, is_possibility: bool = False
 ) -> dict[str, Any]:
@@ -195,7 +202,11 @@ def list_risks(balance: Balance) -> Iterator[str]:
                 f"{relation}: names give answers away: who compares head and tail by their letters is right "
                 f"about up to {100 * found['guessable_rate']:.0f} % of the triplets"
             )
-        if found.get("n_wrong", 0) >= MIN_WRONG and (found["wrong_rate"] or 0) > MAX_WRONG:
+        if (
+            found.get("n_wrong", 0) >= MIN_WRONG
+            and found.get("wrong_rate_ci_high") is not None
+            and found["wrong_rate"] > MAX_WRONG
+        ):
             yield (
                 f"{relation}: false twins may be true: about {describe_wrong_rate(found)}, if the base lacks "
                 f"{100 * found['missing_share']:.0f} % of what is true; {found['n_wrong']:,} of "
@@ -204,8 +215,8 @@ def list_risks(balance: Balance) -> Iterator[str]:
 
 
 def describe_wrong_rate(found: Mapping[str, Any]) -> str:
-    """Return the estimated share of wrong twins with its interval, in per cent; "-" if it was not measured."""
-    if found.get("wrong_rate") is None:
+    """Return the estimated share of wrong twins with its interval in per cent; "-" if it is not known."""
+    if found.get("wrong_rate_ci_high") is None:
         return "-"
     rate, low, high = (100 * found[f"wrong_rate{end}"] for end in ("", "_ci_low", "_ci_high"))
     return f"{rate:.1f} % ({low:.1f} to {high:.1f} %)"
