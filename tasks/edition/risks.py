@@ -17,6 +17,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.records import find_manifest
+from prototypes.templates import POSSIBILITY
 from schemas.stages import N_DEMONSTRATIONS
 from tasks.drawing.evidence import MISSING
 from tasks.drawing.heads import TripletSampling, count_tested
@@ -33,8 +34,8 @@ HIDDEN = 3
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MISSING_POSSIBILITIES = 9
-"""How many of ten facts a base is assumed to lack that lists what may be. With 9,
-the experiment finds about as many wrong twins as people who read them (docs/knowledge-bases.md)."""
+"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
+what people found who read twins (docs/knowledge-bases.md)."""
 MAX_GUESSABLE = 0.75
 MAX_WRONG = 0.02
 MIN_WRONG = 3
@@ -129,9 +130,9 @@ def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def measure_wrong_twins(edition: Edition, relation: str) -> dict[str, Any]:
     """Return what `estimate_wrong_twins` finds in a relation of an edition."""
-    is_possibility = edition.pool.relations[relation].is_possibility
+    plain = edition.pool.relations[relation].cells["none"].prototype
     facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
-    return estimate_wrong_twins(facts, sampling, is_possibility=is_possibility)
+    return estimate_wrong_twins(facts, sampling, is_possibility=bool(POSSIBILITY.search(plain)))
 
 
 def estimate_wrong_twins(
