@@ -1,9 +1,9 @@
 """The chance that a negative is true nevertheless. It differs from pair to pair, so that it gives an order.
 
 The evidence of `evidence.py` is the same for many pairs, and a small base has none for most of them. But
-every pair has one more piece of evidence: how similar the head is to another head that has the tail, by the
-three-letter parts of their words. This head counts as one besides the imagined ones. A logistic regression
-on the sum tells listed facts, each judged as if it were not listed, from unlisted pairs with the same tails.
+every pair has one more piece of evidence: how similar the head is to other heads that have the tail, by the
+three-letter parts of their words. They count as one head besides the imagined ones. A logistic regression on
+the sum tells listed facts, each judged as if it were not listed, from unlisted pairs with the same tails.
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ Shares = NDArray[np.float64]
 
 
 class Peers(NamedTuple):
-    """For each of some pairs, the other head with the tail that is most similar to the head."""
+    """The other heads with the tail of each of some pairs, as the head of the pair resembles them."""
 
     names: pl.Series
-    """Null if the similarity is below MIN_SIMILARITY."""
-    similarity: Shares
-    """Dice's coefficient of the parts of both names; 0 if no other head has the tail."""
+    """The most similar one; null if its similarity is below MIN_SIMILARITY."""
+    evidence: Shares
+    """The mean square of the greatest and the mean similarity (Dice's coefficient of the parts): 0 to 1."""
 
 
 class SimilarHeads:
@@ -61,17 +61,21 @@ class SimilarHeads:
         self._parts.data[:] = 1
 
     def find_peers(self, pairs: pl.DataFrame) -> Peers:
-        """Return the most similar head of each pair of a head and a tail."""
+        """Return the peers of pairs of a head and a tail."""
         given = pairs.select(PAIR).with_row_index("place")
         ends = given.join(self._peers, on="tail").filter(pl.col("head") != pl.col("peer"))
         ones, others = (self._heads.search_sorted(ends[end]).to_numpy() for end in ("head", "peer"))
         n_parts = np.maximum(np.diff(self._parts.indptr), 1)
         shared = np.asarray(self._parts[ones].multiply(self._parts[others]).sum(axis=1)).ravel()
         compared = ends.select("place", "peer", similarity=2 * shared / (n_parts[ones] + n_parts[others]))
-        first = compared.sort("similarity", "peer", descending=[True, False]).unique("place", keep="first")
-        found = given.select("place").join(first, on="place", how="left", maintain_order="left")
+        order = compared.sort("similarity", "peer", descending=[True, False])
+        of_pairs = order.group_by("place", maintain_order=True).agg(
+            pl.col("peer", "similarity").first(),
+            square=(pl.col("similarity").max() ** 2 + pl.col("similarity").mean() ** 2) / 2,
+        )
+        found = given.select("place").join(of_pairs, on="place", how="left", maintain_order="left")
         names = found.select(pl.when(pl.col("similarity") >= MIN_SIMILARITY).then("peer"))
-        return Peers(names.to_series(), found["similarity"].fill_null(0.0).to_numpy())
+        return Peers(names.to_series(), found["square"].fill_null(0.0).to_numpy())
 
 
 @dataclass(frozen=True)

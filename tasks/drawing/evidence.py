@@ -387,8 +387,8 @@ class Terms(NamedTuple):
 
 
 def _add_peers(sums: Sums, peers: Peers) -> NDArray[np.float64]:
-    """Return the evidence of pairs with that of the peer, who is one head besides the imagined ones."""
-    evidence: NDArray[np.float64] = sums - NEPER * np.log1p(-(peers.similarity**2) / (PRIOR_HEADS + 1))
+    """Return the evidence of pairs with that of the peers, who are one head besides the imagined ones."""
+    evidence: NDArray[np.float64] = sums - NEPER * np.log1p(-peers.evidence / (PRIOR_HEADS + 1))
     return evidence
 
 

@@ -141,11 +141,11 @@ def estimate_wrong_twins(
     """Return the result of the experiment of hidden truths as JSON.
 
     HIDDEN of ten facts are hidden, but every head keeps one. The triplets of at most MAX_TRIED heads are
-    drawn from the rest. n_hidden: hidden facts. n_tried: false twins that were drawn. n_wrong: those among
-    them that are true by all facts: hidden facts, and what is above them in the hierarchy. missing_share: the
-    share of the true facts that the base is assumed to lack. wrong_rate: the share of true ones among the
-    twins of the edition if it lacks so many: n_wrong / n_tried, times the missing facts for each listed one,
-    divided by the hidden facts for each shown one. wrong_rate_ci_low and wrong_rate_ci_high: likewise for the
+    drawn from the rest. n_hidden: hidden facts. n_tried: false twins that were drawn and that the base does
+    not assert. n_wrong: those among them that are true by all facts: hidden facts, and what is above them in
+    the hierarchy. missing_share: the share of the true facts that the base is assumed to lack. wrong_rate:
+    the share of true ones among the twins of the edition if it lacks so many: n_wrong / n_tried, times the
+    missing facts for each listed one, divided by the hidden facts for each shown one. wrong_rate_ci_low and wrong_rate_ci_high: likewise for the
     95 % interval of n_wrong / n_tried (Clopper and Pearson 1934). They are null if nothing could be measured.
     """
     heads = facts.order_heads("hidden")[:MAX_TRIED]
@@ -156,7 +156,8 @@ def estimate_wrong_twins(
     alone = replace(sampling, n_anchors=None, turn=None)
     try:
         triplets = build_triplets(Piece(facts.relation), lambda: shown, alone)
-        drawn = triplets.filter(~pl.col("is_positive"), split="test").select(PAIR)
+        is_counted = ~pl.col("is_positive") & pl.col("is_asserted").is_null()
+        drawn = triplets.filter(is_counted, split="test").select(PAIR)
     except InputError:
         drawn = listed.clear()
     keys = facts.list_true(drawn.select("head").unique()).join(facts.tail_keys, on="tail")
