@@ -38,11 +38,12 @@ class Peers(NamedTuple):
     names: pl.Series
     """The most similar one; null if its similarity is below MIN_SIMILARITY."""
     evidence: Shares
-    """The mean square of the greatest and the mean similarity (Dice's coefficient of the parts): 0 to 1."""
+    """The mean square of the greatest and the mean similarity: 0 to 1. The similarity of two heads is the
+    cosine of their parts, of which rare ones count most."""
 
 
 class SimilarHeads:
-    """The parts of the names of all heads of a relation."""
+    """The parts of the names of all heads of a relation, weighted by how few heads have them."""
 
     def __init__(self, facts: RelationFacts) -> None:
         """Cut the names into parts."""
@@ -55,19 +56,21 @@ class SimilarHeads:
         words = of_heads.select("part").unique().with_row_index("column")
         of_words = cut_grams(words.select(row="column", word="part"), (GRAM_LENGTH,)).unique()
         parts = of_words.select("part").unique().with_row_index("column")
-        self._parts = mark_parts(of_heads, words, len(self._heads)) @ mark_parts(
-            of_words, parts, words.height
-        )
-        self._parts.data[:] = 1
+        marks = mark_parts(of_heads, words, len(self._heads)) @ mark_parts(of_words, parts, words.height)
+        n_heads = np.bincount(marks.indices, minlength=marks.shape[1])
+        weights = np.log1p(len(self._heads) / np.maximum(n_heads, 1))[marks.indices]
+        rows = np.repeat(np.arange(len(self._heads)), np.diff(marks.indptr))
+        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(self._heads)))
+        self._parts = marks.astype(np.float64)
+        self._parts.data = weights / lengths[rows]
 
     def find_peers(self, pairs: pl.DataFrame) -> Peers:
         """Return the peers of pairs of a head and a tail."""
         given = pairs.select(PAIR).with_row_index("place")
         ends = given.join(self._peers, on="tail").filter(pl.col("head") != pl.col("peer"))
         ones, others = (self._heads.search_sorted(ends[end]).to_numpy() for end in ("head", "peer"))
-        n_parts = np.maximum(np.diff(self._parts.indptr), 1)
-        shared = np.asarray(self._parts[ones].multiply(self._parts[others]).sum(axis=1)).ravel()
-        compared = ends.select("place", "peer", similarity=2 * shared / (n_parts[ones] + n_parts[others]))
+        similarity = np.asarray(self._parts[ones].multiply(self._parts[others]).sum(axis=1)).ravel()
+        compared = ends.select("place", "peer", similarity=similarity)
         order = compared.sort("similarity", "peer", descending=[True, False])
         of_pairs = order.group_by("place", maintain_order=True).agg(
             pl.col("peer", "similarity").first(),

@@ -145,8 +145,9 @@ def estimate_wrong_twins(
     not assert. n_wrong: those among them that are true by all facts: hidden facts, and what is above them in
     the hierarchy. missing_share: the share of the true facts that the base is assumed to lack. wrong_rate:
     the share of true ones among the twins of the edition if it lacks so many: n_wrong / n_tried, times the
-    missing facts for each listed one, divided by the hidden facts for each shown one. wrong_rate_ci_low and wrong_rate_ci_high: likewise for the
-    95 % interval of n_wrong / n_tried (Clopper and Pearson 1934). They are null if nothing could be measured.
+    missing facts for each listed one, divided by the hidden facts for each shown one. wrong_rate_ci_low and
+    wrong_rate_ci_high: likewise for the 95 % interval of n_wrong / n_tried (Clopper and Pearson 1934). They
+    are null if nothing could be measured.
     """
     heads = facts.order_heads("hidden")[:MAX_TRIED]
     rows = facts.rows.join(heads.to_frame("head"), on="head", how="semi", maintain_order="left")

@@ -14,7 +14,12 @@ from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.edition.triplets import build_triplets
 from tests.support.small_bases import as_facts, index_facts, needs_reference, read_medlama
 
-SMALL = ("disease_may_have_finding", "gene_product_has_associated_anatomy", "may_prevent", "occurs_after")
+SMALL = (
+    "disease_has_associated_anatomic_site",
+    "disease_has_normal_tissue_origin",
+    "disease_may_have_molecular_abnormality",
+    "gene_product_has_associated_anatomy",
+)
 
 
 def draw_negatives(facts: RelationFacts) -> pl.DataFrame:
@@ -73,5 +78,5 @@ def test_hidden_truths_come_early_in_the_order(n_rows: int | None, least: float)
         assert negatives["doubt"].n_unique() >= 100
         places = negatives.with_columns(rank=pl.col("doubt").rank() / negatives.height)
         ranks += places.join(hidden, on=PAIR, how="semi")["rank"].to_list()
-    assert len(ranks) >= 8
+    assert len(ranks) >= (7 if n_rows else 20)
     assert np.mean(ranks) >= least
