@@ -67,7 +67,7 @@ def export_verdicts(root: Path, edition_id: str, what: str, n_pairs: int | None 
 
     Args:
         what: `negatives` and `positives` have the false and the true triplets that the edition tests, the
-            most doubtful first; `disputed` has those of the view disputed_facts.
+            false ones that are most likely true first; `disputed` has those of the view disputed_facts.
         n_pairs: how many pairs of each relation, those that a run with `--limit` asks about; None: all.
 
     Raises:

@@ -165,7 +165,7 @@ class Evidence:
             sums.append(_add_peers(of_pairs, self._similar.find_peers(pairs)))
         n_same = tested.group_by("tail").len()["len"].cast(pl.Int64)
         share = int((n_same**2).sum()) / (tested.height * facts.heads.height)
-        return fit_doubts(*sums, share / max(1 - share, 1 / UNIT) * MISSING / (10 - MISSING))
+        return fit_doubts(sums[0], sums[1], share / max(1 - share, 1 / UNIT) * MISSING / (10 - MISSING))
 
     def find_chances(self, sums: Sums) -> Sums:
         """Return the chances that belong to sums of evidence."""

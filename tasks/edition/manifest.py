@@ -90,7 +90,7 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
             missing.setdefault(relation, []).extend(describe_missing(points))
     edition.forget_facts()
     profile = describe_profile(edition, balance)
-    parts = {"balance": balance, "missing_questions": missing, "profile": profile}
+    parts: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing, "profile": profile}
     return {name: found for name, found in parts.items() if found}
 
 
