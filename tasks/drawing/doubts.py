@@ -27,7 +27,7 @@ N_STEPS = 20
 MIN_SLOPE = 0.1
 """The least slope. More evidence makes a pair more doubtful even if the base has too few facts to show it."""
 DIGITS = 8
-"""Decimals of a doubt. Those behind may differ between machines."""
+"""Decimals of a similarity and of a doubt. Those behind depend on the order of sums, and on the machine."""
 
 Shares = NDArray[np.float64]
 
@@ -57,6 +57,7 @@ class SimilarHeads:
         of_words = cut_grams(words.select(row="column", word="part"), (GRAM_LENGTH,)).unique()
         parts = of_words.select("part").unique().with_row_index("column")
         marks = mark_parts(of_heads, words, len(self._heads)) @ mark_parts(of_words, parts, words.height)
+        marks.sort_indices()
         n_heads = np.bincount(marks.indices, minlength=marks.shape[1])
         weights = np.log1p(len(self._heads) / np.maximum(n_heads, 1))[marks.indices]
         rows = np.repeat(np.arange(len(self._heads)), np.diff(marks.indptr))
@@ -70,7 +71,7 @@ class SimilarHeads:
         ends = given.join(self._peers, on="tail").filter(pl.col("head") != pl.col("peer"))
         ones, others = (self._heads.search_sorted(ends[end]).to_numpy() for end in ("head", "peer"))
         similarity = np.asarray(self._parts[ones].multiply(self._parts[others]).sum(axis=1)).ravel()
-        compared = ends.select("place", "peer", similarity=similarity)
+        compared = ends.select("place", "peer", similarity=np.round(similarity, DIGITS))
         order = compared.sort("similarity", "peer", descending=[True, False])
         of_pairs = order.group_by("place", maintain_order=True).agg(
             pl.col("peer", "similarity").first(),
