@@ -10,10 +10,13 @@ from commands.preflight.validate import validate_config
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.storage.records import read_manifest
+from report.page import write_report
 from tasks.edition.planning import plan_edition
 from tests.support.command import write_base
+from tests.support.parsed_page import parse
 from tests.support.published_bases import configure_hpo
 from tests.support.small_bases import MEDLAMA, build_edition, needs_reference, read_rows_of
+from warehouse.publishing import build_warehouse
 
 
 def name_own(folder: Path) -> KnowledgeConfig:
@@ -68,3 +71,16 @@ def test_validate_and_the_manifest_agree_on_every_relation(
             key: row[key] for key in row if key in of_relation
         }
     assert {row["relation"] for row in found.relations} == set(triplets["relation"])
+
+
+def test_the_page_of_data_shows_the_profile(tmp_path: Path) -> None:
+    tables = {"edition": {"methods": ["direct"]}, "storage": {"root": tmp_path / "data"}}
+    planned = plan_edition(Config.model_validate({"knowledge": name_own(tmp_path), **tables}))
+    build_edition(planned)
+    build_warehouse(planned.root)
+    text = parse(write_report(planned.root, planned.edition_id).with_name("data.html").read_text()).text
+    profile = read_manifest(planned.root, planned.edition_id)["profile"]
+    for row in profile["doubtful_names"]:
+        assert f"{row['n']} {row['kind']}: {'; '.join(row['examples'])}" in text
+    for lost in profile["relations"]["may_treat"]["lost_heads"]:
+        assert f"{lost['n_heads']}: {lost['reason']}" in text
