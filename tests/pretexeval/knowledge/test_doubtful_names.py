@@ -149,7 +149,7 @@ def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_t
     assert "left out of the knowledge base: 17\n  12 × repeats another row: own.tsv, line" in text
     for line in ("others", "drug x", "drug y → N/A", "drug z → ?"):
         assert sum(each.endswith(line) and each.startswith("  1 ×") for each in text.splitlines()) == 1
-    lost_heads = {(each.relation, each.reason, each.n_heads) for each in found.lost_heads}
+    lost_heads = {(each["relation"], each["reason"], each["n_heads"]) for each in found.lost_heads}
     assert {("may_treat", PLACEHOLDER_HEAD, 1), ("may_treat", PLACEHOLDER, 1)} <= lost_heads
     edition_id = build(config)
     manifest = plan_edition(config).root / "editions" / edition_id / "manifest.json"

@@ -182,8 +182,8 @@ def test_an_ontology_is_a_base_and_a_hierarchy(tmp_path: Path, name: str) -> Non
     assert list_facts(base) == ["found_in | gout | joint", "is_a | gout | arthritis"]
     assert base.aliases == {"gout": ('the "King"',)}
     assert base.triplets["tail_id"].to_list() == ["M:3", "M:2"]
-    tails = pl.DataFrame({"tail": ["gout"], "tail_id": ["M:1"]})
-    assert read_hierarchy(tmp_path / name, None, tails)[0].rows() == [("id:M:1", "id:M:2")]
+    names = pl.DataFrame({"name": ["gout"], "name_id": ["M:1"]})
+    assert read_hierarchy(tmp_path / name, None, names)[0].rows() == [("id:M:1", "id:M:2")]
 
 
 NAMED = ("disease_may_have_finding", "gout", "Tophus")
