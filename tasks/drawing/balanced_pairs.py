@@ -25,9 +25,11 @@ from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
-import os
-MAX_TAILS = int(os.environ.get("MT","16"))
-"""True tails of a head that are considered, drawn by hash."""
+MAX_TAILS = 16
+MIN_TAILS = int(os.environ.get("MINT","2"))
+CANDIDATES = int(os.environ.get("CAND","32"))
+"""Of n true tails of a head, CANDIDATES / n are considered, drawn by hash, between MIN_TAILS and MAX_TAILS. With
+more of them, the rarest would nearly always be the cheapest, and the test would not stand for the base."""
 COST_RANGE = 1000
 HALF_COST = 120
 """The difference of the features at which a cost is half of its range. Large differences cost nearly the same
@@ -83,8 +85,10 @@ def _order_tails(facts: RelationFacts, heads: pl.Series, seed: str, turn: Series
     salt = (seed, "tails") if turn is None else ("series", str(turn.seed), "tails")
     drawn = facts.draw(facts.list_tested(heads.to_frame("head")), *salt)
     number = 0 if turn is None else turn.number
-    rank = (pl.int_range(pl.len()).over("head") - number) % pl.len().over("head")
-    kept = drawn.with_columns(rank=rank).filter(pl.col("rank") < MAX_TAILS)
+    n_tails = pl.len().over("head")
+    rank = (pl.int_range(pl.len()).over("head") - number) % n_tails
+    n_considered = (CANDIDATES // n_tails).clip(MIN_TAILS, MAX_TAILS)
+    kept = drawn.with_columns(rank=rank, n=n_considered).filter(pl.col("rank") < pl.col("n"))
     return kept.select("head", "tail", is_due=pl.col("rank") == 0).sort("head", "tail")
 
 
