@@ -19,12 +19,7 @@ SCAFFOLD = HERE / "configs" / "scaffold"
 MODELS = HERE / "models"
 IN_CONFIG = Path()
 """Stands for the file that the configuration names."""
-SENTENCES = {
-    "none": "states the relation of [X], the head, and [Y], the tail",
-    "inv": "says the same from the side of [Y], which it names first",
-    "ins": "says the same of one patient with [X]: if a patient has [X], then …",
-    "inv_ins": "says the same of one patient with [Y]: if a patient has [Y], then …",
-}
+N_FACTS = 5
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -64,35 +59,60 @@ def create_scaffold(options: argparse.Namespace) -> int:
 
 
 def _add_draft(subcommands: Subcommands) -> None:
-    summary = "Write the four denials of a relation's four affirmative prototypes, and check all of them."
-    example = (
-        'causes pool.toml --none "[X] may cause [Y]." --inv "[Y] may be caused by [X]." ' + "\\\n      "
-        '--ins "If a patient takes [X], then it is among the agents that may cause [Y]." ' + "\\\n      "
-        '--inv-ins "If a patient has [Y], then [X] is among the agents that may cause it."'
-    )
-    parser = add_command(subcommands, "draft", draft, summary, [example])
-    parser.add_argument("relation", help="the name of the relation, as in the knowledge base")
-    parser.add_argument("file", type=read_path, help="the TOML pool to write, or to add the relation to")
-    for name, meaning in SENTENCES.items():
-        option = f"--{name.replace('_', '-')}"
-        parser.add_argument(
-            option, required=True, metavar="SENTENCE", help=f"the prototype {name}, which {meaning}"
+    summary = "Write the eight prototypes of a relation from one English sentence that states it."
+    examples = [
+        f"config.toml {arguments}"
+        for arguments in (
+            'may_treat "The drug [X] may treat the disease [Y]."',
+            'may_treat "The drug aspirin may treat the disease headache."',
+            'causes "Mutations in the gene [X] cause the disease [Y]."',
         )
+    ]
+    parser = add_command(subcommands, "draft", draft, summary, examples)
+    add_config(
+        parser, "a TOML file with the knowledge base and, in pool of [edition], the TOML pool to write"
+    )
+    parser.add_argument("relation", help="the name of the relation, as in the knowledge base")
+    parser.add_argument(
+        "sentence",
+        help="what is true of a fact, in English, with [X] for the head and [Y] for the tail, or with the "
+        "names of a fact; a noun before each name says what it is",
+    )
 
 
 def draft(options: argparse.Namespace) -> int:
-    """Write the prototypes, and print them; the exit status is 1 if a check objects to one."""
-    from prototypes.drafting import add_draft, draft_relation
+    """Write the prototypes of a relation, and print them with the names of five facts."""
+    import polars as pl
 
-    cells = draft_relation({name: getattr(options, name) for name in SENTENCES})
-    add_draft(options.file, options.relation, cells)
-    for name, cell in cells.items():
-        write_output(f"{name:<10}  {cell.text or '-'}")
-        for mark in cell.marks:
-            write_output(f"{'':<10}  ! {mark}")
-    write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
-    write_output(options.file)
-    return int(any(cell.marks for cell in cells.values()))
+    from pretexeval.knowledge.reader import read_knowledge_base
+    from prototypes.drafting import add_draft, choose_facts, draft_prototypes, place_slots
+    from prototypes.pool import list_bundled
+    from tasks.edition.statements import write_sentences
+
+    config = load_config(options.config)
+    if (name := config.edition.pool) in list_bundled():
+        raise InputError(
+            f'pool {name!r} is bundled: write pool = "prototypes.toml" in [edition], and run again'
+        )
+    base = read_knowledge_base(config.knowledge)
+    facts = base.select_relation(options.relation)
+    if facts.is_empty():
+        named = ", ".join(base.relations)
+        raise InputError(f"the base has no relation {options.relation!r}: choose one of {named}")
+    drafted = draft_prototypes(place_slots(options.sentence, facts))
+    add_draft(Path(name), options.relation, drafted)
+    shown = choose_facts(facts, N_FACTS)
+    for form, text in drafted.cells.items():
+        write_output(f"{form:<10}  {text}")
+        rows = shown if form == "none" else shown.head(1)
+        for sentence in write_sentences(rows.with_columns(pl.lit(text).alias("template"))):
+            write_output(f"{'':<10}  - {sentence}")
+    for advice in drafted.advice:
+        write_output(f"advice      {advice}")
+    if config.questions.settings:
+        write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
+    write_output(f"written to {name}: change what does not read well, then validate {options.config}")
+    return 0
 
 
 def _add_gate(subcommands: Subcommands) -> None:

@@ -1,204 +1,362 @@
-"""Draft the eight prototypes of a relation from the four affirmative ones, and write them as a TOML pool.
+"""Draft the eight prototypes of a relation from one affirmative sentence in English.
 
-A person writes the four affirmative sentences, and rules write their denials. A rule that is not sure to give
-the contradictory of a sentence gives none.
+A tagger tells nouns and verbs apart, and a few rules turn and deny the sentence. A sentence that they are not
+sure to understand is refused, with what to write instead.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from pretexeval.gate import Rewording, check_rewording, fold_text
+import polars as pl
+
 from pretexeval.gate.lexicon import list_words
-from pretexeval.primitives.errors import InputError, join_problems
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml, render_toml
-from pretexeval.primitives.untrusted_text import escape_line
 from pretexeval.storage.files import write_bytes
-from prototypes.templates import SLOTS, check_negation, check_text, count_negations, fill_slots
-from prototypes.toml_pool import DRAFT
-from schemas.transformations import NAMES, POSITIVE_OF
+from prototypes.templates import NEGATIONS, SLOTS, check_cells, check_text
+from schemas.transformations import NAMES
 
-# The gate compares filled sentences. These names mean nothing, so they show no kind of thing.
-HEAD, TAIL = "Velorak", "Tunsobar"
-# The gate only compares. These reasons against any sentence do not depend on what it is compared with.
-PLAIN = "The condition [X] may be related to the condition [Y]."
-NO_STATEMENT = frozenset({"not one statement"})
-AFFIRMATIVE = ("none", "inv", "ins", "inv_ins")
-"""The cells that a person writes."""
-INSTANTIATED = ("ins", "inv_ins", "ins_dn", "inv_ins_dn")
-NO_RULE = "no rule is sure to deny its partner; write it yourself"
+SIDES = ["head", "tail"]
+COMMENT = "# Drafted from one sentence: read every text, and change what does not read well.\n"
+EXAMPLE = '"The drug [X] may treat the disease [Y]."'
 # Names of relations in a knowledge base.
 NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-COMMENT = """\
-# Drafts, which a run refuses until `status` is deleted. Read every text. A denial that failed a
-# check is a comment, so the relation is not complete before you write this cell. Then name the two predicates
-# in `instance`, and delete the line `status`.
-"""
-# Auxiliary of the claim -> its denial. "may not" would leave open that it may: both sentences could be true.
+# HanTa's English model. Its tags are the C5 set of the BNC: VVZ is "treats", VVB is "(they) treat".
+MODEL = "morphmodel_en.pgz"
+FINITE = re.compile(r"VM0|V[BDHV][BDZ]")
+NOUN = re.compile(r"NN|AJ|NP|UNC|CRD")
+# The tagger reads these names for the slots.
+STAND_INS = dict(zip(SLOTS, ("Velorak", "Tunsobar"), strict=True))
+# Logarithm of a word's probability below which the tagger guesses.
+KNOWN = -20
+# Auxiliary -> its denial. "may not" would leave open that it may: both sentences could be true.
 DENIED = {"may": "cannot", "can": "cannot", "is": "is not", "are": "are not"}
-
-
 # With one of these, "not" would deny less or more than the sentence says ("is not always", "not in some").
 QUANTIFIERS = list_words(
-    "all any both each either every few many more most often only several some always usually sometimes "
+    "all any both each either every few many more most only several some always usually sometimes "
     "generally mainly typically rarely"
 )
-# The next auxiliary belongs to another clause than the claim.
-CLAUSE_OPENERS = list_words("that which who whom whose where when if because although while unless")
-COORDINATORS = list_words("and or but because although while unless if when")
-CONDITIONS = list_words("if when once whenever")
-# Only such a first word loses its capital in "It is not true that …", because any other could be a name.
-LOWERED = list_words("A Against Among An For In It One Possible Some The There This Treatment Use What With")
-_WORD = re.compile(r"\[[XY]\]|[A-Za-z][A-Za-z'-]*|[;:]")
+CLAUSES = list_words(
+    "that which who whom whose where when if because although while unless but it there this these"
+)
+# What is so of a patient with something of a kind: "If a patient takes the drug [X], …".
+CONDITIONS = {
+    "takes": "drug|medicine|medication|medicinal product|supplement",
+    "has": "disease|condition|disorder|syndrome|symptom|sign|finding|phenotype|illness|infection|cancer|tumor"
+    "|neoplasm|abnormality|complication|comorbidity|allergy|injury|manifestation|side effect|adverse effect",
+    "undergoes": "procedure|operation|surgery|test|treatment|therapy|examination|intervention",
+    "is exposed to": "agent|substance|chemical|toxin|compound|allergen|pathogen|virus|bacterium",
+}
+# "An ulcer", "an HLA allele", but "a unit".
+_VOWEL = re.compile(r"[aeioAEIO]|u(?!ni|r[ei]|t[ei]|s[eu])|[FHLMNRSX][A-Z]")
+# Words that the name of a predicate does not need.
+_EMPTY = re.compile(
+    r"^If(?: a patient)?|\b(?:the|this|these|an?)\b|\b(?:is|are) (?:one|something|things) that|\[[XY]\]"
+)
+_Pair: TypeAlias = tuple[str, str]
+"""Words that affirm, and words that deny the same."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The eight prototypes of a relation, and the names of the predicates of its instantiated form."""
+
+    cells: dict[str, str]
+    instance: tuple[str, str]
+    advice: tuple[str, ...]
+    """Changes of the sentence that make the texts clearer."""
 
 
 @dataclass(frozen=True)
 class _Word:
     text: str
-    start: int
-    end: int
-
-
-def deny_sentence(sentence: str) -> str | None:
-    """Return the contradictory of an affirmative sentence, or None if no rule is sure to give it.
-
-    The auxiliary of the claim is denied ("may" becomes "cannot"). If it is not sure which one that is, the
-    whole sentence is denied ("It is not true that …"), unless it has a condition, because "if P, then Q" is
-    denied in its claim: P ⇒ not Q.
-    """
-    if count_negations(sentence):
-        return None
-    start = _find_claim(sentence)
-    if start is None:
-        return None
-    if (auxiliary := _find_auxiliary(sentence, start)) is not None:
-        denied = DENIED[auxiliary.text]
-        return f"{sentence[: auxiliary.start]}{denied}{sentence[auxiliary.end :]}"
-    return _deny_whole(sentence) if start == 0 else None
-
-
-def _find_claim(sentence: str) -> int | None:
-    """Return where the claim begins: 0 without a condition; None if the end of the condition is not clear."""
-    if sentence.split(" ", 1)[0].lower() not in CONDITIONS:
-        return 0
-    return sentence.index(",") + 1 if sentence.count(",") == 1 else None
-
-
-def _find_auxiliary(sentence: str, start: int) -> _Word | None:
-    """Return the auxiliary whose denial is the contradictory of the claim; None if that is not sure."""
-    matches = _WORD.finditer(sentence, start)
-    words = [_Word(match[0].lower(), match.start(), match.end()) for match in matches]
-    texts = [word.text for word in words]
-    first = next((i for i, text in enumerate(texts) if text in DENIED), None)
-    if first is None or not QUANTIFIERS.isdisjoint(texts):
-        return None
-    before, after = texts[:first], texts[first + 1 :]
-    has_other_clause = not CLAUSE_OPENERS.isdisjoint(before) or not {";", ":"}.isdisjoint(texts)
-    has_second_claim = any(
-        text in COORDINATORS and not DENIED.keys().isdisjoint(after[i:]) for i, text in enumerate(after)
-    )
-    # "It is known that [X] may cause [Y]" says nothing about [X] itself.
-    has_subject = any(slot in sentence[: words[first].start] for slot in SLOTS)
-    is_sure = has_subject and not has_other_clause and not has_second_claim
-    return words[first] if is_sure else None
-
-
-def _deny_whole(sentence: str) -> str | None:
-    """Return the denial of the sentence as a whole; None if its first word could be a name."""
-    first, _, rest = sentence.partition(" ")
-    if first in LOWERED:
-        first = first[0].lower() + first[1:]
-    elif not first.startswith(SLOTS):
-        return None
-    return f"It is not true that {first} {rest}"
+    tag: str
 
 
 @dataclass(frozen=True)
-class DraftedCell:
-    """A prototype of a draft."""
+class _Name:
+    """A slot with the words that say what it is, such as "the drug [X]"."""
 
-    text: str | None
-    """The template; None if no rule is sure to write it."""
-    marks: tuple[str, ...] = ()
-    """The objections of the checks. A denial with one is not used; a sentence of a person is."""
+    slot: str
+    article: str
+    kind: str
+    """Such as "drug"; empty if the sentence does not say it."""
+
+    @property
+    def full(self) -> str:
+        return _join(self.article, self.kind, self.slot)
+
+    @property
+    def condition(self) -> str:
+        for verb, nouns in CONDITIONS.items():
+            if re.search(rf"\b(?:{nouns})$", self.kind):
+                return f"a patient {verb}"
+        return "the record of a patient mentions"
 
 
-def draft_relation(given: Mapping[str, str]) -> dict[str, DraftedCell]:
-    """Return transformation -> cell, in the order of the transformations.
+@dataclass(frozen=True)
+class _Sentence:
+    """The parts of "Mutations in the gene [X] often cause the disease [Y] in children."."""
 
-    Args:
-        given: the four affirmative cells.
+    prefix: str
+    subject: _Name
+    verbs: _Pair
+    """The verb with its adverbs: "often cause", "do not often cause"."""
+    before: str
+    """The words between the verb and the other name, as in "is a symptom of the disease [Y]"."""
+    other: _Name
+    after: str
+    is_identity: bool
+    """Whether it says what the subject is: "is a symptom of"."""
+
+    def say(self, name: str) -> _Pair:
+        """Return what the sentence says of its subject, and the denial, with this for the other name."""
+        affirmed, denied = (_join(verb, self.before, name, self.after) for verb in self.verbs)
+        return affirmed, denied
+
+
+def draft_prototypes(sentence: str) -> Draft:
+    """Return the draft of a relation from a sentence that states it with `[X]` and `[Y]`, in either order.
 
     Raises:
-        InputError: a sentence has not the form of its cell.
+        InputError: the rules do not understand the sentence; the message says what to write instead.
     """
-    if problems := list(_check_given(given)):
-        raise InputError(join_problems(problems))
-    none = given["none"]
-    cells = {name: DraftedCell(text, _compare(none, text)) for name, text in given.items() if name != "none"}
-    cells["none"] = DraftedCell(none)
-    # The other denials are compared with `dn`, which comes first.
-    for name in sorted(POSITIVE_OF, key=lambda each: each != "dn"):
-        text = deny_sentence(given[POSITIVE_OF[name]])
-        marks = [NO_RULE] if text is None else check_denial(name, text, cells)
-        cells[name] = DraftedCell(text, tuple(marks))
+    parts = _read_sentence(" ".join(sentence.split()).rstrip(".") + ".")
+    cells = _write_cells(parts)
+    if problems := list(check_cells({name: [text] for name, text in cells.items()})):
+        raise InputError("\n  ".join([f"the sentence gives no sound prototypes; try {EXAMPLE}", *problems]))
+    advice = tuple(
+        f'a noun before {name.slot} makes the texts clearer, as in "the {noun} {name.slot}"'
+        for name, noun in ((parts.subject, "drug"), (parts.other, "disease"))
+        if not name.kind
+    )
+    condition, claim = _EMPTY.sub("", cells["ins"]).split(", then ")
+    return Draft(cells, (_name_predicate(condition), _name_predicate(claim)), advice)
+
+
+def _write_cells(parts: _Sentence) -> dict[str, str]:
+    """Return transformation -> prototype, in the order of the transformations.
+
+    A claim about one patient says no more than the relation: the drug "is one that causes" the disease, which
+    need not be the cause of this patient's disease.
+    """
+    subject, other = parts.subject, parts.other
+    is_bare, are_many = not parts.prefix, parts.verbs[1].startswith(("are ", "do ", "have "))
+    be, something, this = ("are", "things", "these") if is_bare and are_many else ("is", "something", "this")
+
+    def call(what: str, verb: str = "is") -> _Pair:
+        return f"{verb} {what}", f"{verb} not {what}"
+
+    said, about = parts.say(other.full), _join(parts.prefix, subject.full)
+    turned = call(f"{'one' if other.kind else 'something'} that {about} {parts.say('')[0]}")
+    this_one, of_this = _join(parts.prefix, this, subject.kind), said
+    if is_bare and not parts.is_identity:
+        of_this = call(f"{'one' if subject.kind else something} that {said[0]}", be)
+    name, of_other = _join("this", other.kind), turned
+    if is_bare and other.kind:
+        name, of_other = subject.full, parts.say(name)
+        if not parts.is_identity:
+            article = "an" if _VOWEL.match(subject.kind) else "a"
+            kind = f"{article} {subject.kind}" if subject.kind else something
+            name, of_other = subject.slot if subject.kind else name, call(f"{kind} that {of_other[0]}", be)
+    forms = (
+        (subject.slot, "", about, said),
+        (other.slot, "", other.full, turned),
+        (subject.slot, "ins", f"if {subject.condition} {subject.full}, then {this_one}", of_this),
+        (other.slot, "ins", f"if {other.condition} {other.full}, then {name}", of_other),
+    )
+    cells = {}
+    for slot, form, start, predicates in forms:
+        for ending, predicate in zip(("", "dn"), predicates, strict=True):
+            steps = [step for step in ("inv" if slot == "[Y]" else "", form, ending) if step]
+            text = f"{start} {predicate}."
+            cells["_".join(steps) or "none"] = text[0].upper() + text[1:]
     return {name: cells[name] for name in NAMES}
 
 
-def _check_given(given: Mapping[str, str]) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    for name in AFFIRMATIVE:
-        text = given[name]
-        problems = list(_check_form(name, text))
-        if count_negations(text):
-            problems.append("denies something: write what is true of a fact")
-        if name == "none" and not problems and not NO_STATEMENT.isdisjoint(_compare(PLAIN, text)):
-            problems.append("is not one plain statement")
-        if (first := seen.setdefault(fold_text(text), name)) != name:
-            problems.append(f"repeats {first}")
-        yield from (f"{name} {problem}" for problem in problems)
-
-
-def check_denial(transformation: str, text: str, cells: Mapping[str, DraftedCell]) -> list[str]:
-    """Return the problems of a denied cell: as a denial of its partner, and by the gate."""
-    affirmed, first = cells[POSITIVE_OF[transformation]].text, cells.get("dn")
-    assert affirmed is not None
-    problems = list(_check_form(transformation, text))
-    problems += [f"denial: {problem}" for problem in check_negation(affirmed, text)]
-    if not problems and (reasons := _compare(affirmed, text)) != ("polarity",):
-        problems.append(
-            f"gate: not the plain denial of its partner ({', '.join(reasons) or 'same polarity'})"
-        )
-    if not problems and transformation != "dn" and first is not None and first.text is not None:
-        problems += [f"gate: {reason}" for reason in _compare(first.text, text)]
-    return problems
-
-
-def _compare(statement: str, text: str) -> tuple[str, ...]:
-    """Return the gate's reasons against the text as a rewording of the statement."""
-    one, other = (fill_slots(template, HEAD, TAIL) for template in (statement, text))
-    return check_rewording(Rewording(one, other, HEAD, TAIL))
-
-
-def _check_form(transformation: str, text: str) -> Iterator[str]:
-    yield from check_text(text)
-    if escape_line(text) != text:
-        yield "holds control characters"
-    if any(slot not in text for slot in SLOTS):
-        return
-    first, second = sorted(SLOTS, key=text.index)
-    if (first == "[Y]") != transformation.startswith("inv"):
-        yield f"names {first} first"
-    condition, _, claim = text.partition(",")
-    is_conditional = (
-        condition.split(" ", 1)[0].lower() in CONDITIONS and first in condition and second in claim
+def _read_sentence(sentence: str) -> _Sentence:
+    """Return the parts of a sentence, or raise InputError with what to write instead."""
+    if problems := list(check_text(sentence)):
+        raise InputError(f"the sentence {problems[0]}: write one like {EXAMPLE} (prototypes are in English)")
+    words = _tag_words(sentence.rstrip("."))
+    first, second = (i for i, word in enumerate(words) if word.text in SLOTS)
+    at_verb = next((i for i in range(first + 1, second) if words[i].tag != "AV0"), second)
+    starts = _find_name(words, 0, first), _find_name(words, min(at_verb + 1, second), second)
+    for problem, instead in _find_problems(words, first, at_verb, second, starts):
+        raise InputError(f"the sentence {problem}: write {instead} (prototypes are in English)")
+    before = words[at_verb + 1 : starts[1]]
+    return _Sentence(
+        prefix=_join_words(words[: starts[0]]),
+        subject=_read_name(words[starts[0] : first + 1]),
+        verbs=_deny_verb(_join_words(words[first + 1 : at_verb]), words[at_verb].text, before),
+        before=_join_words(before),
+        other=_read_name(words[starts[1] : second + 1]),
+        after=_join_words(words[second + 1 :]),
+        is_identity=words[at_verb].text in ("is", "are") and before[0].tag.startswith(("AT", "NN")),
     )
-    if transformation in INSTANTIATED and not is_conditional:
-        yield f"is not of the form: if a patient … {first}, then … {second}"
 
 
-def add_draft(path: Path, relation: str, cells: Mapping[str, DraftedCell]) -> None:
+def _find_problems(
+    words: list[_Word], first: int, at_verb: int, second: int, starts: tuple[int, int]
+) -> Iterator[_Pair]:
+    """Yield each problem of the words, and what to write instead. Each problem may hide the later ones."""
+    one, other, verb = words[first].text, words[second].text, words[at_verb].text
+    texts = [word.text.lower() for word in words]
+    signs = [text for text in texts if re.fullmatch(r"[^\w\[]", text)]
+    # The tagger reads "an overdose of" as a verb.
+    finite = [
+        i for i in range(len(words)) if FINITE.match(words[i].tag) and (not i or words[i - 1].tag != "AT0")
+    ]
+    verbs = [texts[i] for i in finite if i > at_verb]
+    verbs += [b.text for a, b in pairwise(words) if a.tag == "CJC" and not NOUN.match(b.tag)]
+    causes = f'"{one} causes …", "{one} may cause …" or "Mutations in the gene {one} cause …"'
+    clause = f"one clause, as in {EXAMPLE}"
+    for found, problem, instead in (
+        (NEGATIONS.findall(" ".join(texts)), "denies something with", "what is true of a fact"),
+        (QUANTIFIERS & {*texts}, "has no clear denial with", 'it without this word, or with "may"'),
+        (CLAUSES & {*texts}, "has a second clause with", clause),
+        (signs, "has the sign", "words only"),
+        ([texts[i] for i in finite if i < first], f"has no {one} before its verb", clause),
+        ([] if _is_verb(verb, words[at_verb + 1]) else [verb], f"needs a verb after {one}, not", causes),
+        (verbs, "has a second verb,", clause),
+    ):
+        if found:
+            yield f"{problem} {min(found)!r}", instead
+    before, after, prefix = words[at_verb + 1 : starts[1]], words[second + 1 :], words[: starts[0]]
+    nouns = words[starts[0] : first], words[starts[1] : second]
+    for noun, slot in zip(nouns, (one, other), strict=True):
+        if noun and noun[-1].tag.startswith("NN2" if noun[0].tag == "AT0" else ("NN2", "AJ")):
+            yield f"has {noun[-1].text!r} before {slot}", f'a noun in the singular, as in "the drug {slot}"'
+    is_named = bool(nouns[0]) and nouns[0][-1].tag != "AT0"
+    if prefix and not (prefix[-1].tag.startswith("PR") and is_named):
+        yield f"does not say what {one} is", f'"{_join_words(prefix)} the gene {one} …", or another noun'
+    if is_named and not prefix and not verb.endswith("s") and verb not in ("may", "can"):
+        yield f"has the plural {verb!r} after a singular", '"causes"'
+    last = before[-1] if before else words[at_verb]
+    if last.text in ("is", "are", "be"):
+        yield f"says only {last.text!r} before {other}", '"is a kind of", "is treated with", or another verb'
+    if before and not last.tag.startswith(("PR", "VV", "VH", "AVP")):
+        yield f"has {last.text!r} before {other}", f'a noun, as in "the disease {other}"'
+    if after and (last.tag.startswith("PR") or not after[0].tag.startswith(("PR", "CJS", "AV0"))):
+        yield f"has {_join_words(after)!r} after {other}", f"a sentence that ends in {other}"
+
+
+def _tag_words(text: str) -> list[_Word]:
+    """Return the words with their tags; the first one without its capital, unless it is a name."""
+    texts = re.findall(r"\[[XY]\]|[^\W_][\w'-]*|\S", text)
+    tags = _load_tagger().tag_sent([STAND_INS.get(each, each) for each in texts], taglevel=0)
+    words = [_Word(each, "NP0" if each in SLOTS else tag) for each, tag in zip(texts, tags, strict=True)]
+    if words[0].text.istitle() and words[0].tag != "NP0":
+        words[0] = replace(words[0], text=words[0].text.lower())
+    return words
+
+
+@cache
+def _load_tagger() -> Any:  # noqa: ANN401  (HanTa has no types)
+    from HanTa.HanoverTagger import HanoverTagger  # type: ignore[import-untyped]
+
+    return HanoverTagger(MODEL)
+
+
+def _find_name(words: list[_Word], lower: int, slot: int) -> int:
+    """Return where the words begin that say what the slot is: "the drug", "the mode of inheritance"."""
+
+    def skip_nouns(end: int) -> int:
+        return next((i + 1 for i in reversed(range(lower, end)) if not NOUN.match(words[i].tag)), lower)
+
+    start = skip_nouns(slot)
+    if lower < start < slot and words[start - 1].text == "of":
+        longer = skip_nouns(start - 1)
+        if lower < longer < start - 1 and words[longer - 1].text == "the":
+            start = longer
+    return start - (start > lower and words[start - 1].tag == "AT0")
+
+
+def _read_name(words: list[_Word]) -> _Name:
+    """Return the slot with the words before it. A noun without an article gets one: "the drug [X]"."""
+    *nouns, slot = words
+    article = nouns.pop(0).text if nouns and nouns[0].tag == "AT0" else "the" if nouns else ""
+    return _Name(slot.text, article, _join_words(nouns))
+
+
+def _deny_verb(adverbs: str, verb: str, rest: list[_Word]) -> _Pair:
+    """Return the verb with its adverbs, affirmed and denied."""
+    if verb in DENIED:
+        denied = _join(DENIED[verb], adverbs)
+    elif verb in ("has", "have") and rest and rest[0].tag in ("VVN", "VBN"):
+        denied = _join(verb, "not", adverbs)
+    else:
+        denied = _join("does not" if verb.endswith("s") else "do not", adverbs, _strip_s(verb))
+    return _join(adverbs, verb), denied
+
+
+def _is_verb(word: str, following: _Word) -> bool:
+    """Return whether the word may be a verb in the present. An unknown one needs the s of "methylates"."""
+    tags = dict(_load_tagger().tag_word(word, cutoff=10))
+    known = dict(_load_tagger().tag_word(_strip_s(word), cutoff=10))
+    is_known = any(known.get(tag, 2 * KNOWN) > KNOWN for tag in ("VVI", "VVB", "VHB"))
+    has_object = following.tag == "AT0" or following.text in SLOTS
+    return word in DENIED or is_known or (word.endswith("s") and (has_object or "VVZ" in tags))
+
+
+def _strip_s(verb: str) -> str:
+    """Return the base form of a verb: "causes" becomes "cause"."""
+    base = re.sub(r"(?<=..)ies$", "y", verb)
+    return "have" if verb == "has" else re.sub(r"(?<=ss|zz|ch|sh)es$|(?<=[xo])es$|(?<!s)s$", "", base)
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _join_words(words: list[_Word]) -> str:
+    return _join(*(word.text for word in words))
+
+
+def _name_predicate(text: str) -> str:
+    """Return the words as the name of a predicate: TakesDrug."""
+    return "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", text))
+
+
+def place_slots(sentence: str, facts: pl.DataFrame) -> str:
+    """Return the sentence with `[X]` and `[Y]` in place of the names of a fact, unless it has a slot.
+
+    Args:
+        facts: the columns head and tail.
+
+    Raises:
+        InputError: the sentence names no fact.
+    """
+    if any(slot in sentence for slot in SLOTS):
+        return sentence
+    text = pl.lit(sentence.lower())
+    named = facts.filter(text.str.contains(pl.col(c).str.to_lowercase(), literal=True) for c in SIDES)
+    for names in sorted(named.select(SIDES).rows(), key=lambda row: len("".join(row)), reverse=True):
+        slots = {name.lower(): slot for name, slot in zip(names, SLOTS, strict=True)}
+        pattern = "|".join(re.escape(name) for name in sorted(slots, key=len, reverse=True))
+        parts = re.split(rf"(?<!\w)({pattern})(?!\w)", sentence, flags=re.IGNORECASE)
+        if slots.keys() <= {part.lower() for part in parts}:
+            return "".join(slots.get(part.lower(), part) for part in parts)
+    head, tail = facts.select(SIDES).row(0)
+    raise InputError(
+        f"the sentence names no fact of the relation: write [X] and [Y], as in {EXAMPLE}, or the names of a "
+        f"fact, such as {head!r} and {tail!r}"
+    )
+
+
+def choose_facts(facts: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Return up to n facts, from the one with the shortest names to the one with the longest."""
+    length = pl.sum_horizontal(pl.col(SIDES).str.len_chars())
+    ordered = facts.select(SIDES).unique().sort(length, *SIDES)
+    return ordered[sorted({round(i * (len(ordered) - 1) / (n - 1)) for i in range(n)})]
+
+
+def add_draft(path: Path, relation: str, draft: Draft) -> None:
     """Add the relation's table to a TOML pool, which is made if it does not exist.
 
     Raises:
@@ -209,16 +367,8 @@ def add_draft(path: Path, relation: str, cells: Mapping[str, DraftedCell]) -> No
     if path.suffix != ".toml":
         raise InputError(f"{path}: prototypes are written as TOML: choose a name that ends in .toml")
     if path.exists() and relation in parse_toml(path):
-        raise InputError(f"{path} has the relation {relation!r} already: nothing was written")
+        raise InputError(f"{path} has the relation {relation!r} already: delete its table to draft it again")
     before = path.read_text(encoding="utf-8-sig").rstrip("\n") + "\n\n" if path.exists() else ""
-    lines = [f"[{relation}]", f'status = "{DRAFT}"', 'instance = ["P", "Q"]', *_list_lines(cells)]
+    cells = [f"{name} = [{render_toml(text)}]" for name, text in draft.cells.items()]
+    lines = [f"[{relation}]", f"instance = {render_toml(list(draft.instance))}", *cells]
     write_bytes(path, (before + COMMENT + "\n".join(lines) + "\n").encode())
-
-
-def _list_lines(cells: Mapping[str, DraftedCell]) -> Iterator[str]:
-    for name, cell in cells.items():
-        if cell.text is not None and (name in AFFIRMATIVE or not cell.marks):
-            yield f"{name} = [{render_toml(cell.text)}]"
-        else:
-            draft = "" if cell.text is None else f": {render_toml(cell.text)}"
-            yield f"# {name} is missing ({'; '.join(cell.marks)}){draft}"

@@ -213,16 +213,6 @@ def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
     ]
 
 
-def check_drafts(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """Return one message per relation whose prototypes are a draft."""
-    return [
-        f"pool {pool.name!r}: the prototypes of relation {relation!r} are a draft that nobody has reviewed: "
-        f"review them and delete `status` in [{relation}]"
-        for relation in relations
-        if relation in pool.relations and pool.relations[relation].is_draft
-    ]
-
-
 def check_pool_wordings(pool: Pool, relations: Iterable[str]) -> list[str]:
     """Return the problems that the rephraser `reviewed` would have with the wordings of these relations."""
     return [

@@ -23,7 +23,7 @@ from typing import Any
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.toml_files import parse_toml
-from prototypes.templates import check_negation, check_text, fill_slots
+from prototypes.templates import check_negation, check_placeholders, check_text, fill_slots
 from prototypes.toml_pool import render_problems
 
 BUNDLED = "bundled"
@@ -149,6 +149,7 @@ def _check_question(text: str) -> Iterator[str]:
         yield f"holds [X] {count} times instead of once: {text!r}"
     if "[Y]" in text:
         yield f"holds [Y], but the tails are its options: {text!r}"
+    yield from check_placeholders(text)
     if not text.endswith("?"):
         yield f"does not end in a question mark: {text!r}"
     if text != " ".join(text.split()):

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from pretexeval.gate.lexicon import stem_word
+from pretexeval.gate.relations import find_noun_kinds
 from prototypes.capitals import write_within_sentence
 from schemas.transformations import NAMES, POSITIVE_OF
 
@@ -44,8 +46,6 @@ class RelationPrototypes:
     """Transformation -> cell, in the order of the transformations."""
     default_prompt: str | None = None
     """The base's own template, if the pool has it. Only the method origin uses it."""
-    is_draft: bool = False
-    """Whether the pool says that nobody has reviewed them."""
 
     @property
     def is_possibility(self) -> bool:
@@ -67,12 +67,10 @@ def build_prototypes(
     instance: tuple[str, str],
     cells: Mapping[str, Sequence[str]],
     default_prompt: str | None = None,
-    *,
-    is_draft: bool = False,
 ) -> RelationPrototypes:
     """Build the prototypes of a relation from its eight cells, each with the prototype first."""
     ordered = {name: Cell(cells[name][0], tuple(cells[name][1:])) for name in NAMES}
-    return RelationPrototypes(relation, instance, ordered, default_prompt, is_draft)
+    return RelationPrototypes(relation, instance, ordered, default_prompt)
 
 
 SLOTS = ("[X]", "[Y]")
@@ -84,6 +82,12 @@ NEGATIONS = re.compile(
     r"\b(?:not|no|never|cannot|neither|nor|none|nothing|nobody|without|lacks?|lacking|absent|unable"
     r"|incapable|fails?|excluded?|excludes|untrue|false|incorrect|wrong|impossible|unrelated|outside"
     r"|rather than|free of|free from|ruled out|rules out)\b|n't\b"
+)
+_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<[^<>]*>|%s|__+|\$\w+")
+# Relations that may be true in both directions.
+_MUTUAL = re.compile(
+    r"\b(?:with|adjacent|similar|same|equal|synonym|equivalent|sibling|borders?|resembles?|differs?|opposite|near"
+    r"|next|relate[sd]?|related|linked|connected|between|antagonistic)\b"
 )
 # A stop after three letters or a slot, then a capital or a slot. "E. coli" and "St. [X]" do not match.
 _SENTENCE_BREAK = re.compile(r"(?:[a-z]{3}|[\])])[.!?] +[A-Z\[]")
@@ -109,10 +113,18 @@ def measure_shared_words(left: str, right: str) -> float:
 
 
 def check_slots(text: str) -> Iterator[str]:
-    """Yield a problem for each slot that is not exactly once in the template."""
+    """Yield a problem for each other placeholder, and for each slot that is not there exactly once."""
+    yield from check_placeholders(text)
     for slot in SLOTS:
         if (count := text.count(slot)) != 1:
             yield f"holds {slot} {count} times instead of once: {text!r}"
+
+
+def check_placeholders(text: str) -> Iterator[str]:
+    """Yield a problem for each placeholder that is no slot, and so would stay in the sentences."""
+    for found in _PLACEHOLDER.findall(text):
+        if found not in SLOTS:
+            yield f"holds {found}: write [X] for the head and [Y] for the tail: {text!r}"
 
 
 def check_text(text: str) -> Iterator[str]:
@@ -146,35 +158,59 @@ def check_negation(positive: str, negated: str) -> Iterator[str]:
     """Yield a problem unless ``negated`` denies ``positive`` and nothing else."""
     if (count_negations(positive) - count_negations(negated)) % 2 == 0:
         yield f"does not deny its positive form: {negated!r} against {positive!r}"
-    elif (shared := measure_shared_words(positive, negated)) < MIN_KEPT_BY_NEGATION:
+    elif (shared := measure_shared_words(*map(_stem_words, (positive, negated)))) < MIN_KEPT_BY_NEGATION:
         yield (
             f"shares only {shared:.0%} of the words of the form it denies (at least "
             f"{MIN_KEPT_BY_NEGATION:.0%}): {negated!r} against {positive!r}"
         )
 
 
-def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a problem for each cell with a text that names the other slot first than its form demands.
+def _stem_words(text: str) -> str:
+    """Return the words as stems, because a denial changes the verb: "causes" becomes "does not cause"."""
+    return " ".join("have" if word == "has" else stem_word(word) for word in read_words(text))
 
-    The prototype of `inv` names the other slot first than that of `none`, that of `ins` `[X]`, and
-    that of `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell.
+
+def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a problem for each cell in which `[X]` and `[Y]` seem to be exchanged.
+
+    The prototype of `none` and the texts of `ins` name `[X]` first, the prototype of `inv` and the texts of
+    `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell. No text gives a slot the noun
+    that the other one has in `none`, and `inv` does not say of `[Y]` what `none` says of `[X]`.
 
     Args:
         cells: transformation -> the prototype and its further wordings, of all eight transformations.
     """
     first = {name: [min(SLOTS, key=text.index) for text in texts] for name, texts in cells.items()}
     wanted = {
-        "inv": [slot for slot in SLOTS if slot != first["none"][0]],
-        "ins": ["[X]"],
-        "inv_ins": ["[Y]"],
+        "none": ["[X]"],
+        "inv": ["[Y]"],
+        "ins": ["[X]"] * len(cells["ins"]),
+        "inv_ins": ["[Y]"] * len(cells["inv_ins"]),
         **{name: first[partner] for name, partner in POSITIVE_OF.items()},
     }
     for name, slots in wanted.items():
         for i, (text, found, slot) in enumerate(zip(cells[name], first[name], slots, strict=False)):
             if found != slot:
-                partner = POSITIVE_OF.get(name, "none")
-                yield f"{name} entry {i} names {found} first; to fit {partner} it must name {slot}: {text!r}"
+                yield f"{name} entry {i} names {found} first instead of {slot}: {text!r}"
                 break
+    plain = cells["none"][0]
+    head, tail = _find_nouns(plain)
+    if head and tail and head != tail:
+        for name, i, text in (
+            (name, i, text) for name, texts in cells.items() for i, text in enumerate(texts)
+        ):
+            called = _find_nouns(text)
+            if called[0] == tail or called[1] == head:
+                yield f"{name} entry {i} exchanges the {head} [X] and the {tail} [Y] of none: {text!r}"
+    elif cells["inv"][0] == fill_slots(plain, "[Y]", "[X]") and not _MUTUAL.search(plain):
+        problem = "exchanges [X] and [Y] of none: turn the verb as well ('treats', 'is treated by')"
+        yield f"inv entry 0 {problem}: {cells['inv'][0]!r}"
+
+
+def _find_nouns(text: str) -> list[str]:
+    """Return the noun of a known kind before each slot, such as "drug", or an empty text."""
+    words = [[*text.partition(slot)[0].lower().split(), ""][-2:][0] for slot in SLOTS]
+    return [word if find_noun_kinds(word) else "" for word in words]
 
 
 def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:

@@ -9,8 +9,7 @@
 
 ``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y), or P(X, x) ⇒ ◇Q(x, Y) if the relation
 is a possibility. The first entry of a cell is the prototype. The others are its wordings, which only the
-rephraser `reviewed` needs. Entry i of a dn cell denies entry i of its positive cell. ``status = "draft"``
-says that nobody has reviewed the table (``prototypes.drafting``).
+rephraser `reviewed` needs. Entry i of a dn cell denies entry i of its positive cell.
 """
 
 import re
@@ -22,7 +21,6 @@ from prototypes.templates import SLOTS, RelationPrototypes, build_prototypes, ch
 from schemas.transformations import NAMES
 
 N_SHOWN = 20
-DRAFT = "draft"
 
 
 def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes]]:
@@ -56,11 +54,9 @@ def _check_table(table: object) -> list[str]:
     problems = _check_instance(table.get("instance"))
     if missing := [name for name in NAMES if name not in table]:
         problems.append(f"lacks {', '.join(missing)}: a relation needs all eight cells")
-    allowed = ("instance", "status", "origin", *NAMES)
+    allowed = ("instance", "origin", *NAMES)
     if unknown := sorted(table.keys() - set(allowed)):
         problems.append(f"has unknown {', '.join(unknown)}; allowed: {', '.join(allowed)}")
-    if table.get("status") not in (None, DRAFT):
-        problems.append(f'status is {table["status"]!r}: write status = "{DRAFT}", or delete the line')
     origin = table.get("origin")
     if origin is not None and not (
         isinstance(origin, str) and all(origin.count(slot) == 1 for slot in SLOTS)
@@ -77,7 +73,7 @@ def _check_table(table: object) -> list[str]:
 
 def _check_instance(value: object) -> list[str]:
     names = _as_texts(value)
-    if len(names) == 2 and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in names):
+    if len({*names}) == 2 and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{2,}", name) for name in names):
         return []
     return [
         f"instance is {'missing' if value is None else repr(value)}: name the two predicates of "
@@ -97,8 +93,7 @@ def _build_relation(relation: str, table: object) -> RelationPrototypes:
     assert isinstance(table, dict)
     first, second = table["instance"]
     cells = {name: _as_texts(table[name]) for name in NAMES}
-    is_draft = table.get("status") == DRAFT
-    return build_prototypes(relation, (first, second), cells, table.get("origin"), is_draft=is_draft)
+    return build_prototypes(relation, (first, second), cells, table.get("origin"))
 
 
 def render_problems(file: str, problems: list[str]) -> str:

@@ -13,7 +13,7 @@ from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import leave_untested
 from pretexeval.primitives.errors import InputError, join_problems
 from pretexeval.storage.store import Store
-from prototypes.pool import check_drafts, check_pool, load_pool
+from prototypes.pool import check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from prototypes.templates import POSSIBILITY
 from tasks.drawing.shapes import find_shapes
@@ -32,8 +32,7 @@ def plan_edition(config: Config) -> Edition:
     command read the knowledge base once.
 
     Raises:
-        InputError: the knowledge base or the pool cannot be used, the pool lacks a relation, or its
-            prototypes of a relation are a draft.
+        InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
     """
     return _plan_edition(config, _list_stamps(config))
 
@@ -56,7 +55,6 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     if isinstance(base, QuestionBank):
         return Edition(config, base, pool)
     problems = check_pool(pool, base.relations)
-    problems += check_drafts(pool, base.relations)
     wording = None
     if config.questions.settings:
         path = config.questions.wording

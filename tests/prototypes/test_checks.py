@@ -1,5 +1,6 @@
 """Checks of the templates of a pool: alone, beside their denials, and beside the other wordings."""
 
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ def test_a_template_is_checked_on_its_own() -> None:
         "The drug [X] may treat [Y].": [],
         "Infection with E. coli has [X] as a sign of St. [Y] disease.": [],
         "The drug [X] may treat it.": ["holds [Y] 0 times instead of once"],
+        **{
+            f"The drug {other} [X] may treat [Y].": [f"holds {other}"]
+            for other in ("[x]", "[Z]", "{Y}", "{{ head }}", "<tail>", "%s", "___", "$X")
+        },
         "[X] and [X] may treat [Y].": ["holds [X] 2 times instead of once"],
         "The drug [X] may treat [Y]": ["does not end in one full stop"],
         "The drug [X] may treat [Y]..": ["does not end in one full stop"],
@@ -34,6 +39,8 @@ def test_a_template_is_checked_on_its_own() -> None:
         ("[X] may treat [Y].", "[X] cannot treat [Y].", None),
         ("[X] is a cause of [Y].", "[X] isn't a cause of [Y].", None),
         ("[X] has no link to [Y].", "[X] is not without a link to [Y].", None),
+        ("[X] inhibits [Y].", "[X] does not inhibit [Y].", None),
+        ("[X] has [Y].", "[X] does not have [Y].", None),
         ("[X] may treat [Y].", "[X] may really treat [Y].", "does not deny"),
         ("[X] may treat [Y].", "It is not never that [X] may treat [Y].", "does not deny"),
         ("[X] may well treat [Y].", "No link joins [X] and [Y].", "shares only 0%"),
@@ -92,14 +99,40 @@ def test_an_exchange_of_head_and_tail_is_noticed(tmp_path: Path) -> None:
         assert not list(templates.check_slot_order(cells))
         wrong = [exchange(cells, name) for name in NAMES]
         wrong += [exchange(cells, name, entry=i) for name in NAMES for i in range(len(cells[name]))]
-        wrong += [exchange(cells, *pair) for pair in POSITIVE_OF.items()]
+        forms = [pair for n in range(1, 5) for pair in combinations(POSITIVE_OF.items(), n)]
+        wrong += [exchange(cells, *chain.from_iterable(some)) for some in forms]
         assert all(list(templates.check_slot_order(each)) for each in wrong)
         n_exchanged += len(wrong)
-    assert n_exchanged == 272 + 5 * 272 + 136
+    assert n_exchanged == 272 + 5 * 272 + 15 * 34
     path, relations = tmp_path / "pool.toml", sorted(revised.relations)[:5]
-    tables = {r: {"instance": ["P", "Q"], **exchange(list_cells(revised, r), "inv")} for r in relations}
+    tables = {
+        r: {"instance": ["TakesIt", "HasIt"], **exchange(list_cells(revised, r), "inv")} for r in relations
+    }
     write_toml(path, tables)
     with pytest.raises(InputError) as caught:
         load_pool(str(path))
-    named = "[{}] inv entry 0 names [X] first; to fit none it must"
+    named = "[{}] inv entry 0 names [X] first instead of [Y]"
     assert [r for r in relations if named.format(r) not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("plain", "turned", "problem"),
+    [
+        ("[X] treats [Y].", "[Y] treats [X].", "inv entry 0 exchanges [X] and [Y] of none"),
+        ("[X] treats [Y].", "[Y] is treated by [X].", None),
+        ("[X] interacts with [Y].", "[Y] interacts with [X].", None),
+        ("The gene [X] is linked to [Y].", "[Y] is linked to the gene [X].", None),
+        (
+            "The drug [X] treats the disease [Y].",
+            "The drug [Y] treats the disease [X].",
+            "the drug [X] and the",
+        ),
+        ("The drug [X] treats the disease [Y].", "For the disease [Y], the drug [X] is given.", None),
+        ("The disease [X] may come with [Y].", "The disease [Y] may come after [X].", None),
+    ],
+)
+def test_an_exchange_that_keeps_the_order_is_noticed(plain: str, turned: str, problem: str | None) -> None:
+    cells = {name: ["[Y] [X]"] if name.startswith("inv") else ["[X] [Y]"] for name in NAMES}
+    found = list(templates.check_slot_order(cells | {"none": [plain], "inv": [turned]}))
+    assert [problem in each for each in found] == ([] if problem is None else [True] * len(found))
+    assert bool(found) == (problem is not None)

@@ -1,136 +1,120 @@
-"""Drafts: a denial is the contradictory or none, nothing bad passes without a mark, and no run uses one."""
+"""Drafts: a sentence gives eight sound prototypes, or a refusal that says what to write instead."""
 
-import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from commands.main import main
+from pretexeval.gate import Rewording, check_rewording
 from pretexeval.primitives.errors import InputError
-from prototypes.drafting import DraftedCell, add_draft, check_denial, deny_sentence, draft_relation
+from prototypes.drafting import add_draft, draft_prototypes, place_slots
 from prototypes.pool import load_pool
+from prototypes.templates import check_cells, fill_slots
 from schemas.transformations import NAMES, POSITIVE_OF
 from tests.support.command import make_rows, write_base, write_config
 
-GIVEN = {
-    "none": "The agent [X] may cause [Y].",
-    "inv": "[Y] may be caused by the agent [X].",
-    "ins": "If a patient is exposed to [X], then this agent is among those that may cause [Y].",
-    "inv_ins": "If a patient has [Y], then [X] is among the agents that may cause it.",
+# The texts of each sentence, which were read one by one: grammar, meaning, and what the denial denies.
+DRAFTED = pl.read_csv(Path(__file__).with_name("drafted.tsv"), separator="\t", quote_char=None)
+
+
+def test_sentences_give_the_texts_that_were_read() -> None:
+    for row in DRAFTED.rows(named=True):
+        sentence = row.pop("sentence")
+        drafted = draft_prototypes(sentence)
+        assert drafted.cells == row, sentence
+        assert list(check_cells({name: [text] for name, text in row.items()})) == []
+        for name, partner in POSITIVE_OF.items():
+            affirmed, denied = (fill_slots(row[each], "Velorak", "Tunsobar") for each in (partner, name))
+            assert "polarity" in check_rewording(Rewording(affirmed, denied, "Velorak", "Tunsobar"))
+
+
+def test_a_slot_without_a_noun_is_advised_against() -> None:
+    assert draft_prototypes("The drug [X] treats the disease [Y].").advice == ()
+    (advice,) = draft_prototypes("[X] treats the disease [Y].").advice
+    assert advice == 'a noun before [X] makes the texts clearer, as in "the drug [X]"'
+
+
+REFUSED = {
+    "The drug X may treat the disease Y.": "holds [X] 0 times instead of once",
+    "The drug {head} may treat [Y].": "holds {head}: write [X] for the head and [Y] for the tail",
+    "The drug [X] cannot treat [Y].": "denies something with 'cannot': write what is true of a fact",
+    "The drug [X] lacks the effect [Y].": "denies something with 'lacks'",
+    "The drug [X] always causes [Y].": "has no clear denial with 'always': write it without this word",
+    "The drug [X] causes [Y] in some patients.": "has no clear denial with 'some'",
+    "It is known that [X] may cause [Y].": "has a second clause with 'it'",
+    "If a patient takes [X], then it may cause [Y].": "has a second clause with 'if'",
+    "The drug [X], an opioid, causes [Y].": "has the sign ','",
+    "\x1b[31m[X] causes [Y].": "has the sign",
+    "Is [X] a drug for [Y]?": "has the sign '?'",
+    "The drug [X] may cause [Y] and is safe.": "has a second verb, 'is'",
+    "The drug [X] may cause [Y] and worsen asthma.": "has a second verb, 'worsen'",
+    "[X] levels correlate with [Y].": "has a second verb, 'correlate'",
+    "Doctors treat the disease [X] with [Y].": "has no [X] before its verb 'treat'",
+    "[X] mutations cause [Y].": "needs a verb after [X], not 'mutations': write \"[X] causes …\"",
+    "[X] and [Y] interact.": "needs a verb after [X], not 'and'",
+    "The drug [X] caused [Y].": "needs a verb after [X], not 'caused'",
+    "The drug [X] might cause [Y].": "needs a verb after [X], not 'might'",
+    "Das Medikament [X] behandelt [Y].": "(prototypes are in English)",
+    "The drugs [X] treat the disease [Y].": "has 'drugs' before [X]: write a noun in the singular",
+    "The drug [X] causes severe [Y].": "has 'severe' before [Y]: write a noun in the singular",
+    "The drug [X] treat the disease [Y].": "has the plural 'treat' after a singular: write \"causes\"",
+    "Mutations in [X] cause [Y].": 'does not say what [X] is: write "mutations in the gene [X] …"',
+    "[X] is a [Y].": "says only 'is' before [Y]: write \"is a kind of\"",
+    "[X] may be [Y].": "says only 'be' before [Y]",
+    "[X] treats [Y] patients.": "has 'patients' after [Y]: write a sentence that ends in [Y]",
+    "[X] is associated with [Y] in children.": "has 'in children' after [Y]",
 }
-DENIALS = {
-    "dn": "The agent [X] cannot cause [Y].",
-    "inv_dn": "[Y] cannot be caused by the agent [X].",
-    "ins_dn": "If a patient is exposed to [X], then this agent is not among those that may cause [Y].",
-    "inv_ins_dn": "If a patient has [Y], then [X] is not among the agents that may cause it.",
-}
 
 
-def list_options(sentences: dict[str, str]) -> list[str]:
-    return [part for name, text in sentences.items() for part in (f"--{name.replace('_', '-')}", text)]
+@pytest.mark.parametrize(("sentence", "message"), REFUSED.items())
+def test_a_sentence_that_is_not_understood_is_refused_with_a_remedy(sentence: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        draft_prototypes(sentence)
+    assert message in str(caught.value)
+    assert ": write " in str(caught.value)
 
 
-def test_the_denials_are_written_and_no_run_uses_them(
+def test_names_of_a_fact_stand_for_the_slots() -> None:
+    rows = [("Aspirin", "pain"), ("aspirin", "chest pain"), ("chest pain drug", "pain")]
+    facts = pl.DataFrame(rows, schema=["head", "tail"], orient="row")
+    expected = {
+        "The drug aspirin may treat Chest Pain.": "The drug [X] may treat [Y].",
+        "Pain may respond to aspirin.": "[Y] may respond to [X].",
+        "The chest pain drug treats pain.": "The [X] treats [Y].",
+        "[X] treats pain.": "[X] treats pain.",
+    }
+    assert {sentence: place_slots(sentence, facts) for sentence in expected} == expected
+    with pytest.raises(InputError, match="such as 'Aspirin' and 'pain'"):
+        place_slots("Aspirins treat painful joints.", facts)
+
+
+def test_the_command_writes_texts_that_are_valid_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pool = tmp_path / "pool.toml"
-    pool.write_text('extends = "revised"\n')
-    assert main(["draft", "causes", str(pool), *list_options(GIVEN)]) == 0
-    cells = load_pool(str(pool)).relations["causes"].cells
-    assert {name: cells[name].prototype for name in NAMES} == GIVEN | DENIALS
     base = write_base(tmp_path / "own.tsv", make_rows("causes"))
     knowledge = {"name": "own", "format": "table", "path": str(base)}
+    pool = tmp_path / "pool.toml"
     edition = {"pool": str(pool), "methods": ["prototype"]}
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)
-    assert main(["validate", str(config)]) == 2
-    assert "are a draft that nobody has reviewed" in capsys.readouterr().err
+    command = ["draft", str(config), "causes", "The agent [X] may cause the disease [Y]."]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    prototypes = load_pool(str(pool)).relations["causes"]
+    assert prototypes.instance == ("IsExposedToAgent", "AgentMayCauseDisease")
+    assert [f"{name:<10}  {prototypes.cells[name].prototype}\n" in shown for name in NAMES] == [True] * 8
+    assert shown.count("\n            - ") == 12
+    assert main(["validate", str(config)]) == 0
     before = pool.read_bytes()
-    assert main(["draft", "causes", str(pool), *list_options(GIVEN)]) == 2
+    assert main(command) == 2
+    assert main([*command[:2], "cures", command[3]]) == 2
+    assert "delete its table" in (shown := capsys.readouterr().err)
+    assert "the base has no relation 'cures': choose one of causes" in shown
     assert pool.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("cell", "text", "message"),
-    [
-        ("none", "[Y] may cause [X].", r"names \[Y\] first"),
-        ("none", "The drug [X] cannot cause [Y].", "denies something"),
-        ("none", "Consider [X] for [Y].", "not one plain statement"),
-        ("none", "[X]!", "holds"),
-        ("inv", "[X] may cause [Y] in general.", r"inv names \[X\] first"),
-        ("inv", "\x1b[31m[Y] may be caused by [X].", "control characters"),
-        ("ins", "The person [X] may cause [Y].", "is not of the form"),
-        ("ins", "If a patient has [Y], then [X] may cause it.", r"names \[Y\] first"),
-        ("inv_ins", "If a patient does not have [Y], then [X] is among its causes.", "denies something"),
-    ],
-)
-def test_a_sentence_without_the_form_of_its_cell_is_refused(cell: str, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        draft_relation(GIVEN | {cell: text})
-
-
-def test_a_sentence_that_says_something_else_is_marked() -> None:
-    for cell, text in (
-        ("inv", "[Y] is unlikely to be caused by [X]."),
-        ("inv", "[Y] may be treated by the agent [X]."),
-        ("inv", "Resistance to [Y] may be caused by the agent [X]."),
-        ("ins", "If a patient takes [X], then this patient will get [Y]."),
-        ("inv_ins", "If a patient has [Y], then [X] is the cause."),
-    ):
-        drafted = draft_relation(GIVEN | {cell: text})[cell]
-        assert drafted.marks, text
-        assert drafted.text == text
-
-
-def test_a_denial_that_no_rule_gives_is_a_comment(tmp_path: Path) -> None:
-    """The relation is not complete before somebody writes the cell."""
-    cells = draft_relation(GIVEN | {"inv_ins": "If a patient has [Y], then [X] causes it in some patients."})
-    assert cells["inv_ins_dn"].text is None
-    path = tmp_path / "pool.toml"
-    add_draft(path, "causes", cells)
-    text = path.read_text(encoding="utf-8")
-    assert "# inv_ins_dn is missing (no rule is sure" in text
-    assert tomllib.loads(text)["causes"].keys() == {*NAMES, "status", "instance"} - {"inv_ins_dn"}
 
 
 @pytest.mark.parametrize(("name", "file"), [("a b", "p.toml"), ("extends", "p.toml"), ("causes", "p.csv")])
 def test_a_place_that_cannot_hold_a_draft_is_refused(tmp_path: Path, name: str, file: str) -> None:
     with pytest.raises(InputError):
-        add_draft(tmp_path / file, name, draft_relation(GIVEN))
+        add_draft(tmp_path / file, name, draft_prototypes("The agent [X] causes the disease [Y]."))
     assert not list(tmp_path.iterdir())
-
-
-def test_a_denial_is_the_contradictory_or_nothing() -> None:
-    whole = "It is not true that "
-    denials: dict[str, str | None] = {
-        "The agent [X] may cause [Y].": "The agent [X] cannot cause [Y].",
-        "The condition [Y] is due to [X].": "The condition [Y] is not due to [X].",
-        "If a patient takes [X], then this drug is among those that may cause [Y].": (
-            "If a patient takes [X], then this drug is not among those that may cause [Y]."
-        ),
-        "The drug [X] treats [Y].": f"{whole}the drug [X] treats [Y].",
-        "[X] treats [Y].": f"{whole}[X] treats [Y].",
-        # A denied auxiliary would leave "is safe", or the patients that are not meant, undenied.
-        "The drug [X] may cause [Y] and is safe.": f"{whole}the drug [X] may cause [Y] and is safe.",
-        "The drug [X] may cause [Y] in some people.": f"{whole}the drug [X] may cause [Y] in some people.",
-        "It is known that [X] may cause [Y].": f"{whole}it is known that [X] may cause [Y].",
-        # No rule is sure: the verb of a claim after a condition, an unknown first word, a denial.
-        "If a patient takes [X], then this drug causes [Y].": None,
-        "If a patient, or anybody else, takes [X], then this drug may cause [Y].": None,
-        "Parkinson lists [X] for [Y].": None,
-        "The drug [X] lacks the effect [Y].": None,
-    }
-    assert {sentence: deny_sentence(sentence) for sentence in denials} == denials
-
-
-def test_the_rules_deny_every_prototype_of_the_bundled_pool() -> None:
-    """The checks find nothing against them, and most are the denials that people wrote."""
-    equal = []
-    for prototypes in load_pool("revised").relations.values():
-        cells = {name: DraftedCell(cell.prototype) for name, cell in prototypes.cells.items()}
-        for name, partner in POSITIVE_OF.items():
-            denial = deny_sentence(cells[partner].text or "")
-            assert denial is not None
-            others = {each: cell for each, cell in cells.items() if each in (partner, "dn") and each != name}
-            assert check_denial(name, denial, others) == []
-            equal.append(denial == cells[name].text)
-    assert sum(equal) > 0.75 * len(equal)

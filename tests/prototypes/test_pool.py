@@ -82,7 +82,7 @@ other = "x"
                 "own.toml has 6 problems:",
                 "[may_cure] instance is missing: name the two predicates",
                 "[may_cure] lacks inv_ins, dn, ins_dn, inv_ins_dn: a relation needs",
-                "[may_cure] has unknown other; allowed: instance, status, origin, none",
+                "[may_cure] has unknown other; allowed: instance, origin, none",
                 "[may_cure] ins is not a list of texts",
                 "[may_cure] none entry 0 holds [Y] 0 times instead of once",
                 "[may_cure] inv_dn entry 0 does not deny its positive form",
@@ -94,7 +94,7 @@ other = "x"
         ("extends = 3\n" + OWN, ["extends is 3: give the name of a bundled pool"]),
         ('extends = "nothing"\n' + OWN, ["extends 'nothing'; bundled pools: revised"]),
         (OWN.replace('"TakesDrug", ', ""), ["instance is ['HasCurableDisease']"]),
-        (OWN.replace("instance", 'status = "final"\ninstance'), ["status is 'final': write status ="]),
+        (OWN.replace("TakesDrug", "P").replace("HasCurableDisease", "Q"), ["instance is ['P', 'Q']"]),
     ],
 )
 def test_a_file_that_is_no_pool_is_an_error(tmp_path: Path, text: str, expected: list[str]) -> None:
