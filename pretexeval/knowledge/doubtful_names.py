@@ -31,8 +31,8 @@ _MODIFIERS, _CLASSES, _KEPT = (
 )
 _WORD = r"[\pL\d'’-]+"
 _INVERTED = (
-    rf"(?i)^(?:[^,()]*\pL{{3}}[^,()]*, +(?:{_WORD} ){{0,3}}(?:{_MODIFIERS})"
-    rf"|(?:{_CLASSES}), +{_WORD}(?: {_WORD}){{0,2}})$"
+    rf"(?i)^(?:[^,()]*\pL{{3}}[^,()]*(?:, (?:{_WORD} ){{0,3}}(?:{_MODIFIERS}))+"
+    rf"|(?:{_CLASSES}), {_WORD}(?: {_WORD}){{0,2}})$"
 )
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
 LONG = f"have more than {MAX_LENGTH} characters"
@@ -76,7 +76,7 @@ def turn_inverted(rows: pl.DataFrame) -> pl.DataFrame:
     """Return clean rows in which "Vomiting, Anticipatory" is "Anticipatory Vomiting", with this alias."""
     names = pl.concat([rows["head"], rows["tail"]]).unique()
     inverted = names.filter(names.str.contains(_INVERTED) & ~names.str.contains(f"(?i){_KEPT}"))
-    turned = inverted.str.replace("^([^,]*), +(.*)$", "$2 $1")
+    turned = inverted.str.split(", ").list.reverse().list.join(" ")
     aliases = (
         pl.when(pl.col(end).is_in(inverted.implode()))
         .then(pl.concat_str(f"{end}_aliases", end, separator="||", ignore_nulls=True))

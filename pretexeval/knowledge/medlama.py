@@ -18,13 +18,14 @@ import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.capitals import lower_titles
-from pretexeval.knowledge.rows import Source, build_source_rows
-from pretexeval.knowledge.tables import ENDS, read_delimited, read_parquet_columns, split_lists
+from pretexeval.knowledge.rows import ALIAS_SEPARATOR, Source, build_source_rows
+from pretexeval.knowledge.tables import ENDS, read_delimited, read_parquet_columns, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError
 
 # The papers leave these two out, because they are the inverses of two other relations.
 INVERSE_RELATIONS = frozenset({"gene_associated_with_disease", "gene_product_encoded_by_gene"})
 _COLUMNS = ("head_name", "tail_names", "head_cui", "tail_cuis")
+_NAMES = dict(zip(_COLUMNS, ENDS, strict=True))
 _FILE_NAME = re.compile(r"(?P<relation>.+?)(?:_\d+(?P<hard>_hard)?)?$")
 
 
@@ -63,21 +64,16 @@ def _parse_name(path: Path) -> tuple[str, bool]:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
-    frame = read_parquet_columns(path, ("relation", *_COLUMNS))
-    expected = dict.fromkeys(("relation", "head_cui", "head_name"), pl.String)
-    lists = dict.fromkeys(("tail_names", "tail_cuis"), pl.List(pl.String))
-    for name, dtype in {**expected, **lists}.items():
-        if frame.schema[name] != dtype:
-            raise InputError(f"{path}: column {name} is of type {frame.schema[name]}; MedLAMA has {dtype}")
-    return frame.with_row_index("row").with_columns(pl.lit(None, pl.String).alias("problem"))
+    frame = read_parquet_columns(path, ("relation", *_COLUMNS)).rename(_NAMES)
+    return store_as_text(path, frame).with_row_index("row").with_columns(problem=pl.lit(None, pl.String))
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    frame = read_delimited(path, _COLUMNS, ("rel",))
+    frame = read_delimited(path, _COLUMNS, ("rel",)).rename(_NAMES)
     relation = pl.col("rel") if "rel" in frame.columns else pl.lit(_parse_name(path)[0])
-    return frame.with_columns(relation.alias("relation"), pl.col("tail_names", "tail_cuis").str.split("||"))
+    return frame.with_columns(relation=relation)
 
 
 def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per head and tail. A row whose lists do not match stays one row, with a problem."""
-    return build_source_rows(path, split_lists(frame.rename(dict(zip(_COLUMNS, ENDS, strict=True))), {}))
+    return build_source_rows(path, split_lists(frame, {"tail": ALIAS_SEPARATOR}))

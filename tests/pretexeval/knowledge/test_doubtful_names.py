@@ -98,6 +98,7 @@ INVERTED = {
     "Diabetes Mellitus, Type 2": "Type 2 Diabetes Mellitus",
     "Lymphoma, B-Cell": "B-Cell Lymphoma",
     "Disease, Crohn": "Crohn Disease",
+    "Leukemia, Myeloid, Acute": "Acute Myeloid Leukemia",
     "hepatitis, acute viral": "acute viral hepatitis",
 }
 NOT_INVERTED = (
