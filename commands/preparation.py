@@ -19,7 +19,6 @@ SCAFFOLD = HERE / "configs" / "scaffold"
 MODELS = HERE / "models"
 IN_CONFIG = Path()
 """Stands for the file that the configuration names."""
-N_FACTS = 5
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -61,23 +60,16 @@ def create_scaffold(options: argparse.Namespace) -> int:
 def _add_draft(subcommands: Subcommands) -> None:
     summary = "Write the eight prototypes of a relation from one English sentence that states it."
     examples = [
-        f"config.toml {arguments}"
-        for arguments in (
-            'may_treat "The drug [X] may treat the disease [Y]."',
-            'may_treat "The drug aspirin may treat the disease headache."',
-            'causes "Mutations in the gene [X] cause the disease [Y]."',
-        )
+        'config.toml may_treat "The drug aspirin may treat the disease headache."',
+        'config.toml causes "Mutations in the gene [X] cause the disease [Y]."',
     ]
     parser = add_command(subcommands, "draft", draft, summary, examples)
     add_config(
         parser, "a TOML file with the knowledge base and, in pool of [edition], the TOML pool to write"
     )
     parser.add_argument("relation", help="the name of the relation, as in the knowledge base")
-    parser.add_argument(
-        "sentence",
-        help="what is true of a fact, in English, with [X] for the head and [Y] for the tail, or with the "
-        "names of a fact; a noun before each name says what it is",
-    )
+    meaning = "what is true of a fact, in English, with its names, or [X] for the head and [Y] for the tail"
+    parser.add_argument("sentence", help=f"{meaning}; a noun before each says what it is")
 
 
 def draft(options: argparse.Namespace) -> int:
@@ -95,13 +87,12 @@ def draft(options: argparse.Namespace) -> int:
             f'pool {name!r} is bundled: write pool = "prototypes.toml" in [edition], and run again'
         )
     base = read_knowledge_base(config.knowledge)
-    facts = base.select_relation(options.relation)
-    if facts.is_empty():
+    if (facts := base.select_relation(options.relation)).is_empty():
         named = ", ".join(base.relations)
         raise InputError(f"the base has no relation {options.relation!r}: choose one of {named}")
     drafted = draft_prototypes(place_slots(options.sentence, facts))
     add_draft(Path(name), options.relation, drafted)
-    shown = choose_facts(facts, N_FACTS)
+    shown = choose_facts(facts, n=5)
     for form, text in drafted.cells.items():
         write_output(f"{form:<10}  {text}")
         rows = shown if form == "none" else shown.head(1)
@@ -111,7 +102,9 @@ def draft(options: argparse.Namespace) -> int:
         write_output(f"advice      {advice}")
     if config.questions.settings:
         write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
-    write_output(f"written to {name}: change what does not read well, then validate {options.config}")
+    write_output(
+        f"written to {name}: change what does not read well, then: pretexeval validate {options.config}"
+    )
     return 0
 
 

@@ -24,8 +24,6 @@ from schemas.transformations import NAMES
 SIDES = ["head", "tail"]
 COMMENT = "# Drafted from one sentence: read every text, and change what does not read well.\n"
 EXAMPLE = '"The drug [X] may treat the disease [Y]."'
-# Names of relations in a knowledge base.
-NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 # HanTa's English model. Its tags are the C5 set of the BNC: VVZ is "treats", VVB is "(they) treat".
 MODEL = "morphmodel_en.pgz"
 FINITE = re.compile(r"VM0|V[BDHV][BDZ]")
@@ -360,13 +358,11 @@ def add_draft(path: Path, relation: str, draft: Draft) -> None:
     """Add the relation's table to a TOML pool, which is made if it does not exist.
 
     Raises:
-        InputError: the relation's name is none, the file is no TOML, or it has the relation already.
+        InputError: the file is no TOML, or it has the relation already.
     """
-    if relation == "extends" or re.fullmatch(NAME, relation) is None:
-        raise InputError(f"relation {relation!r} cannot name a table: use letters, digits, _ and -")
     if path.suffix != ".toml":
         raise InputError(f"{path}: prototypes are written as TOML: choose a name that ends in .toml")
-    if path.exists() and relation in parse_toml(path):
+    if relation == "extends" or (path.exists() and relation in parse_toml(path)):
         raise InputError(f"{path} has the relation {relation!r} already: delete its table to draft it again")
     before = path.read_text(encoding="utf-8-sig").rstrip("\n") + "\n\n" if path.exists() else ""
     cells = [f"{name} = [{render_toml(text)}]" for name, text in draft.cells.items()]

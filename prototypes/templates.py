@@ -83,11 +83,11 @@ NEGATIONS = re.compile(
     r"|incapable|fails?|excluded?|excludes|untrue|false|incorrect|wrong|impossible|unrelated|outside"
     r"|rather than|free of|free from|ruled out|rules out)\b|n't\b"
 )
-_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<[^<>]*>|%s|__+|\$\w+")
+_PLACEHOLDER = re.compile(r"\[[^\[\]]*\]|\{+[^}]*\}+|<\w+>|%s|__+|\$\w+")
 # Relations that may be true in both directions.
 _MUTUAL = re.compile(
-    r"\b(?:with|adjacent|similar|same|equal|synonym|equivalent|sibling|borders?|resembles?|differs?|opposite|near"
-    r"|next|relate[sd]?|related|linked|connected|between|antagonistic)\b"
+    r"\b(?:with|adjacent|similar|same|equal|equivalent|synonym|opposite|near|next|relate[ds]?|linked|between"
+    r"|borders?|resembles?|differs?)\b"
 )
 # A stop after three letters or a slot, then a capital or a slot. "E. coli" and "St. [X]" do not match.
 _SENTENCE_BREAK = re.compile(r"(?:[a-z]{3}|[\])])[.!?] +[A-Z\[]")
@@ -173,17 +173,16 @@ def _stem_words(text: str) -> str:
 def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a problem for each cell in which `[X]` and `[Y]` seem to be exchanged.
 
-    The prototype of `none` and the texts of `ins` name `[X]` first, the prototype of `inv` and the texts of
-    `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell. No text gives a slot the noun
-    that the other one has in `none`, and `inv` does not say of `[Y]` what `none` says of `[X]`.
+    The prototype of `inv` names the other slot first than that of `none`, the texts of `ins` name `[X]`, and
+    those of `inv_ins` `[Y]`. Entry i of a dn cell follows entry i of its positive cell. No text gives a slot
+    the noun that the other one has in `none`, and `inv` does not say of `[Y]` what `none` says of `[X]`.
 
     Args:
         cells: transformation -> the prototype and its further wordings, of all eight transformations.
     """
     first = {name: [min(SLOTS, key=text.index) for text in texts] for name, texts in cells.items()}
     wanted = {
-        "none": ["[X]"],
-        "inv": ["[Y]"],
+        "inv": [slot for slot in SLOTS if slot != first["none"][0]],
         "ins": ["[X]"] * len(cells["ins"]),
         "inv_ins": ["[Y]"] * len(cells["inv_ins"]),
         **{name: first[partner] for name, partner in POSITIVE_OF.items()},
@@ -191,7 +190,8 @@ def check_slot_order(cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for name, slots in wanted.items():
         for i, (text, found, slot) in enumerate(zip(cells[name], first[name], slots, strict=False)):
             if found != slot:
-                yield f"{name} entry {i} names {found} first instead of {slot}: {text!r}"
+                partner = POSITIVE_OF.get(name, "none")
+                yield f"{name} entry {i} names {found} first; to fit {partner} it must name {slot}: {text!r}"
                 break
     plain = cells["none"][0]
     head, tail = _find_nouns(plain)
@@ -228,6 +228,11 @@ def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:
     yield from problems
     if not problems and cells.keys() == set(NAMES):
         yield from check_slot_order(cells)
+        if (text := cells["none"][0]).index("[Y]") < text.index("[X]"):
+            remedy = (
+                "exchange [X] and [Y], or, if it is true, the texts of none and inv, and of dn and inv_dn"
+            )
+            yield f"none entry 0 names [Y] first instead of [X]: {remedy}: {text!r}"
     for name, partner in POSITIVE_OF.items():
         if name in cells and partner in cells:
             yield from _check_denials(name, cells[name], partner, cells[partner])

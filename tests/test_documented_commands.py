@@ -218,7 +218,7 @@ def test_commands_of_the_readme_run_on_the_quickstart(checkout: Path, quickstart
 @pytest.mark.long
 def test_documented_commands_run_after_make_run(checkout: Path, after_make_run: str) -> None:
     run = run_documented((page for page in PAGES if page not in RUN_BY_PAGE), checkout, after_make_run)
-    assert run == {"sql", "export", "draft", "review"}
+    assert run == {"sql", "export", "review"}
 
 
 @pytest.mark.long

@@ -113,7 +113,7 @@ def test_the_command_writes_texts_that_are_valid_at_once(
     assert pool.read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "file"), [("a b", "p.toml"), ("extends", "p.toml"), ("causes", "p.csv")])
+@pytest.mark.parametrize(("name", "file"), [("extends", "p.toml"), ("causes", "p.csv")])
 def test_a_place_that_cannot_hold_a_draft_is_refused(tmp_path: Path, name: str, file: str) -> None:
     with pytest.raises(InputError):
         add_draft(tmp_path / file, name, draft_prototypes("The agent [X] causes the disease [Y]."))
