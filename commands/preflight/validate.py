@@ -197,10 +197,14 @@ def _list_warnings(edition: Edition) -> Iterator[str]:
     if edition.config.rephraser.gate == "off":
         yield "The gate is off: nothing checks that the rewordings say what their statements say."
     # Faults of the authors' pool are kept; pools of other formats were refused for this one.
-    for relation in edition.base.relations if edition.has_triplets else ():
-        cells = {name: cell.texts for name, cell in edition.pool.relations[relation].cells.items()}
+    relations = edition.base.relations if edition.has_triplets else []
+    prototypes = {relation: edition.pool.relations[relation] for relation in relations}
+    for relation in relations:
+        cells = {name: cell.texts for name, cell in prototypes[relation].cells.items()}
         yield from (f"{edition.pool.path}, [{relation}] {problem}" for problem in check_slot_order(cells))
-    yield from ask_for_shapes(edition.base)
+    if relations:
+        possible = [relation for relation in relations if prototypes[relation].is_possibility]
+        yield from ask_for_shapes(edition.base, possible)
 
 
 def _list_missing_questions(edition: Edition) -> Iterator[str]:

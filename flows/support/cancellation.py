@@ -41,6 +41,24 @@ def is_cancelled() -> bool:
     return False
 
 
+def was_cancelled_while_starting() -> bool:
+    """Return whether this run, which has just begun, was cancelled since it was last scheduled.
+
+    Prefect's worker sets the state Cancelled of a run whose process is about to start, and its server lets
+    such a run begin.
+    """
+    run_id = runtime.flow_run.id
+    if run_id is None:
+        return False
+    with contextlib.suppress(httpx.HTTPError), get_client(sync_client=True) as client:
+        for state in reversed(client.read_flow_run_states(run_id)):
+            if state.is_cancelling() or state.is_cancelled():
+                return True
+            if state.is_scheduled():
+                break
+    return False
+
+
 def require_not_cancelled() -> None:
     """Raise RunCancelledError if this run, or one of those that led to it, was cancelled."""
     if is_cancelled():
@@ -74,6 +92,8 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
     @functools.wraps(flow)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
+            if was_cancelled_while_starting():
+                raise RunCancelledError
             # The flow run already has its tags. For a task run with tags, Prefect first asks the server for
             # their concurrency limits.
             with TagsContext(current_tags=set()):

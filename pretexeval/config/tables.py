@@ -23,7 +23,7 @@ Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
 
 EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
-Shape = Literal["symmetric", "transitive", "directed"]
+Shape = Literal["symmetric", "transitive", "equivalence", "functional", "directed"]
 
 
 Mark = Literal["also_true", "also_false", "undecided"]
@@ -78,8 +78,8 @@ class KnowledgeConfig(ConfigTable):
     and parent, an ontology, or a file with a query on `path` (docs/knowledge-bases.md)."""
     shape: Shape | dict[str, Shape] | None = None
     """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
-    follows from it is never false; nothing follows in a `directed` relation. Without it, the shape is guessed
-    (docs/knowledge-bases.md)."""
+    follows from it is never false; nothing follows in a `directed` relation. In a `functional` one, each head
+    has one tail. Without it, the shape is guessed (docs/knowledge-bases.md)."""
     verdicts: Path | None = None
     """Table of a person's verdicts on triplets, which outweigh the base: relation, head, tail and verdict
     (docs/knowledge-bases.md)."""

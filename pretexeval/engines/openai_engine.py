@@ -18,6 +18,7 @@ from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
 from pretexeval.primitives.errors import INTERRUPTED, InputError
+from pretexeval.primitives.process import finish
 from schemas.exchange import Completion, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
@@ -59,13 +60,18 @@ class LoopThread:
             while not concurrent.futures.wait([future], TICK_S).done:
                 on_tick()
         except BaseException as error:
-            on_interrupt()
             started, is_signal = time.monotonic(), isinstance(error, KeyboardInterrupt)
-            while not concurrent.futures.wait([future], TICK_S).done:
-                has_signal = is_signal or INTERRUPTED.is_set()
-                if time.monotonic() > started + (GRACE_AFTER_SIGNAL_S if has_signal else GRACE_S):
-                    break
-            future.cancel()
+
+            def wait_for_open_requests() -> None:
+                on_interrupt()
+                while not concurrent.futures.wait([future], TICK_S).done:
+                    has_signal = is_signal or INTERRUPTED.is_set()
+                    if time.monotonic() > started + (GRACE_AFTER_SIGNAL_S if has_signal else GRACE_S):
+                        break
+                future.cancel()
+
+            # A run that has noticed that it is cancelled gets the signal of its worker meanwhile.
+            finish(wait_for_open_requests)
             raise
         on_tick()
         return future.result()

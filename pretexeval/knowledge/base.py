@@ -88,7 +88,7 @@ class KnowledgeBase:
     `removed` where only a release holds the triplet, and `reversed` in also_false (knowledge/changes.py)."""
     hierarchy: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HIERARCHY))
     """Distinct edges from a concept to a more general one, sorted, without circles. All that are above the
-    tails are there."""
+    names are there."""
     shapes: dict[str, str] = field(default_factory=dict)
     """Relation -> its shape, given or guessed (tasks/drawing/shapes.py); the others imply no fact."""
 

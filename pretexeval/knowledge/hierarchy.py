@@ -23,23 +23,23 @@ _NAMES = tuple(HIERARCHY)
 
 
 def read_hierarchy(
-    file: Path, path: Path | None, tails: pl.DataFrame
+    file: Path, path: Path | None, names: pl.DataFrame
 ) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    """Return the edges above the tails, and the circles in them.
+    """Return the edges above the names of a base, and the circles in them.
 
     The edges are distinct pairs of the keys child and parent, sorted. Those within a circle are left out.
 
     Args:
         file: a table, an ontology, or a query if its extension is .sql.
         path: what the query may read; a table does not need it.
-        tails: their names and ids, as the columns tail and tail_id.
+        names: the columns name and name_id.
 
     Raises:
         InputError: the file cannot be read, or a row lacks an end.
     """
     edges = _read_edges(file, path)
     kept = [edges.clear()]
-    reached = list_keys(tails, "tail").select(child="key").unique()
+    reached = list_keys(names, "name").select(child="key").unique()
     while not reached.is_empty():
         kept.append(edges.join(reached, on="child", how="semi"))
         edges = edges.join(reached, on="child", how="anti")
@@ -59,7 +59,7 @@ def climb(rows: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         rows: the column key, and others, whose values the further rows repeat; none is null.
-        hierarchy: edges without circles.
+        hierarchy: edges, also in circles.
     """
     others = [name for name in rows.columns if name != "key"]
     reached = found = rows.unique()

@@ -40,6 +40,7 @@ REMEDIES = {
     'encoding with format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
     r"in the \w+ extension": 'a query cannot load it; read a workbook with format = "table", and save other '
     "data as CSV, JSON or Parquet",
+    r"Malformed JSON": "the file is cut, or is no JSON; download or export it again",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
 """The next step by what DuckDB says."""

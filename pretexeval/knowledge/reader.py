@@ -92,10 +92,11 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
 
 
 def _add_hierarchy(config: KnowledgeConfig, base: KnowledgeBase, older: Release | None) -> KnowledgeBase:
-    """Return the base with the edges above its tails, and above those of an older release."""
+    """Return the base with the edges above its names, and above those of an older release."""
     assert config.hierarchy is not None
-    tails = [base.triplets, *([] if older is None else [older.rows])]
-    named = pl.concat([rows.select("tail", "tail_id") for rows in tails])
+    tables = [base.triplets, *([] if older is None else [older.rows])]
+    ends = [rows.select(name=end, name_id=f"{end}_id") for rows in tables for end in ("head", "tail")]
+    named = pl.concat(ends).unique()
     edges, circles = read_hierarchy(config.hierarchy, config.path, named)
     return _settle_conflicts(config, replace(base, hierarchy=edges), circles)
 

@@ -81,10 +81,13 @@ def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose tail is above all other tails of its relation that the hierarchy knows."""
     if base.hierarchy.is_empty():
         return rows.clear()
-    found = [rows.clear()]
+    # What is above heads only says nothing of the tails.
+    keys = list_keys(base.triplets, "tail").select("key").unique()
+    reached = climb(keys, base.hierarchy).rename({"key": "child"})
+    above, found = base.hierarchy.join(reached, on="child", how="semi"), [rows.clear()]
     for (relation,), group in rows.group_by("relation", maintain_order=True):
         keys = list_keys(base.select_relation(str(relation)), "tail").select("key").unique()
-        roots = _list_roots(base.hierarchy, keys["key"])
+        roots = _list_roots(above, keys["key"])
         tails = list_keys(group, "tail").filter(pl.col("key").is_in(roots.implode()))["name"].unique()
         found.append(group.filter(pl.col("tail").is_in(tails.implode())))
     return pl.concat(found)

@@ -1,12 +1,13 @@
-"""Memory and cores of this process: the allocator, the garbage collector, and work in threads."""
+"""Memory, cores and signals of this process: the allocator, the collector, and work in threads."""
 
 import atexit
 import gc
 import os
 import sys
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TypeVar
@@ -62,6 +63,36 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) ->
                 yield begun.popleft().result()
         while begun:
             yield begun.popleft().result()
+
+
+def finish(work: Callable[[], Result]) -> Result:
+    """Return the result of the work, which no signal breaks off: another thread does it.
+
+    Raises:
+        BaseException: what the work raises; else, once it is done, what a signal has raised meanwhile.
+    """
+    interrupt: BaseException | None = None
+    future: Future[Result] = Future()
+    context = copy_context()
+
+    def do_work() -> None:
+        try:
+            future.set_result(context.run(work))
+        except BaseException as error:
+            future.set_exception(error)
+
+    # The start of a `Thread` waits for the thread, and a signal can break off this wait.
+    start_new_thread(do_work, ())
+    while True:
+        try:
+            wait([future])
+            break
+        except BaseException as error:
+            interrupt = error
+    result = future.result()
+    if interrupt is not None:
+        raise interrupt
+    return result
 
 
 def count_threads() -> int:

@@ -13,6 +13,7 @@ from pretexeval.engines.base import Engine, IncrementalEngine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
+from pretexeval.primitives.process import finish
 from pretexeval.storage.disk import reserve_space
 from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
@@ -326,7 +327,7 @@ class ModelSession:
                 if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
                     self._refuse_cut_prompts(engine, answers, sampling)
         finally:
-            answers.store_what_fits()
+            finish(answers.store_what_fits)
         self._watch.warn()
         self._chunk_size.adjust(time.monotonic() - started)
         style = next(iter(chunk.values())).style

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pretexeval.knowledge.names import fold_names
 from tasks.drawing.name_features import Rows, mark_parts
 from tasks.drawing.related_names import RelatedNames
-from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.drawing.relation_facts import FUNCTIONAL, PAIR, RelationFacts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -183,6 +183,8 @@ class Evidence:
         """
         n_listed, n_unlisted = np.zeros((2, len(EDGES)), np.int64)
         heads = heads.gather_every(max(1, len(heads) // N_CALIBRATED))[:N_CALIBRATED]
+        if self.facts.shape == FUNCTIONAL:
+            return np.zeros(len(EDGES), np.int64), UNIT
         column_of = np.full(len(self.names), -1)
         column_of[self.columns] = np.arange(len(self.tails))
         for part in heads.to_frame().iter_slices(HEADS_AT_ONCE):
@@ -236,10 +238,11 @@ class JudgedHeads:
 
     @cached_property
     def _true_names(self) -> "csr_array":
-        """One row per head, one column per true tail: 1 where it is true under any name."""
-        names = self.evidence.names
-        known = self._true_facts.filter(pl.col("tail").is_in(names.implode()))
-        return _mark_pairs(self.heads, names, known)
+        """One row per head, one column per true tail: 1 where it is true of the head or of a relative."""
+        names, facts, true = self.evidence.names, self.evidence.facts, self._true_facts
+        if "hierarchy" in facts.evidence and not facts.hierarchy.is_empty():
+            true = pl.concat([true, facts.list_inherited(self.heads.to_frame("head"))]).unique()
+        return _mark_pairs(self.heads, names, true.filter(pl.col("tail").is_in(names.implode())))
 
     @cached_property
     def _named(self) -> "csr_array":

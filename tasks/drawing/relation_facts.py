@@ -19,8 +19,13 @@ MAYBE = "maybe "
 """What a guessed shape begins with."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
+EQUIVALENCE, FUNCTIONAL, DIRECTED = "equivalence", "functional", "directed"
 REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
 """The shapes of which a reversed row may be true."""
+MAX_CLASS, MAX_CLASS_SHARE = 12, 0.25
+"""The most keys, and the greatest share of all keys, of names that may be one class of an equivalence."""
+MAX_PAIR = 4
+"""The most keys of two names with ids."""
 
 
 class SameNames:
@@ -60,7 +65,7 @@ class RelationFacts:
     rows: pl.DataFrame
     also_false: pl.DataFrame
     hierarchy: pl.DataFrame
-    """The hierarchy of the base."""
+    """The hierarchy of the base, and the edges of the other relations that may be one."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What excludes negatives besides what the base lists."""
     shape: str | None = None
@@ -127,13 +132,15 @@ class RelationFacts:
             heads: the column head.
         """
         listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
-        keys = listed.select("head", "key").unique()
+        own, keys = self.head_keys.join(heads, on="head", how="semi"), listed.select("head", "key").unique()
         if self.shape in CLOSED:
             keys = climb(keys, self.links)
+        implied = [keys]
         if self.shape in REVERSIBLE:
-            own = self.head_keys.join(heads, on="head", how="semi")
-            stated = own.join(self.links, left_on="key", right_on="parent")
-            keys = pl.concat([keys, stated.select("head", key="child")]).unique()
+            implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
+        classes = own.join(self.classes, on="key").select("head", "number").unique()
+        implied.append(classes.join(self.classes, on="number").select("head", "key"))
+        keys = pl.concat(implied).unique()
         return keys.join(self.tail_keys, on="key").select(PAIR).unique()
 
     @cached_property
@@ -142,6 +149,30 @@ class RelationFacts:
         of_heads = self.rows.select(PAIR).unique().join(self.head_keys, on="head").rename({"key": "child"})
         edges = of_heads.join(self.tail_keys, on="tail").select("child", parent="key").unique()
         return edges.filter(pl.col("child") != pl.col("parent"))
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """The classes of an equivalence, as the columns number and key; empty for other shapes.
+
+        If the shape is guessed, these are single pairs, small groups with names that are heads and tails, and
+        all small groups if most of their names are in such groups.
+        """
+        links = self.links if self.shape == EQUIVALENCE or self.is_guessed else self.links.clear()
+        groups = list_groups(links, "weak")
+        if self.is_guessed:
+            shared = set(links["child"]).intersection(links["parent"])
+            limit = min(MAX_CLASS, MAX_CLASS_SHARE * sum(map(len, groups)))
+            small = [group for group in groups if len(group) <= limit]
+            sharing = [group for group in small if not shared.isdisjoint(group)]
+            are_most = 2 * sum(map(len, sharing)) > sum(map(len, small))
+            groups = small if are_most else sharing + [group for group in small if len(group) <= MAX_PAIR]
+        keys = pl.DataFrame({"key": groups}, schema={"key": pl.List(pl.String)})
+        return keys.with_row_index("number").explode("key")
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether it has a shape that is guessed."""
+        return self.shape is not None and self.shape.startswith(MAYBE)
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
@@ -170,10 +201,28 @@ class RelationFacts:
     @cached_property
     def relatives(self) -> pl.DataFrame:
         """Pairs of tails of which one is above the other in the hierarchy: tail and relative, both ways."""
-        keys = self.tail_keys.select("key", relative="tail")
-        above = climb(self.tail_keys.select("tail", "key"), self.hierarchy)
-        pairs = above.join(keys, on="key").select("tail", "relative").unique()
-        return pl.concat([pairs, pairs.select(tail="relative", relative="tail")]).unique()
+        return self._pair_relatives(self.tail_keys, "tail")
+
+    @cached_property
+    def _related_heads(self) -> pl.DataFrame:
+        return self._pair_relatives(self.head_keys, "head")
+
+    def _pair_relatives(self, keys: pl.DataFrame, end: str) -> pl.DataFrame:
+        above = climb(keys, self.hierarchy).join(keys.select("key", relative=end), on="key")
+        pairs = above.select(end, "relative").unique()
+        return pl.concat([pairs, pairs.select(pl.col("relative").alias(end), relative=end)]).unique()
+
+    def list_inherited(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return, as facts of some heads, what is true of those above or below them in the hierarchy."""
+        known = self._related_heads.join(heads, on="head", how="semi")
+        facts = self.list_true(known.select(head="relative").unique()).rename({"head": "relative"})
+        inherited = known.join(facts, on="relative").select(PAIR)
+        if self.shape in CLOSED:
+            # A part of a kind of a part is a part.
+            own = self.head_keys.join(heads, on="head", how="semi")
+            above = climb(own, pl.concat([self.links, self.hierarchy]).unique())
+            inherited = pl.concat([inherited, above.join(self.tail_keys, on="key").select(PAIR)])
+        return inherited.unique()
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         own = self.head_keys.join(heads, on="head", how="semi")
@@ -242,10 +291,26 @@ def collect_facts(
 ) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
-    shape = base.shapes.get(relation)
-    aliases = AliasTable() if shape is None else base.aliases
-    facts = RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, aliases)
+    shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
+    aliases = base.aliases if shape or others else AliasTable()
+    hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
+    facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
+
+
+def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
+    """Return the other relations whose facts are, or may be, a hierarchy of the names of this one."""
+    shapes = (*CLOSED, EQUIVALENCE, f"{MAYBE}symmetric")
+    return [name for name, shape in base.shapes.items() if name != relation and shape in shapes]
+
+
+def list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
+    """Return the edges of a hierarchy of other relations, which are both ways within a class."""
+    rows, shape = base.select_relation(relation), base.shapes[relation]
+    facts = RelationFacts(relation, rows, rows.clear(), base.hierarchy, shape=shape, aliases=base.aliases)
+    same = facts.links.join(facts.classes, left_on="child", right_on="key", how="semi")
+    found = [same, same.select(child="parent", parent="child")]
+    return pl.concat([*found, *([facts.links] if shape in CLOSED else [])]).unique()
 
 
 def _ask_one_origin(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,28 +1,43 @@
-"""The shape of a relation: what its rows imply, because it is transitive or symmetric.
+"""The shape of a relation: what its rows imply, because it is transitive, symmetric or an equivalence.
 
 The closure of a transitive relation and the reversed rows of a symmetric one are true, whether the base lists
 them or not. Rows cannot tell which relation is which. So if the configuration says nothing, and names are
-heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked.
+heads as well as tails, whatever may follow is excluded from the negatives, and the user is asked. The user is
+also asked where each head has one tail: if there is no other one, all other tails are false.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import list_groups
-from pretexeval.knowledge.names import fold_names
+from pretexeval.knowledge.names import fold_names, list_keys
 from pretexeval.primitives.errors import InputError
-from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import (
+    DIRECTED,
+    FUNCTIONAL,
+    MAYBE,
+    PAIR,
+    RelationFacts,
+    collect_facts,
+    list_edges,
+)
 
 MIN_SHARED = 3
 """With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
 possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
 MIN_SORTED, SORTED_SHARE = 10, 0.95
 """A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
+MIN_FACTS_PER_NAME = 1.25
+"""A sorted list of pairs has more facts than this for each name. A hierarchy has few, because most concepts
+have one parent."""
+MIN_FUNCTIONAL = 20
+"""With fewer heads, one tail of each says nothing."""
 HEADS_AT_ONCE = 1_000
 N_EXAMPLES = 2
+_EXAMPLE = pl.format("{} → {}", *PAIR)
 
 
 def find_shapes(
@@ -36,7 +51,8 @@ def find_shapes(
         is_guessed: whether shapes that are not given are guessed.
 
     Raises:
-        InputError: a shape is given for a relation that the base does not have.
+        InputError: a shape is given for a relation that the base does not have, or a relation is said to be
+            functional, and a head has two tails.
     """
     known = dict.fromkeys(base.relations, given) if isinstance(given, str) else dict(given or {})
     if unknown := sorted(known.keys() - set(base.relations)):
@@ -44,20 +60,32 @@ def find_shapes(
             f"shape of [knowledge] names {', '.join(unknown)}, but {base.name} has no such relation; it has "
             f"{', '.join(base.relations)}"
         )
+    for relation in (name for name, shape in known.items() if shape == FUNCTIONAL):
+        _require_function(base, relation)
     others = [relation for relation in base.relations if is_guessed and relation not in known]
     guessed = {name: guess_shape(base, name, is_possible=name in possible) for name in others}
+    # Facts of a hierarchy link names of another one, which may be of any kind, without being one.
+    plain = [name for name in base.relations if (known | guessed).get(name) in (None, DIRECTED, FUNCTIONAL)]
+    for name in _find_linking(base, [name for name in others if name not in possible], plain):
+        guessed[name] = guess_shape(base, name, is_possible=False, is_linking=True)
     return {name: shape for name, shape in sorted((known | guessed).items()) if shape is not None}
 
 
-def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
+def guess_shape(
+    base: KnowledgeBase, relation: str, *, is_possible: bool, is_linking: bool = False
+) -> str | None:
     """Return the guessed shape of a relation; None if no fact follows that the base does not list.
 
     In a list of symmetric pairs, most names are above each other, or each pair is listed once and sorted. Its
     closure would be nearly everything, so it is not excluded there.
+
+    Args:
+        is_possible: whether it is a relation of possibility.
+        is_linking: whether facts of another relation can follow.
     """
     facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
-    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1):
+    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1) and not is_linking:
         return None
     circle = max(map(len, list_groups(facts.links, "strong")), default=0)
     tails = facts.tail_keys.join(shared, on="key", how="semi")
@@ -65,20 +93,62 @@ def guess_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
     are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
-    return next((MAYBE + shape for shape in likely if list_examples(facts, shape)), None)
+    return next((MAYBE + shape for shape in likely if is_linking or list_examples(facts, shape)), None)
 
 
-def ask_for_shapes(base: KnowledgeBase) -> Iterator[str]:
-    """Yield a line per guessed shape, with two facts that follow and the key that settles it."""
-    for relation, shape in base.shapes.items():
-        if shape.startswith(MAYBE):
-            likely = shape.removeprefix(MAYBE)
-            examples = "; ".join(list_examples(collect_facts(base, relation), shape))
+def _find_linking(base: KnowledgeBase, relations: Iterable[str], others: Iterable[str]) -> Iterator[str]:
+    """Yield each relation of which a fact links two names at the same end of another one."""
+    ends = [(other, list_keys(base.select_relation(other), end)["key"]) for other in others for end in PAIR]
+    for relation in relations:
+        links = replace(collect_facts(base, relation), aliases=base.aliases).links
+        both = (pl.all_horizontal(pl.all().is_in(keys.implode())) for name, keys in ends if name != relation)
+        if any(links.filter(is_linked).height for is_linked in both):
+            yield relation
+
+
+def name_shape(base: KnowledgeBase, relation: str, *, is_possible: bool) -> str | None:
+    """Return the shape of a relation, which is also `maybe functional` or `maybe one-to-one`.
+
+    These two exclude nothing: each head has one tail, and in the second one, each tail one head. A relation
+    of possibility is neither.
+    """
+    shape, rows = base.shapes.get(relation), base.select_relation(relation)
+    heads, tails = (fold_names(rows.select(PAIR).unique()[end]) for end in PAIR)
+    if is_possible or shape is not None or len(heads) < MIN_FUNCTIONAL or not heads.is_unique().all():
+        return shape
+    return MAYBE + ("one-to-one" if tails.is_unique().all() else FUNCTIONAL)
+
+
+def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[str]:
+    """Yield a line per guessed shape, with two facts and the key that settles it.
+
+    Args:
+        possible: the relations of possibility.
+    """
+    for relation in base.relations:
+        shape = name_shape(base, relation, is_possible=relation in possible) or ""
+        if not shape.startswith(MAYBE):
+            continue
+        facts, likely = collect_facts(base, relation), shape.removeprefix(MAYBE)
+        examples = list_examples(facts, shape) if facts.is_guessed else []
+        reason = "some of its names are heads and tails" if examples else "it links names of another relation"
+        if not facts.is_guessed:
+            rows = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
             yield (
-                f"{relation} is {shape}, because some of its names are heads and tails. Then these facts, "
-                f"which it does not list, are true, and no such fact is drawn as false: {examples}. Say what "
-                f'is right in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
-                '"transitive" and "directed"'
+                f"{relation} is {shape}, because each of its heads has one tail: "
+                f"{'; '.join(rows.select(_EXAMPLE).to_series())}. If no head can have another one, no other "
+                f'tail is doubtful: say in [knowledge] shape.{relation} = "{FUNCTIONAL}", or "{DIRECTED}" if '
+                "it can"
+            )
+            continue
+        if len(examples) < N_EXAMPLES:
+            examples += _list_examples_elsewhere(base, relation)
+        if examples:
+            yield (
+                f"{relation} is {shape}, because {reason}. Then facts like these, which are not listed, may "
+                f"be true, and none is drawn as false: {'; '.join(examples[:N_EXAMPLES])}. Say what is right "
+                f'in [knowledge]: shape.{relation} = "{likely}", or another one of "symmetric", '
+                f'"transitive", "equivalence" and "{DIRECTED}"'
             )
 
 
@@ -91,10 +161,37 @@ def list_examples(facts: RelationFacts, shape: str) -> list[str]:
         implied = shaped.list_true(heads).join(plain.list_true(heads), on=PAIR, how="anti")
         others = implied.filter(fold_names(implied["head"]) != fold_names(implied["tail"]))
         of_heads = others.sort(PAIR).unique("head", keep="first", maintain_order=True)
-        examples += of_heads.select(pl.format("{} → {}", *PAIR)).to_series().head(N_EXAMPLES).to_list()
+        examples += of_heads.select(_EXAMPLE).to_series().head(N_EXAMPLES).to_list()
         if len(examples) >= N_EXAMPLES:
             break
     return examples[:N_EXAMPLES]
+
+
+def _list_examples_elsewhere(base: KnowledgeBase, relation: str) -> list[str]:
+    """Return facts of other relations that may be true if this one is their hierarchy."""
+    examples: list[str] = []
+    for other in base.relations:
+        facts = replace(collect_facts(base, other), hierarchy=list_edges(base, relation))
+        heads = facts.heads.select("head").head(HEADS_AT_ONCE)
+        true = facts.list_true(heads)
+        of_tails = true.join(facts.relatives, on="tail").select("head", tail="relative")
+        plausible = pl.concat([of_tails, facts.list_inherited(heads)]).join(true, on=PAIR, how="anti")
+        if other != relation:
+            shown = plausible.sort(PAIR).unique("head", keep="first", maintain_order=True).select(_EXAMPLE)
+            examples += [f"{other}: {example}" for example in shown.to_series().head(N_EXAMPLES)]
+    return examples[:N_EXAMPLES]
+
+
+def _require_function(base: KnowledgeBase, relation: str) -> None:
+    """Raise InputError if a head has two tested tails."""
+    facts = collect_facts(base, relation)
+    rows = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique().sort(PAIR)
+    for head, tails in rows.group_by("head", maintain_order=True).agg("tail").iter_rows():
+        if len(facts.same_tails.find_groups(tails)) > 1:
+            raise InputError(
+                f'shape.{relation} of [knowledge] is "{FUNCTIONAL}", but {head!r} has several tails '
+                f"({', '.join(tails[:N_EXAMPLES])}): delete the key, or correct the rows"
+            )
 
 
 def _is_sorted(rows: pl.DataFrame) -> bool:
@@ -110,4 +207,5 @@ def _is_sorted(rows: pl.DataFrame) -> bool:
         for head, tail in ends
     ]
     shares = [rows.select(each.fill_null(value=False).mean()).item() for each in is_before]
-    return rows.height >= MIN_SORTED and max(shares) >= SORTED_SHARE
+    n_least = max(MIN_SORTED, MIN_FACTS_PER_NAME * pl.concat([rows["head"], rows["tail"]]).n_unique())
+    return rows.height >= n_least and max(shares) >= SORTED_SHARE

@@ -21,6 +21,7 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writers import read_replies
 from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import list_hierarchies
 from tasks.edition.attempts import ATTEMPTS_VERSION, build_attempts
 from tasks.edition.edition import Edition
 from tasks.edition.samples import SAMPLES_VERSION, Wording, build_samples, find_wording_turns
@@ -97,10 +98,17 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "evidence": list(table.evidence),
         "hierarchy": edition.base.checksum_hierarchy(),
         **({"shape": shape} if (shape := edition.base.shapes.get(relation)) else {}),
+        **({"hierarchies": hierarchies} if (hierarchies := _describe_hierarchies(edition, relation)) else {}),
         "heads_per_relation": table.heads_per_relation,
         **edition.describe_series(),
         **({"n_anchors": edition.n_anchors[relation]} if edition.has_anchors else {}),
     }
+
+
+def _describe_hierarchies(edition: Edition, relation: str) -> dict[str, list[str]]:
+    base = edition.base
+    others = list_hierarchies(base, relation)
+    return {name: [base.shapes[name], base.checksum_relation(name)] for name in others}
 
 
 def _describe_facts(edition: Edition, relation: str) -> dict[str, Any]:

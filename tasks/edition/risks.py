@@ -21,6 +21,7 @@ from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.drawing.shapes import name_shape
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import build_triplets
 
@@ -60,7 +61,8 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
     """
     found = describe_balance(pieces)
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
-    shape = {"shape": edition.base.shapes.get(relation)}
+    is_possible = edition.pool.relations[relation].is_possibility
+    shape = {"shape": name_shape(edition.base, relation, is_possible=is_possible)}
     return shape | {"n_left_out": n_tested - found["n_pairs"]} | found
 
 

@@ -12,7 +12,7 @@ from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads
 from tasks.drawing.pieces import Piece
-from tasks.drawing.relation_facts import MAYBE, PAIR, RelationFacts, collect_facts
+from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 
 TRIPLETS_VERSION = 2
@@ -40,8 +40,7 @@ def build_triplets(
             else "no tail can be the negative of some heads as often as it is the positive of others: add "
             'heads and tails, or set negatives = "uniform" in [edition]'
         )
-        is_guessed = facts.shape is not None and facts.shape.startswith(MAYBE)
-        guess = f", or set shape in [knowledge]: it is {facts.shape}" if is_guessed else ""
+        guess = f", or set shape in [knowledge]: it is {facts.shape}" if facts.is_guessed else ""
         raise InputError(
             f"relation {piece.relation!r} has {len(chosen.tested)} heads to test, but {reason}{guess}"
         )

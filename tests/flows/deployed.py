@@ -26,7 +26,7 @@ class Deployed:
         """Return the response of Prefect's server."""
         url = f"{self.installation.api_url}/{path}"
         headers = {"Authorization": authorize(self.installation.environment) or ""}
-        answer = httpx.request(method, url, json=body, headers=headers, timeout=30).raise_for_status()
+        answer = httpx.request(method, url, json=body, headers=headers, timeout=120).raise_for_status()
         return answer.json() if answer.content else None
 
     def list_runs(self, *flows: str) -> list[Row]:
@@ -48,9 +48,7 @@ class Deployed:
         made = self.ask("POST", f"deployments/{deployment_id}/create_flow_run", {"parameters": parameters})
         return str(made["id"])
 
-    def wait_for_runs(
-        self, what: str, run_ids: Sequence[str], timeout_s: float, states: Sequence[str] = ENDS
-    ) -> list[Row]:
+    def wait_for_runs(self, what: str, run_ids: Sequence[str], states: Sequence[str] = ENDS) -> list[Row]:
         """Wait until all runs are in one of the states, and return them."""
 
         def read_runs() -> list[Row]:
@@ -59,10 +57,10 @@ class Deployed:
         def have_ended() -> bool:
             return all(run["state_type"] in states for run in read_runs())
 
-        wait_until(have_ended, what, timeout_s)
+        wait_until(have_ended, what)
         return read_runs()
 
-    def run(self, flow: str, timeout_s: float = 300, **given: Any) -> Row:  # noqa: ANN401 - of any flow
+    def run(self, flow: str, **given: Any) -> Row:  # noqa: ANN401 - of any flow
         """Start a run as `start` does, and return it when it has ended."""
-        (done,) = self.wait_for_runs(f"{flow} has ended", [self.start(flow, **given)], timeout_s)
+        (done,) = self.wait_for_runs(f"{flow} has ended", [self.start(flow, **given)])
         return done

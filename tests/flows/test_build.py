@@ -71,7 +71,7 @@ class Bench:
 
         named = {"name": {"any_": [run_name]}}
         (run,) = ask("flow_runs", flow_runs=named, sort="START_TIME_DESC", limit=1)
-        wait_until(are_final, f"the states of the tasks of {run_name}", timeout_s=60)
+        wait_until(are_final, f"the states of the tasks of {run_name}")
         return states
 
 

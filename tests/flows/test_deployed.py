@@ -61,9 +61,9 @@ class Server(Deployed):
             rows: list[Row] = self.ask("POST", "flow_runs/filter", of_deployment)
             return rows
 
-        wait_until(list_scheduled, f"the server has scheduled a run of {deployment}", 300)
+        wait_until(list_scheduled, f"the server has scheduled a run of {deployment}")
         begun = ("PENDING", "RUNNING", *ENDS)
-        (run,) = self.wait_for_runs("it has begun", [list_scheduled()[0]["id"]], 300, begun)
+        (run,) = self.wait_for_runs("it has begun", [list_scheduled()[0]["id"]], begun)
         self.ask("POST", f"deployments/{named}/pause_deployment")
         return run
 
@@ -112,7 +112,7 @@ def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def regenerated(server: Server, hook: Endpoint) -> Row:
-    return server.run("regenerate", 600, deployment="pretexeval.config")
+    return server.run("regenerate", deployment="pretexeval.config")
 
 
 def test_scheduled_flow_completes_with_artifacts_and_its_linked_page_shows_the_scores(
@@ -177,7 +177,7 @@ def test_only_score_changes_and_runs_of_the_schedule_are_notified(
     fallen = str(write_falling_score(tmp_path))
     for _ in range(2):
         run_python(running, EMIT_SCORE_CHANGES, fallen, "starter-2026-W48-00000001")
-    wait_until(lambda: hook.requests, "the note of the score", 90)
+    wait_until(lambda: hook.requests, "the note of the score")
     time.sleep(3)
     (note,) = [note for *_, note in hook.requests]
     assert note["subject"] == "Student moved by -100.0 points"
@@ -200,7 +200,7 @@ def test_cron_starts_a_run_that_asks_anchors_and_its_edition(
         )
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         begun = server.wait_for_cron("pretexeval.anchored")
-        (done,) = server.wait_for_runs("it has ended", [begun["id"]], 600)
+        (done,) = server.wait_for_runs("it has ended", [begun["id"]])
         assert done["state_type"] == "COMPLETED", done["state"]["message"]
         assert done["auto_scheduled"]
         assert not done["parameters"].get("moment")

@@ -141,7 +141,7 @@ def run_process_command(
     folder: Path,
     environment: Environment | None = None,
     blocked: Path | None = None,
-    timeout_s: float = 400,
+    timeout_s: float = 1200,
 ) -> Outcome:
     """Run `pretexeval` as a user does, in a process of its own.
 
@@ -161,7 +161,7 @@ def run_measured(
     *,
     folder: Path,
     environment: Environment,
-    timeout_s: float = 400,
+    timeout_s: float = 1200,
 ) -> Outcome:
     """Run any command in a process of its own, and measure its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

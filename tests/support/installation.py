@@ -42,7 +42,7 @@ def kill_service(installation: Installation, name: str, number: int = signal.SIG
         is_new = state["statename"] in ("STARTING", "RUNNING") and state["pid"] != pid
         return is_new and installation.services[name].is_ready()
 
-    wait_until(is_restarted, f"{name} is restarted", 180)
+    wait_until(is_restarted, f"{name} is restarted")
 
 
 def run_python(installation: Installation, source: str, *arguments: str) -> str:

@@ -54,6 +54,9 @@ DEFAULTS = CLIENT_DEFAULTS | {
     # A run that no worker takes within a quarter of an hour is late, and is notified. By default it is late
     # after 15 s, in which a worker is not even restarted.
     "PREFECT_SERVER_SERVICES_LATE_RUNS_AFTER_SECONDS": "900",
+    # A run that is cancelled while its process starts does not begin. If its worker does not notice that, the
+    # server ends it after this time; by default after 300 s.
+    "PREFECT_SERVER_SERVICES_CANCELLATION_CLEANUP_CANCELLING_TIMEOUT_SECONDS": "60",
     # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
     "PREFECT_LOGGING_EXTRA_LOGGERS": "pretexeval.engines,tasks",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

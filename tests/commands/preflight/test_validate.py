@@ -165,6 +165,6 @@ def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
     table.write_parquet(path)
     edition = {"pool": str(path), "methods": ["prototype"]}
     config = configure(tmp_path, BASES["usual"], edition=edition, rephraser={"kind": "none"})
-    inverse, denial = validate_config(config).warnings
+    inverse, denial, _ = validate_config(config).warnings
     assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse
     assert "[may_treat] inv_dn entry 0 names [Y] first; to fit inv it must name [X]" in denial

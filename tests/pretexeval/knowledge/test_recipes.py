@@ -100,7 +100,7 @@ def test_hpo(ontology: str) -> None:
         ("5", "118"),
         ("8", "002"),
     ]
-    merged = pl.DataFrame({"tail": ["Big"], "tail_id": ["HP:0000010"]})
+    merged = pl.DataFrame({"name": ["Big"], "name_id": ["HP:0000010"]})
     edges, _ = read_hierarchy(RECIPES / "hpo-hierarchy.sql", EXCERPTS / ontology, merged)
     assert edges.row(-1) == ("id:HP:0000010", "id:HP:0000002")
 

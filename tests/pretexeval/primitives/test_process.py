@@ -1,17 +1,21 @@
-"""Work in threads (order, bound, errors, context), and the garbage collector during imports."""
+"""Work in threads (order, bound, errors, context, signals), and the garbage collector during imports."""
 
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
+from functools import partial
 from types import ModuleType
 
 import pytest
 
 from pretexeval.primitives import process
-from pretexeval.primitives.process import map_in_threads, pause_collector
+from pretexeval.primitives.process import finish, map_in_threads, pause_collector
 
 NAME = ContextVar("NAME", default="none")
 
@@ -75,3 +79,29 @@ def test_objects_are_hidden_from_the_collector_only_after_an_import(monkeypatch:
     with pause_collector():
         monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))
     assert gc.get_freeze_count() > n_hidden
+
+
+def test_work_that_signals_interrupt_is_finished_and_the_interrupt_follows() -> None:
+    done: list[str] = []
+
+    def interrupt(*_: object) -> None:
+        done.append("signal")
+        raise InterruptedError
+
+    def work() -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            # The main thread needs some time to wait again.
+            time.sleep(0.5)
+        done.append("work")
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(InterruptedError):
+            finish(work)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert done == ["signal", "signal", "work"]
+    with pytest.raises(ValueError, match="item"):
+        finish(partial(int, "item"))
+    assert finish(partial(int, "1")) == 1

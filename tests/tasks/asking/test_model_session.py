@@ -2,8 +2,11 @@
 
 import json
 import logging
+import os
 import random
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +22,7 @@ from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import FULL_DISK, InputError
 from pretexeval.storage.layout import model_file
+from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.model_session import ModelSession, ReceivedAnswers
@@ -198,3 +202,27 @@ def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(dis
     subprocess.run([*ENLARGE, str(disk)], check=True)
     answers.store_what_fits()
     assert len(read_answers(disk)) == 40
+
+
+def test_a_signal_does_not_break_off_the_storing_of_answers(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker ends a run that has noticed that it is cancelled, and stores its answers."""
+    append = ResponseStore.append
+
+    def interrupt(*_: object) -> None:
+        raise InterruptedError
+
+    def append_slowly(store: ResponseStore, *rows: Any) -> Path:  # noqa: ANN401
+        os.kill(os.getpid(), signal.SIGUSR1)
+        time.sleep(0.5)
+        return append(store, *rows)
+
+    monkeypatch.setattr(ResponseStore, "append", append_slowly)
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(InterruptedError):
+            cache.ask("a")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert list(read_answers(cache.storage.root)) == ["Fever?"]

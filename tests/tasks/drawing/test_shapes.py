@@ -14,14 +14,15 @@ from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import AliasTable
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
+from tasks.drawing.evidence import Evidence
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
-from tasks.drawing.shapes import find_shapes, guess_shape
+from tasks.drawing.shapes import ask_for_shapes, find_shapes, guess_shape, name_shape
 from tasks.edition.planning import plan_edition
 from tasks.edition.triplets import build_triplets
 from tests.commands.configurations import build, configure
-from tests.support.small_bases import as_rows
+from tests.support.small_bases import as_facts, as_rows, index_facts
 
 Pair = tuple[str, str]
 # Chains of kinds, the most special first.
@@ -42,6 +43,10 @@ DRUGS += ["celecoxib", "valsartan"]
 PARTNERS = [(drug, DRUGS[(i + step) % len(DRUGS)]) for i, drug in enumerate(DRUGS) for step in (1, 3)]
 SORTED = sorted(tuple(sorted(pair)) for pair in PARTNERS)
 LADDER = [(f"h{i}", f"t{i}") for i in range(9)]
+# Invented: parts of parts, sorted by name, and names of three vocabularies that mean the same.
+PARTS = [(f"p{i // 2 - 1:02}", f"p{i:02}") for i in range(2, 30)]
+SAME = [pair for i in range(9) for pair in ((f"icd{i}", f"umls{i}"), (f"mesh{i}", f"umls{i}"))]
+SAME += [(f"mesh{i}", f"omim{i}") for i in range(9)] + [(f"omim{i}", f"orpha{i}") for i in range(5)]
 
 
 def make_base(pairs: Iterable[Pair], *, has_ids: bool = False) -> KnowledgeBase:
@@ -82,12 +87,16 @@ def draw_false(base: KnowledgeBase, n_seeds: int, policy: Policy = "balanced") -
         (PARTNERS, False, "balanced", 50, "maybe symmetric"),
         (PARTNERS, True, "uniform", 8, "maybe symmetric"),
         (SORTED, False, "balanced", 8, "maybe symmetric"),
+        (PARTS, False, "balanced", 8, "maybe transitive"),
+        (SAME, False, "uniform", 8, "maybe transitive"),
     ],
 )
 def test_no_twin_follows_from_the_rows(
     pairs: list[Pair], has_ids: bool, policy: Policy, n_seeds: int, guessed: str
 ) -> None:
     true = close(pairs) if guessed == "maybe transitive" else reverse(pairs)
+    if pairs == SAME:
+        true = close({*pairs, *reverse(pairs)})
     base = make_base(pairs, has_ids=has_ids)
     assert draw_false(base, 5, policy) & true
     shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))
@@ -133,6 +142,7 @@ def test_a_shape_is_guessed_if_a_fact_follows_that_is_not_listed(
         ("transitive", close(CHAINS)),
         ("symmetric", set(CHAINS) | reverse(CHAINS)),
         ("directed", set(CHAINS)),
+        ("equivalence", close({*CHAINS, *reverse(CHAINS)})),
         ("maybe transitive", close(CHAINS) | reverse(CHAINS)),
         ("maybe symmetric", set(CHAINS) | reverse(CHAINS)),
     ],
@@ -142,6 +152,102 @@ def test_what_follows_from_each_shape(shape: str, true: set[Pair]) -> None:
     assert set(facts.list_true(facts.heads.select("head")).rows()) == {
         (head, tail) for head, tail in true if head in set(facts.heads["head"]) and tail in set(facts.tails)
     }
+
+
+TREATED = [(f"drug{i}", tail) for i, (_, tail) in enumerate(CHAINS)]
+SIGNS = [(head, f"sign{i}") for i, (head, _) in enumerate(CHAINS)]
+
+
+@pytest.mark.parametrize("shape", [None, "transitive", "equivalence", "directed"])
+def test_a_transitive_relation_is_the_hierarchy_of_the_others(shape: str | None) -> None:
+    triplets = {"r": TREATED, "is_a": CHAINS, "has": SIGNS}
+    rows = [{"relation": name, "head": h, "tail": t} for name, pairs in triplets.items() for h, t in pairs]
+    base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
+    given = {"r": "directed", **({"is_a": shape} if shape else {})}
+    shaped = replace(base, shapes=find_shapes(base, given, (), is_guessed=True))
+    above = close({*CHAINS, *reverse(CHAINS)} if shape == "equivalence" else CHAINS)
+    related = above | reverse(above)
+    # What holds for a kind may hold for its kinds, and the other way round, at both ends.
+    of_kinds = {(head, tail) for head, true in TREATED for kind, tail in related if kind == true}
+    of_heads = {(head, tail) for kind, tail in SIGNS for head, relative in related if relative == kind}
+    for relation, doubtful in (("r", of_kinds - set(TREATED)), ("has", of_heads - set(SIGNS))):
+        facts = collect_facts(shaped, relation)
+        heads = facts.heads["head"]
+        possible = zip(heads, Evidence(facts).judge(heads).iterate_possible(), strict=True)
+        found = {(head, tail) for head, flags in possible for tail in facts.tails.filter(pl.Series(flags))}
+        assert found.isdisjoint(doubtful) == (shape != "directed")
+        # All these kinds are connected.
+        assert bool(found) == (shape != "equivalence")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "is_possible", "expected"),
+    [
+        ([("lobar pneumonia", "pneumonia")], False, "maybe transitive"),
+        ([("lobar pneumonia", "pneumonia")], True, None),
+        ([("lobar pneumonia", "lung")], False, None),
+        ([*CHAINS, *(close(CHAINS) - set(CHAINS)), CHAINS[0][::-1]], False, "maybe transitive"),
+    ],
+)
+def test_a_relation_that_links_names_of_another_one_is_a_hierarchy(
+    pairs: list[Pair], is_possible: bool, expected: str | None
+) -> None:
+    treated = [("ceftriaxone", "lobar pneumonia"), ("azithromycin", "pneumonia"), *TREATED]
+    triplets = {"r": treated, "s": dict.fromkeys(pairs)}
+    rows = [{"relation": name, "head": h, "tail": t} for name, of in triplets.items() for h, t in of]
+    base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
+    shapes = find_shapes(base, None, ["s"] if is_possible else [], is_guessed=True)
+    assert shapes == ({} if expected is None else {"s": expected})
+    asked = "\n".join(ask_for_shapes(replace(base, shapes=shapes), ()))
+    assert ("azithromycin → lobar pneumonia; r: ceftriaxone → pneumonia" in asked) == (
+        len(pairs) == 1 and expected is not None
+    )
+
+
+def test_parts_of_kinds_of_parts_are_parts() -> None:
+    parts = [("phalanx", "finger"), ("thumb", "hand"), ("hand", "arm")]
+    rows = as_facts({part: [whole] for part, whole in parts})
+    facts = index_facts(rows, edges=[("finger", "digit"), ("digit", "thumb")])
+    facts = replace(facts, shape="transitive")
+    inherited = facts.list_inherited(pl.DataFrame({"head": ["phalanx"]}))
+    assert set(inherited["tail"]) == {"finger", "hand", "arm"}
+
+
+def test_a_hierarchy_holds_for_heads() -> None:
+    edges = [("influenza b", "influenza"), ("influenza", "infection"), ("measles", "infection")]
+    rows = as_facts({"influenza b": ["cough"], "infection": ["fever"], "measles": ["rash"]})
+    heads = pl.DataFrame({"head": ["influenza b", "infection"]})
+    inherited = index_facts(rows, edges=edges).list_inherited(heads)
+    down, up = {("influenza b", "cough"), ("influenza b", "fever")}, {("infection", "cough")}
+    assert set(inherited.rows()) == down | up | {("infection", "fever"), ("infection", "rash")}
+
+
+def test_one_tail_for_each_head_is_asked_for(tmp_path: Path) -> None:
+    names = [f"{a}{b}ine" for a in ("am", "be", "cor", "dal", "fen") for b in ("or", "us", "il", "ax", "ep")]
+    pairs = [(name, f"{name} syndrome") for name in names]
+    few = make_base(pairs[:19])
+    many = make_base([*pairs[:20], (names[20], f"{names[19]} syndrome")])
+    shapes = {
+        "one": make_base(pairs),
+        "few": few,
+        "many": many,
+        "no": make_base([*pairs, (names[0], "pain")]),
+    }
+    named = {name: name_shape(base, "r", is_possible=False) for name, base in shapes.items()}
+    assert named == {"one": "maybe one-to-one", "few": None, "many": "maybe functional", "no": None}
+    (line,) = ask_for_shapes(shapes["one"], ())
+    assert "amaxine → amaxine syndrome; amepine → amepine syndrome" in line
+    assert 'shape.r = "functional"' in line
+    assert not list(ask_for_shapes(replace(shapes["one"], shapes={"r": "directed"}), ()))
+    with pytest.raises(InputError, match=r"'amorine' has several tails \(amorine syndrome, pain\)"):
+        find_shapes(shapes["no"], "functional", (), is_guessed=True)
+
+
+def test_no_tail_of_a_functional_relation_is_doubtful() -> None:
+    rows = [(f"gene {i} of {j}", f"site {i % 7} {j}") for i in range(50) for j in "abcdefghijkl"]
+    for shape, has_chances in ((None, True), ("functional", False)):
+        base = replace(make_base(rows), shapes={} if shape is None else {"r": shape})
+        assert Evidence(collect_facts(base, "r")).chances.any() == has_chances
 
 
 def configure_kinds(folder: Path, **knowledge: object) -> Config:
