@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.records import find_manifest
 from report.contents import (
     Contents,
     Model,
@@ -85,7 +86,8 @@ def read_contents(root: Path, edition_id: str) -> Contents:
     """Return the contents of an edition's page; raise InputError if the warehouse lacks the edition."""
     with open_warehouse(root) as connection:
         reader = EditionReader(connection, edition_id)
-        edition = _require_edition(reader)
+        manifest = find_manifest(root, edition_id) or {}
+        edition = _require_edition(reader) | {name: manifest.get(name, {}) for name in ("profile", "balance")}
         leaderboard = read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
         questions = read_question_contents(reader)

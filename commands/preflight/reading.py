@@ -15,7 +15,7 @@ from schemas.transformations import POSITIVE_OF
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
-from tasks.edition.risks import Balance
+from tasks.edition.risks import Balance, describe_wrong_rate
 from tasks.edition.statements import write_sentences
 
 MAX_WARNINGS_SHOWN = 20
@@ -41,7 +41,7 @@ RISKS = (
     "by names",
     "wrong twins",
     "twins tried",
-    "wrong rate",
+    "estimated wrong rate",
 )
 
 
@@ -55,7 +55,7 @@ def tabulate_risks(balance: Balance) -> list[list[str]]:
             f"{100 * found['tail_rate']:.0f} %",
             f"{100 * found['guessable_rate']:.0f} %",
             *(f"{found[name]:,}" if name in found else "-" for name in ("n_wrong", "n_tried")),
-            "-" if found.get("wrong_rate") is None else f"{100 * found['wrong_rate']:.1f} %",
+            describe_wrong_rate(found),
         ]
         for relation, found in balance.items()
     ]

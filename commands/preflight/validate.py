@@ -1,7 +1,7 @@
 """`pretexeval validate`: the edition and the models that a configuration describes, and what is wrong."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +20,19 @@ from commands.preflight.reading import (
 from pretexeval.config.file import Config
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.model_files import require_readable, require_some_usable
-from pretexeval.knowledge.base import KnowledgeBase, LeftOut
+from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.doubtful_names import NameTrouble, list_name_troubles, render_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank
-from pretexeval.knowledge.untested import list_lost_heads
 from prototypes.templates import check_slot_order
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
 from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import NO_NEGATIVE, list_left_out
+from tasks.edition.manifest import list_left_out
+from tasks.edition.profile import describe_profile
 from tasks.edition.recipes import find_recipe
-from tasks.edition.risks import Balance, estimate_wrong_twins, list_risks
+from tasks.edition.risks import Balance, list_risks, measure_wrong_twins
 from tasks.questions.points import collect_points, describe_missing
 
 MAX_NAMES_SHOWN = 3
@@ -51,25 +51,6 @@ class CheckedModel:
 
 
 @dataclass(frozen=True)
-class ReasonCount:
-    """How many parts of the source were left out for one reason."""
-
-    reason: str
-    """The reason for the first of them; others may name other numbers."""
-    n: int
-    example: str
-
-
-@dataclass(frozen=True)
-class LostHeads:
-    """How many heads of a relation are not tested for one reason, besides those of the demonstrations."""
-
-    relation: str
-    reason: str
-    n_heads: int
-
-
-@dataclass(frozen=True)
 class Validation:
     """The edition and the models that a configuration describes."""
 
@@ -81,7 +62,8 @@ class Validation:
     relations: list[dict[str, Any]]
     """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
     and test samples (of anchors, which are few, at most); the tails; the rows of the base."""
-    lost_heads: tuple[LostHeads, ...]
+    lost_heads: list[dict[str, Any]]
+    """How many heads of a relation are not tested, by reason."""
     risks: Balance
     """The risks of the negatives of each relation; empty for a question bank."""
     missing_questions: list[str]
@@ -90,7 +72,8 @@ class Validation:
     n_left_out: int
     left_out: tuple[LeftOut, ...]
     """What the base's source has and the base lacks; the first parts of every reason."""
-    left_out_reasons: tuple[ReasonCount, ...]
+    left_out_reasons: list[dict[str, Any]]
+    """The reasons with the number of these parts, and the first of them."""
     doubtful_names: tuple[NameTrouble, ...]
     """The names that look wrong, by what is wrong with them."""
     doubtful_wordings: tuple[DoubtfulWording, ...]
@@ -115,23 +98,26 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     edition, balance = read_edition(config)
     for relation, found in balance.items() if is_deep else ():
         if "n_tried" not in found:
-            facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
-            found.update(estimate_wrong_twins(facts, sampling))
+            found.update(measure_wrong_twins(edition, relation))
     for writer in config.list_writers():
         require_readable(writer)
-    base = edition.base
+    base, profile = edition.base, describe_profile(edition, balance)
     return Validation(
         edition.edition_id,
         str(edition.pool.path or edition.pool.name),
         len(base.items) if isinstance(base, QuestionBank) else None,
-        _count_relations(edition, balance) if edition.has_triplets else [],
-        tuple(_count_lost_heads(edition, balance)),
+        _count_relations(edition, balance, profile["relations"]) if edition.has_triplets else [],
+        [
+            {"relation": relation, **lost}
+            for relation, found in profile["relations"].items()
+            for lost in found["lost_heads"]
+        ],
         balance,
         list(_list_missing_questions(edition)) if edition.has_questions else [],
         count_facts(edition),
         len(base.left_out) + sum(base.not_listed.values()),
         base.left_out,
-        tuple(_count_reasons(base)),
+        profile["left_out"],
         list_name_troubles(base.triplets),
         find_doubtful_wordings(edition),
         (*_list_warnings(edition), *list_risks(balance)),
@@ -144,26 +130,7 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     )
 
 
-def _count_reasons(base: KnowledgeBase) -> Iterator[ReasonCount]:
-    """Yield each kind of reason for which parts were left out, the most frequent one first."""
-    counts = Counter(item.kind for item in base.left_out) + Counter(base.not_listed)
-    first = {item.kind: item for item in reversed(base.left_out)}
-    for kind, n in counts.most_common():
-        item = first[kind]
-        yield ReasonCount(item.reason, n, f"{item.where}: {item.what}")
-
-
-def _count_lost_heads(edition: Edition, balance: Balance) -> Iterator[LostHeads]:
-    """Yield how many heads of each relation are not tested for each reason."""
-    lost = list_lost_heads(edition.base)
-    for relation in edition.base.relations:
-        for reason, heads in lost.get(relation, {}).items():
-            yield LostHeads(relation, reason, len(heads))
-        if n_heads := balance.get(relation, {}).get("n_left_out"):
-            yield LostHeads(relation, NO_NEGATIVE, n_heads)
-
-
-def _count_relations(edition: Edition, balance: Balance) -> list[dict[str, Any]]:
+def _count_relations(edition: Edition, balance: Balance, profiles: Mapping[str, Any]) -> list[dict[str, Any]]:
     is_tested, methods = ~pl.col("also_true"), edition.config.edition.methods
     per_pair = sum(2 if method in SINGLE_METHODS else 2 * len(NAMES) for method in methods)
     counted = edition.base.triplets.group_by("relation").agg(
@@ -179,7 +146,7 @@ def _count_relations(edition: Edition, balance: Balance) -> list[dict[str, Any]]
     n_pairs = pl.col("relation").replace_strict(
         drawn, default=pl.col("n_heads").cast(pl.Int64) - N_DEMONSTRATIONS, return_dtype=pl.Int64
     )
-    return (
+    rows = (
         counted.sort("relation")
         .select(
             "relation",
@@ -191,6 +158,8 @@ def _count_relations(edition: Edition, balance: Balance) -> list[dict[str, Any]]
         )
         .to_dicts()
     )
+    added = ("n_base_heads", "n_base_facts", "n_tested_facts")
+    return [row | {name: profiles[row["relation"]][name] for name in added} for row in rows]
 
 
 def _list_warnings(edition: Edition) -> Iterator[str]:
@@ -240,7 +209,7 @@ def render_validation(found: Validation) -> str:
         rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
         parts.append(align(names, rows))
     if found.lost_heads:
-        lines = [f"  {lost.relation}: {lost.n_heads:,} × {lost.reason}" for lost in found.lost_heads]
+        lines = [f"  {lost['relation']}: {lost['n_heads']:,} × {lost['reason']}" for lost in found.lost_heads]
         parts.append("\n".join(["heads of the base that are not tested:", *lines]))
     if any("n_tried" in of_relation for of_relation in found.risks.values()):
         parts.append(align(RISKS, tabulate_risks(found.risks)))
@@ -249,7 +218,7 @@ def render_validation(found: Validation) -> str:
         parts.append("\n".join(["questions that cannot be asked:", *lines]))
     parts += found.facts.render()
     if found.left_out:
-        lines = [f"  {each.n:,} × {each.reason}: {each.example}" for each in found.left_out_reasons]
+        lines = [f"  {each['n']:,} × {each['reason']}: {each['example']}" for each in found.left_out_reasons]
         parts.append("\n".join([f"left out of the knowledge base: {found.n_left_out:,}", *lines]))
     parts += render_name_troubles(found.doubtful_names)
     if found.doubtful_wordings:

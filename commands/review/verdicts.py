@@ -67,7 +67,7 @@ def export_verdicts(root: Path, edition_id: str, what: str, n_pairs: int | None 
 
     Args:
         what: `negatives` and `positives` have the false and the true triplets that the edition tests, the
-            most doubtful first; `disputed` has those of the view disputed_facts.
+            false ones that are most likely true first; `disputed` has those of the view disputed_facts.
         n_pairs: how many pairs of each relation, those that a run with `--limit` asks about; None: all.
 
     Raises:
@@ -80,7 +80,7 @@ def export_verdicts(root: Path, edition_id: str, what: str, n_pairs: int | None 
         chosen = chosen.filter(is_positive=what == "positives")
     shown = chosen.with_columns(
         label=pl.when("is_positive").then(pl.lit("true")).otherwise(pl.lit("false")),
-        doubt=pl.format("{} %", (100 * pl.col("doubt")).round().cast(pl.Int64)),
+        doubt=pl.format("{} %", (100 * pl.col("doubt")).round_sig_figs(2)),
     )
     columns = [name for name in SHOWN if name in shown.columns]
     shown = shown.with_columns(pl.col(columns).fill_null(""))

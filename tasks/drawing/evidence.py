@@ -23,6 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pretexeval.knowledge.names import fold_names
+from pretexeval.primitives.mixing import combine, hash_column
+from tasks.drawing.doubts import Doubts, Peers, SimilarHeads, fit_doubts
 from tasks.drawing.name_features import Rows, mark_parts
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import FUNCTIONAL, PAIR, RelationFacts
@@ -47,6 +49,8 @@ MAX_FACTS = 64
 """Facts of a head that are considered, drawn by hash."""
 N_CALIBRATED = 2_000
 """Heads whose pairs calibrate the chances."""
+N_FITTED = 300
+"""Facts by which doubts are estimated."""
 PRIOR_HEADS = 3
 """Imagined heads that are added to those that have a tail or a word, because the share of few heads says
 little. Half of them have the tail if it specialises the other one, and none otherwise."""
@@ -62,6 +66,7 @@ CELLS_AT_ONCE = 4_000_000
 HEADS_AT_ONCE = 250
 """Heads whose pairs are counted at once for the calibration."""
 
+KEY = (*PAIR, "is_positive")
 Flags = NDArray[np.bool_]
 Sums = NDArray[np.int64]
 
@@ -87,7 +92,7 @@ class Evidence:
         """Likewise, with a word of the name in the row."""
         self.of_tails = _weigh(self.with_tails, self.n_of_tails)
         self.of_words = _weigh(self.with_words, self.n_of_words)
-        self.chances, self.max_chance = self._calibrate(order)
+        self.chances, self.max_chance = self._calibrate(JudgedHeads(self, order, listed, words))
 
     def mark_tails(self, heads: pl.Series) -> "csr_array":
         """Return one row per head: its tails, at most MAX_FACTS."""
@@ -112,28 +117,57 @@ class Evidence:
         Args:
             pairs: head, tail, is_positive and positive, which is the true tail of the pair.
         """
-        known = pairs.filter(
-            pl.col("tail").is_in(self.tails.implode()), pl.col("positive").is_in(self.tails.implode())
-        )
+        is_known = (pl.col(name).is_in(self.tails.implode()) for name in ("tail", "positive"))
+        known = pairs.filter(*is_known).select(*KEY, "positive")
         heads = known["head"].unique().sort()
         rows, columns = locate(heads, known["head"]), locate(self.tails, known["tail"])
         judged, positives = self.judge(heads), locate(self.tails, known["positive"])
         likelihood = self.find_chances(judged.sum_up_pairs(rows, columns, positives))
-        doubt = self.find_chances(judged.sum_up_pairs(rows, columns))
-        is_doubtful = ~pl.col("is_positive") & (pl.col("doubt") > 0)
-        described = known.select("head", "tail", "is_positive").with_columns(
-            likelihood=likelihood / UNIT,
-            doubt=doubt / UNIT,
-            doubt_reason=pl.Series(judged.explain(rows, columns), dtype=pl.String),
-        )
-        return pairs.join(
-            described.with_columns(
-                pl.when(is_doubtful).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason")
+        # Where each head has one tail, all others are false beyond doubt.
+        is_doubtful = ~known["is_positive"].to_numpy() & (self.facts.shape != FUNCTIONAL)
+        negatives = np.flatnonzero(is_doubtful)
+        places, peers = (rows[negatives], columns[negatives]), self._similar.find_peers(known[negatives])
+        reasons = pl.Series(judged.explain(*places), dtype=pl.String)
+        doubts = known[negatives].select(
+            *KEY,
+            doubt=self._doubts.estimate(_add_peers(judged.sum_up_pairs(*places), peers)),
+            doubt_reason=pl.coalesce(
+                reasons, pl.format("{} has the tail, and is named like the head", peers.names)
             ),
-            on=["head", "tail", "is_positive"],
-            how="left",
-            maintain_order="left",
         )
+        described = pairs
+        for found in (known.select(*KEY, likelihood=likelihood / UNIT), doubts):
+            described = described.join(found, on=KEY, how="left", maintain_order="left")
+        return described
+
+    @cached_property
+    def _similar(self) -> SimilarHeads:
+        return SimilarHeads(self.facts)
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        """The regression of N_FITTED facts, and of pairs of their heads with each other's tails.
+
+        The tails of negatives are drawn from those of facts. Therefore the odds of a pair are those that a
+        head has a tail that is drawn from all facts, times the share that the base lacks by the one it has.
+        """
+        facts = self.facts
+        tested = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique()
+        drawn = combine("doubt", facts.relation, hash_column(tested["head"]), hash_column(tested["tail"]))
+        listed = tested.with_columns(drawn=drawn).sort("drawn", *PAIR).head(N_FITTED).select(PAIR)
+        moved = listed.with_columns(tail=listed["tail"].gather(np.roll(np.arange(listed.height), 1)))
+        unlisted = moved.unique(maintain_order=True).join(
+            facts.rows, on=PAIR, how="anti", maintain_order="left"
+        )
+        heads = listed["head"].unique().sort()
+        judged, sums = self.judge(heads), list[NDArray[np.float64]]()
+        for pairs, are_listed in ((listed, True), (unlisted, False)):
+            rows, columns = locate(heads, pairs["head"]), locate(self.tails, pairs["tail"])
+            of_pairs = judged.sum_up_pairs(rows, columns, columns if are_listed else None)
+            sums.append(_add_peers(of_pairs, self._similar.find_peers(pairs)))
+        n_same = tested.group_by("tail").len()["len"].cast(pl.Int64)
+        share = int((n_same**2).sum()) / (tested.height * facts.heads.height)
+        return fit_doubts(sums[0], sums[1], share / max(1 - share, 1 / UNIT) * MISSING / (10 - MISSING))
 
     def find_chances(self, sums: Sums) -> Sums:
         """Return the chances that belong to sums of evidence."""
@@ -146,7 +180,7 @@ class Evidence:
         Args:
             heads: distinct names; the rows are in this order.
         """
-        return JudgedHeads(self, heads)
+        return JudgedHeads(self, heads, self.mark_tails(heads), self.mark_words(heads))
 
     @cached_property
     def _related(self) -> RelatedNames:
@@ -176,25 +210,26 @@ class Evidence:
         )
         return locate(self.names, known["tail"]), locate(self.tails, known["relative"])
 
-    def _calibrate(self, heads: pl.Series) -> tuple[Sums, int]:
+    def _calibrate(self, counted: "JudgedHeads") -> tuple[Sums, int]:
         """Return the chance of each class of pairs, which rises with the sum, and the greatest safe chance.
 
         Of n listed facts of a class, as many times MISSING of 10 would be hidden if the base lacked as many.
         """
         n_listed, n_unlisted = np.zeros((2, len(EDGES)), np.int64)
-        heads = heads.gather_every(max(1, len(heads) // N_CALIBRATED))[:N_CALIBRATED]
         if self.facts.shape == FUNCTIONAL:
             return np.zeros(len(EDGES), np.int64), UNIT
+        n_heads = len(counted.heads)
+        heads = np.arange(0, n_heads, max(1, n_heads // N_CALIBRATED))[:N_CALIBRATED]
         column_of = np.full(len(self.names), -1)
         column_of[self.columns] = np.arange(len(self.tails))
-        for part in heads.to_frame().iter_slices(HEADS_AT_ONCE):
-            judged = self.judge(part.to_series())
+        for start in range(0, len(heads), HEADS_AT_ONCE):
+            judged = counted.select(heads[start : start + HEADS_AT_ONCE])
             facts, sums = judged.listed.tocoo(), judged.sum_up()
             is_tested = column_of[facts.col] >= 0
             rows, columns = facts.row[is_tested], column_of[facts.col[is_tested]]
             n_listed += _count_classes(judged.sum_up_pairs(rows, columns, columns))
             n_unlisted += _count_classes(sums.data) - _count_classes(_select(sums, rows, columns))
-            n_unlisted[0] += part.height * len(self.tails) - sums.nnz
+            n_unlisted[0] += len(judged.heads) * len(self.tails) - sums.nnz
         hidden = n_listed * MISSING
         chances = _fit_rising(hidden, hidden + n_unlisted * (10 - MISSING))
         n_hidden = int(hidden.sum())
@@ -209,16 +244,14 @@ class JudgedHeads:
 
     evidence: Evidence
     heads: pl.Series
+    listed: "csr_array"
+    """One row per head, one column per true tail: 1 where the base lists the fact."""
+    words: "csr_array"
+    """One row per head: the words of its name."""
 
-    @cached_property
-    def listed(self) -> "csr_array":
-        """One row per head, one column per true tail: 1 where the base lists the fact."""
-        return self.evidence.mark_tails(self.heads)
-
-    @cached_property
-    def words(self) -> "csr_array":
-        """One row per head: the words of its name."""
-        return self.evidence.mark_words(self.heads)
+    def select(self, rows: Rows) -> "JudgedHeads":
+        """Return these of the heads."""
+        return JudgedHeads(self.evidence, self.heads.gather(rows), self.listed[rows], self.words[rows])
 
     @cached_property
     def _true_facts(self) -> pl.DataFrame:
@@ -356,6 +389,12 @@ class Terms(NamedTuple):
     """Twice the number of heads that have it and the tail of the pair."""
     n: Sums
     """The number of heads that have it."""
+
+
+def _add_peers(sums: Sums, peers: Peers) -> NDArray[np.float64]:
+    """Return the evidence of pairs with that of the peers, who are one head besides the imagined ones."""
+    evidence: NDArray[np.float64] = sums - NEPER * np.log1p(-peers.evidence / (PRIOR_HEADS + 1))
+    return evidence
 
 
 def _find_shares(together: Sums, n: Sums) -> Sums:

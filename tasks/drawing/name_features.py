@@ -5,7 +5,7 @@ one name's parts that the other name has too. Parts of names are parts of their 
 word is cut only once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,7 @@ class NameFeatures:
         last = pl.DataFrame({"row": np.arange(len(names), dtype=np.uint32), "part": split.list.last()})
         self.last = mark_parts(last, words, len(names))
         cut = words.rename({"column": "row", "part": "word"})
-        self.grams = self._select_parts(_cut_grams(cut), cut.height)
+        self.grams = self._select_parts(cut_grams(cut, GRAM_LENGTHS), cut.height)
         self.beginnings = self._select_parts(_cut_affixes(cut, lambda word, n: word.str.head(n)), cut.height)
         self.endings = self._select_parts(_cut_affixes(cut, lambda word, n: word.str.tail(n)), cut.height)
 
@@ -129,7 +129,7 @@ def _cut_affixes(words: pl.DataFrame, cut: Callable[[pl.Expr, int], pl.Expr]) ->
     return pl.concat(found.select("row", part=cut(pl.col("word"), length)) for length, found in lengths)
 
 
-def _cut_grams(words: pl.DataFrame) -> pl.DataFrame:
+def cut_grams(words: pl.DataFrame, lengths: Sequence[int]) -> pl.DataFrame:
     """Return the n-grams of words between two spaces, as the columns row and part."""
     padded = words.select("row", word=" " + pl.col("word") + " ", n=pl.col("word").str.len_chars() + 2)
     cut = [
@@ -137,6 +137,6 @@ def _cut_grams(words: pl.DataFrame) -> pl.DataFrame:
         .with_columns(start=pl.int_ranges(pl.col("n") - (length - 1)))
         .explode("start")
         .select("row", part=pl.col("word").str.slice("start", length))
-        for length in GRAM_LENGTHS
+        for length in lengths
     ]
     return pl.concat(cut)

@@ -17,13 +17,12 @@ from schemas.stages import TRIPLETS
 from tasks.drawing.heads import count_tested
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
-from tasks.edition.risks import Balance, describe_relation, estimate_wrong_twins
+from tasks.edition.profile import NO_NEGATIVE, describe_profile
+from tasks.edition.risks import Balance, describe_relation, measure_wrong_twins
 from tasks.edition.triplets import list_missing_heads
 from tasks.edition.wrong_texts import describe_wrong_texts
 from tasks.questions.medqa_points import list_unturned
 from tasks.questions.points import collect_points, describe_missing
-
-NO_NEGATIVE = "no negative was found that is surely false and leaves the tails balanced"
 
 
 def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[LeftOut]) -> str:
@@ -83,14 +82,15 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     balance: Balance = {}
     missing: dict[str, list[dict[str, Any]]] = {}
     for relation, pieces in edition.pieces_of.items() if edition.has_balance else ():
-        facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
         described = describe_relation(edition, relation, map(read, pieces))
-        balance[relation] = described | estimate_wrong_twins(facts, sampling)
+        balance[relation] = described | measure_wrong_twins(edition, relation)
+        facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
         for piece in pieces if edition.has_questions else ():
             points = collect_points(facts, piece, read(piece), sampling)
             missing.setdefault(relation, []).extend(describe_missing(points))
     edition.forget_facts()
-    parts: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing}
+    profile = describe_profile(edition, balance)
+    parts: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing, "profile": profile}
     return {name: found for name, found in parts.items() if found}
 
 

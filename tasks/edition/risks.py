@@ -3,7 +3,7 @@
 Whoever makes one smaller may make the other larger, so they are measured together, for each relation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from pretexeval.knowledge.hierarchy import climb
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.records import find_manifest
+from prototypes.templates import POSSIBILITY
 from schemas.stages import N_DEMONSTRATIONS
+from tasks.drawing.evidence import MISSING
 from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.pieces import Piece
@@ -31,6 +34,9 @@ HIDDEN = 3
 """How many of ten facts are hidden from the draw, to see how many of them become false twins."""
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
+MISSING_POSSIBILITIES = 9
+"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
+what people found who read twins (docs/knowledge-bases.md)."""
 MAX_GUESSABLE = 0.75
 MAX_WRONG = 0.02
 MIN_WRONG = 3
@@ -124,26 +130,59 @@ def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(dict(zip(CLASS, values, strict=True)))
 
 
-def estimate_wrong_twins(facts: RelationFacts, sampling: TripletSampling) -> dict[str, Any]:
+def measure_wrong_twins(edition: Edition, relation: str) -> dict[str, Any]:
+    """Return what `estimate_wrong_twins` finds in a relation of an edition."""
+    plain = edition.pool.relations[relation].cells["none"].prototype
+    facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
+    return estimate_wrong_twins(facts, sampling, is_possibility=bool(POSSIBILITY.search(plain)))
+
+
+def estimate_wrong_twins(
+    facts: RelationFacts, sampling: TripletSampling, *, is_possibility: bool = False
+) -> dict[str, Any]:
     """Return the result of the experiment of hidden truths as JSON.
 
     HIDDEN of ten facts are hidden, but every head keeps one. The triplets of at most MAX_TRIED heads are
-    drawn from the rest. n_hidden: hidden facts. n_tried: false twins that were drawn. n_wrong: those among
-    them that are hidden facts, and so true. wrong_rate: their share; null if nothing could be drawn.
+    drawn from the rest. n_hidden: hidden facts. n_tried: false twins that were drawn and that the base does
+    not assert. n_wrong: those among them that are true by all facts: hidden facts, and what is above them in
+    the hierarchy. missing_share: the share of the true facts that the base is assumed to lack. wrong_rate:
+    the share of true ones among the twins of the edition if it lacks so many: n_wrong / n_tried, times the
+    missing facts for each listed one, divided by the hidden facts for each shown one. wrong_rate_ci_low and
+    wrong_rate_ci_high: likewise for the 95 % interval of n_wrong / n_tried (Clopper and Pearson 1934). They
+    are null if nothing could be measured.
     """
     heads = facts.order_heads("hidden")[:MAX_TRIED]
     rows = facts.rows.join(heads.to_frame("head"), on="head", how="semi", maintain_order="left")
-    hidden = _hide_facts(rows.filter(~pl.col("also_true")).select(PAIR).unique())
+    listed = rows.filter(~pl.col("also_true")).select(PAIR).unique()
+    hidden = _hide_facts(listed)
     shown = replace(facts, rows=rows.join(hidden, on=PAIR, how="anti", maintain_order="left"))
     alone = replace(sampling, n_anchors=None, turn=None)
     try:
         triplets = build_triplets(Piece(facts.relation), lambda: shown, alone)
+        is_counted = ~pl.col("is_positive") & pl.col("is_asserted").is_null()
+        drawn = triplets.filter(is_counted, split="test").select(PAIR)
     except InputError:
-        return {"n_hidden": hidden.height, "n_tried": 0, "n_wrong": 0, "wrong_rate": None}
-    drawn = triplets.filter(~pl.col("is_positive"), split="test")
-    n_wrong = drawn.join(hidden, on=PAIR, how="semi").height
-    rate = _round(n_wrong / drawn.height)
-    return {"n_hidden": hidden.height, "n_tried": drawn.height, "n_wrong": n_wrong, "wrong_rate": rate}
+        drawn = listed.clear()
+    keys = facts.list_true(drawn.select("head").unique()).join(facts.tail_keys, on="tail")
+    true = climb(keys.select("head", "key"), facts.hierarchy).join(facts.tail_keys, on="key")
+    n_tried, n_wrong = drawn.height, drawn.join(true, on=PAIR, how="semi").height
+    missing = (MISSING_POSSIBILITIES if is_possibility else MISSING) / 10
+    is_measured = n_tried > 0 and hidden.height > 0
+    times = missing / (1 - missing) * (listed.height - hidden.height) / max(hidden.height, 1)
+    rates = (n_wrong / max(n_tried, 1), *_find_interval(n_wrong, n_tried))
+    names = ("wrong_rate", "wrong_rate_ci_low", "wrong_rate_ci_high")
+    counts = {"n_hidden": hidden.height, "n_tried": n_tried, "n_wrong": n_wrong, "missing_share": missing}
+    scaled = [_round(min(1.0, rate * times)) if is_measured else None for rate in rates]
+    return counts | dict(zip(names, scaled, strict=True))
+
+
+def _find_interval(part: int, whole: int) -> tuple[float, float]:
+    """Return the 95 % interval of Clopper and Pearson of a share."""
+    # The import takes 0.3 s, and most commands measure nothing.
+    from scipy.special import betaincinv
+
+    low = betaincinv(part, whole - part + 1, 0.025) if part else 0.0
+    return float(low), float(betaincinv(part + 1, whole - part, 0.975)) if part < whole else 1.0
 
 
 def _hide_facts(facts: pl.DataFrame) -> pl.DataFrame:
@@ -168,11 +207,24 @@ def list_risks(balance: Balance) -> Iterator[str]:
                 f"{relation}: names give answers away: who compares head and tail by their letters is right "
                 f"about up to {100 * found['guessable_rate']:.0f} % of the triplets"
             )
-        if found.get("n_wrong", 0) >= MIN_WRONG and found["wrong_rate"] > MAX_WRONG:
+        if (
+            found.get("n_wrong", 0) >= MIN_WRONG
+            and found.get("wrong_rate_ci_high") is not None
+            and found["wrong_rate"] > MAX_WRONG
+        ):
             yield (
-                f"{relation}: false twins may be true: when {HIDDEN} of 10 facts were hidden, "
-                f"{100 * found['wrong_rate']:.1f} % of the twins were hidden facts"
+                f"{relation}: false twins may be true: about {describe_wrong_rate(found)}, if the base lacks "
+                f"{100 * found['missing_share']:.0f} % of what is true; {found['n_wrong']:,} of "
+                f"{found['n_tried']:,} were true when {HIDDEN} of 10 facts were hidden"
             )
+
+
+def describe_wrong_rate(found: Mapping[str, Any]) -> str:
+    """Return the estimated share of wrong twins with its interval in per cent; "-" if it is not known."""
+    if found.get("wrong_rate_ci_high") is None:
+        return "-"
+    rate, low, high = (100 * found[f"wrong_rate{end}"] for end in ("", "_ci_low", "_ci_high"))
+    return f"{rate:.1f} % ({low:.1f} to {high:.1f} %)"
 
 
 def _round(rate: float) -> float:

@@ -18,7 +18,7 @@ from commands.preflight.validate import render_validation, validate_config
 from pretexeval.config.file import Config, load_config
 from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition
-from tasks.edition.risks import Balance, list_risks, read_balance
+from tasks.edition.risks import Balance, describe_wrong_rate, list_risks, read_balance
 from tasks.evaluation.evaluation import plan_evaluation
 from tests.commands.configurations import FAR, build, configure
 from tests.support.command import make_rows, write_config
@@ -173,20 +173,21 @@ def test_a_deep_validation_measures_what_the_manifest_says(tmp_path: Path) -> No
     assert validate_config(config).risks == balance
     found = balance["affected_sites"]
     assert found["n_pairs"] + found["n_left_out"] == 26 - 5
-    rate = f"{100 * found['wrong_rate']:.1f} %"
+    rate = describe_wrong_rate(found)
     row = next(line for line in render_validation(deep).splitlines() if line.endswith(rate))
-    assert row.split()[-4:-2] == [f"{found['n_wrong']}", f"{found['n_tried']}"]
+    assert row.removesuffix(rate).split()[-2:] == [f"{found['n_wrong']}", f"{found['n_tried']}"]
     assert preview_edition(config, 1).risks == (tuple(re.split(" {2,}", row.strip())),)
 
 
 def test_few_wrong_twins_are_chance() -> None:
     sound = {"tail_rate": 0.5, "guessable_rate": 0.5}
+    sound |= {"n_tried": 1000, "missing_share": 0.9, "wrong_rate_ci_low": 0.01, "wrong_rate_ci_high": 0.2}
     figures: Balance = {
         "few": sound | {"n_wrong": 2, "wrong_rate": 0.15},
         "many": sound | {"n_wrong": 30, "wrong_rate": 0.03},
         "rare": sound | {"n_wrong": 30, "wrong_rate": 0.015},
-        "unknown": sound | {"n_wrong": 0, "wrong_rate": None},
+        "unknown": sound | {"n_wrong": 30, "wrong_rate": None, "wrong_rate_ci_high": None},
     }
     (line,) = list_risks(figures)
     assert line.startswith("many: false twins may be true")
-    assert "3.0 %" in line
+    assert "about 3.0 % (1.0 to 20.0 %), if the base lacks 90 %" in line

@@ -34,7 +34,7 @@ from warehouse.query import read_rows as query
 DOUBTS = {
     (False, 12): (0.25, "a general tail"),
     (False, 23): (0.5, "true of similar heads"),
-    (True, 31): (0.125, "the name of the head"),
+    (True, 31): (0.12, "the name of the head"),
 }
 
 
@@ -108,8 +108,8 @@ def name_triplet(row: dict[str, str]) -> tuple[str, str]:
 
 def test_the_most_doubtful_labels_come_first(data: BuiltFolder) -> None:
     for what, label, doubtful in (
-        ("negatives", "false", [("50 %", "true of similar heads"), ("25 %", "a general tail")]),
-        ("positives", "true", [("12 %", "the name of the head")]),
+        ("negatives", "false", [("50.0 %", "true of similar heads"), ("25.0 %", "a general tail")]),
+        ("positives", "true", [("12.0 %", "the name of the head")]),
     ):
         sheet, _ = export_verdicts(data.root, data.edition_id, what)
         rows = read_rows(sheet)

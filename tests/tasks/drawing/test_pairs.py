@@ -243,14 +243,42 @@ def test_hidden_facts_among_the_false_twins_are_counted() -> None:
     expected = [
         # 30 heads lose one of their two tails, which is then the only one that can be false of them. Five of
         # these heads are held out. The other 20 heads have no false tail.
-        (BOTH, {"n_hidden": 30, "n_tried": 25, "n_wrong": 25, "wrong_rate": 1.0}),
+        (BOTH, (30, 25, 25, 1.0, 1.0, 1.0)),
         # Every head keeps its only fact.
-        (ONE, {"n_hidden": 0, "n_tried": 45, "n_wrong": 0, "wrong_rate": 0.0}),
-        (SAME, {"n_hidden": 0, "n_tried": 0, "n_wrong": 0, "wrong_rate": None}),
+        (ONE, (0, 45, 0, None, None, None)),
+        (SAME, (0, 0, 0, None, None, None)),
     ]
     for facts, counts in expected:
         found = index_facts(as_facts(facts), evidence=())
-        assert estimate_wrong_twins(found, TripletSampling(1, "uniform")) == counts
+        measured = estimate_wrong_twins(found, TripletSampling(1, "uniform"))
+        assert measured.pop("missing_share") == 0.5
+        assert tuple(measured.values()) == counts
+
+
+def test_the_estimate_is_for_as_many_missing_facts_as_are_assumed() -> None:
+    """Half of the facts are one missing for each listed one, and nine of ten are nine."""
+    facts = {f"head {i}": {f"tail {i * k % 20}" for k in (1, 3, 7, 9)} for i in range(1, 99)}
+    found = index_facts(as_facts(facts), evidence=())
+    half, most = (
+        estimate_wrong_twins(found, TripletSampling(1, "uniform"), is_possibility=is_possibility)
+        for is_possibility in (False, True)
+    )
+    times = (found.rows.height - half["n_hidden"]) / half["n_hidden"]
+    rate = half["n_wrong"] / half["n_tried"]
+    assert half["n_wrong"] > 0
+    assert half["wrong_rate"] == pytest.approx(times * rate, abs=1e-3)
+    assert most["wrong_rate"] == pytest.approx(min(1, 9 * times * rate), abs=1e-3)
+    assert half["wrong_rate_ci_low"] < half["wrong_rate"] < half["wrong_rate_ci_high"]
+
+
+def test_a_twin_that_follows_from_a_hidden_fact_is_wrong() -> None:
+    """The names of the kinds tell nothing; what is above a hidden fact is true, too."""
+    edges = [(f"tail {i}", f"kind {i}") for i in range(30)]
+    facts = {f"a{i}": [f"tail {i % 30}", f"tail {(i + 1) % 30}"] for i in range(60)}
+    facts |= {f"b{i}": [f"kind {i}"] for i in range(30)}
+    flat, deep = (index_facts(as_facts(facts), edges=given, evidence=()) for given in ([], edges))
+    counts = [estimate_wrong_twins(given, TripletSampling(1, "uniform"))["n_wrong"] for given in (flat, deep)]
+    assert counts[0] < counts[1]
 
 
 def test_labels_are_guessable_as_far_as_resemblance_differs() -> None:
