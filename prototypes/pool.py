@@ -4,6 +4,7 @@ A pool is either bundled and known by its name (`revised`: all files `prototypes
 a file: TOML (see ``prototypes.toml_pool``), or the authors' CSV or Parquet.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -204,12 +205,14 @@ def _read_file(path: Path) -> dict[str, RelationPrototypes]:
 
 
 def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """Return one message per relation that the pool lacks."""
-    return [
-        f"pool {pool.name!r} has no prototypes for relation {relation!r}: add a table [{relation}] "
-        f"with instance, {', '.join(NAMES)}, or leave the relation out of [knowledge]"
-        for relation in relations
-        if relation not in pool.relations
+    """Return a message that names the relations that the pool lacks, if there are any."""
+    known, missing = (
+        [name for name in relations if (name in pool.relations) == has] for has in (True, False)
+    )
+    named, kept = ", ".join(map(repr, missing)), json.dumps(known) if known else "[…]"
+    return missing and [
+        f"pool {pool.name!r} has no prototypes for {named}: write those of a relation with `pretexeval draft "
+        f"CONFIG RELATION SENTENCE`, or name the relations to use in [knowledge]: relations = {kept}"
     ]
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+import polars as pl
 import pytest
 
 from commands.main import build_parser
 from pretexeval.config.reference import render_reference
+from pretexeval.knowledge.tables import Layout, read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
@@ -311,6 +313,22 @@ class Shell:
         return subprocess.run(bash, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
 
+def test_workbook_of_the_tutorial_has_300_facts_of_the_starter_base() -> None:
+    columns = {"head": "Disease", "relation": "therapeutic_drugs", "tail": "Drug", "also_true": "Not tested"}
+    starter = REPOSITORY / "pretexeval" / "knowledge" / "starter" / "therapeutic_drugs.tsv"
+    workbook = REPOSITORY / "examples" / "drugs.xlsx"
+    facts, known = (
+        set(
+            source.rows.select(
+                "head", "relation", "tail", pl.col("also_true").replace("", "false")
+            ).iter_rows()
+        )
+        for source in (read_tables(workbook, Layout(columns=columns)), read_tables(starter))
+    )
+    assert len(facts) == 300
+    assert facts <= known
+
+
 @pytest.mark.long
 def test_tutorial_prints_what_it_shows(
     tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
@@ -318,7 +336,8 @@ def test_tutorial_prints_what_it_shows(
     # A worker of pytest-xdist has the width of a terminal.
     monkeypatch.delenv("COLUMNS", raising=False)
     shell = Shell(tmp_path, prefect_server)
-    (tmp_path / "models").symlink_to(REPOSITORY / "models")
+    for name in ("examples", "models"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
     printed: str | None = None
     n_compared = 0
     with serve_endpoint(answer_chat) as endpoint:

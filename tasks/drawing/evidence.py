@@ -27,7 +27,7 @@ from pretexeval.primitives.mixing import combine, hash_column
 from tasks.drawing.doubts import Doubts, Peers, SimilarHeads, fit_doubts
 from tasks.drawing.name_features import Rows, mark_parts
 from tasks.drawing.related_names import RelatedNames
-from tasks.drawing.relation_facts import FUNCTIONAL, PAIR, RelationFacts
+from tasks.drawing.relation_facts import CLOSED, FUNCTIONAL, PAIR, RelationFacts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -95,9 +95,14 @@ class Evidence:
         self.chances, self.max_chance = self._calibrate(JudgedHeads(self, order, listed, words))
 
     def mark_tails(self, heads: pl.Series) -> "csr_array":
-        """Return one row per head: its tails, at most MAX_FACTS."""
-        rows = self.facts.rows.join(heads.to_frame("head"), on="head", how="semi").select(PAIR).unique()
-        kept = self.facts.draw(rows, "evidence").group_by("head", maintain_order=True).head(MAX_FACTS)
+        """Return one row per head: its tails, in a transitive relation the closure; at most MAX_FACTS."""
+        named = heads.to_frame("head")
+        rows = self.facts.rows.join(named, on="head", how="semi")
+        if self.facts.shape in CLOSED:
+            # Most kinds of a kind may have a tail in common that only their own kinds are listed with.
+            rows = self.facts.list_true(named).filter(pl.col("tail").is_in(self.names.implode()))
+        drawn = self.facts.draw(rows.select(PAIR).unique(), "evidence")
+        kept = drawn.group_by("head", maintain_order=True).head(MAX_FACTS)
         return _mark_pairs(heads, self.names, kept)
 
     @cached_property

@@ -55,8 +55,9 @@ def test_a_relation_of_ones_own_is_one_table_and_may_extend_a_bundled_pool(tmp_p
     assert prototypes.cells["dn"] == denial
     assert prototypes.cells["ins"].wordings == ()
     (problem,) = check_pool(pool, ["may_cure", "may_treat"])
-    assert problem.startswith("pool 'own' has no prototypes for relation 'may_treat': add a table")
-    with pytest.raises(InputError, match="no prototypes for relation 'may_treat'"):
+    assert problem.startswith("pool 'own' has no prototypes for 'may_treat': write those of a relation with")
+    assert problem.endswith('relations = ["may_cure"]')
+    with pytest.raises(InputError, match="no prototypes for 'may_treat'"):
         pool.select_relation("may_treat")
     extended = load_pool(write_pool(tmp_path, 'extends = "revised"\n' + OWN))
     assert extended.relations.keys() == {*revised.relations, "may_cure"}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,7 +15,7 @@ from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import AliasTable
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
-from tasks.drawing.evidence import Evidence
+from tasks.drawing.evidence import Evidence, locate
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
@@ -248,6 +249,18 @@ def test_no_tail_of_a_functional_relation_is_doubtful() -> None:
     for shape, has_chances in ((None, True), ("functional", False)):
         base = replace(make_base(rows), shapes={} if shape is None else {"r": shape})
         assert Evidence(collect_facts(base, "r")).chances.any() == has_chances
+
+
+def test_what_most_kinds_of_a_kind_reach_is_likely() -> None:
+    rows = [(f"cell {i}", f"kind {i % 99}") for i in range(600)] + [
+        (f"kind {i}", "body cell") for i in range(9)
+    ]
+    rows += [("body cell", "native cell"), ("body cell", "animal cell"), ("scleroblast", "native cell")]
+    for shape, is_excluded in (("directed", False), ("transitive", True)):
+        evidence = Evidence(collect_facts(replace(make_base(rows), shapes={"r": shape}), "r"))
+        column = locate(evidence.tails, pl.Series(["animal cell"]))
+        excluded, *_ = evidence.judge(pl.Series(["scleroblast"])).judge_pairs(np.zeros(1, np.int64), column)
+        assert excluded.item() == is_excluded
 
 
 def configure_kinds(folder: Path, **knowledge: object) -> Config:

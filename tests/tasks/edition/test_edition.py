@@ -38,7 +38,7 @@ def test_plan_writes_nothing_and_requires_prototypes_for_every_relation(tmp_path
     table, storage = tmp_path / "own.csv", StorageConfig(root=tmp_path / "data")
     table.write_text("head,relation,tail\na,unheard_of,b\n")
     knowledge = KnowledgeConfig(name="own", format="table", path=table)
-    with pytest.raises(InputError, match=r"has no prototypes for relation 'unheard_of'"):
+    with pytest.raises(InputError, match=r"has no prototypes for 'unheard_of'"):
         plan_edition(Config(knowledge=knowledge, storage=storage))
     plan_edition(Config(storage=storage))
     assert not storage.root.exists()
