@@ -79,7 +79,7 @@ TRIPLETS = Stage(
         Column(
             "tail_commonness",
             pa.float64(),
-            "share of the facts of the relation in the knowledge base, one of each head, whose tails are rarer",
+            "share of the facts of the relation in the base, one for each head, whose tails are rarer",
         ),
         Column(
             "likelihood",

@@ -1,8 +1,9 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, weighting, measure and test pair.
 -- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. The weight of a relation is divided
--- among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of equal shares of the base, by how common
--- the true tail is: one for 25 test pairs of the relation, at most 20. One without a graded pair is represented by
--- the next one of rarer tails, because only the most common tails cannot be drawn. Otherwise, the relation is one part.
+-- among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of about equal shares of the base, by how
+-- common the true tail is: one for 25 test pairs of the relation, at most 20. One without a graded pair is represented
+-- by the next one of rarer tails, because the most common tails cannot be drawn. Otherwise, the relation is one part.
+-- rarer: the share of the base that is rarer than the part.
 -- The parts are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own part,
 -- times √(m/(m−1)) for the m pairs of a part; parts with one pair are one stratum together. So each pair is
 -- observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
@@ -23,8 +24,8 @@ with tested as (
 observed as (
     select
         run, edition_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
-        weighting, if(weighting = 'facts', n_strata, 1) as n_parts,
-        least(floor(tail_commonness * n_parts), n_parts - 1) as part,
+        weighting, tail_commonness,
+        if(weighting = 'facts', least(floor(tail_commonness * n_strata), n_strata - 1), 0) as part,
         unnest(['average', 'mastery']) as measure,
         unnest([n_positive_right, is_mastered::integer]) as gained, unnest([n_positive, is_complete::integer]) as n,
         unnest([n_negative_right, null]) as negative_gained, unnest([n_negative, null]) as negative_n,
@@ -38,7 +39,7 @@ observed as (
 parts as (
     select
         run, edition_id, measure, weighting, relation, part,
-        any_value(n_parts) as n_parts,
+        case when part > 0 then min(tail_commonness) else 0 end as rarer,
         count(*) as n_pairs,
         sum(pair_n) as part_n,
         sum(pair_gained) / part_n as part_share,
@@ -63,8 +64,7 @@ weights as (
 weighed as (
     select
         *,
-        relation_weight * (lead(part, 1, n_parts) over rarest - if(row_number() over rarest = 1, 0, part)) / n_parts
-            as weight
+        relation_weight * (lead(rarer, 1, 1) over rarest - if(row_number() over rarest = 1, 0, rarer)) as weight
     from parts
     inner join weights using (edition_id, weighting, relation)
     window rarest as (partition by run, measure, weighting, relation order by part)

@@ -144,7 +144,7 @@ class EditionConfig(ConfigTable):
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What speaks against a negative besides what the base lists (docs/knowledge-bases.md). An empty list
     draws as the papers do."""
-    max_share: Annotated[float, Field(gt=0, le=1)] = 0.05
+    max_share: Annotated[float, Field(gt=0, le=1)] = 0.2
     """With the evidence `generality`: a tail that a larger share of the heads has is not asked, in relations
     of possibility."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None

@@ -9,9 +9,11 @@ itself is left out, which has a price.
 
 The assignment is an exact optimum. All costs are whole numbers that a double holds exactly, so the result is
 the same on every machine. Blocks are small, so that time grows with the number of heads, and memory does not.
+
+Beyond that, tails of each degree of resemblance are true about as often as false. Otherwise a rule such as
+"a tail that shares a word with the head is true" would be right more often than by chance.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,11 +27,10 @@ from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
-MAX_TAILS = 16
-MIN_TAILS = int(os.environ.get("MINT","2"))
-CANDIDATES = int(os.environ.get("CAND","32"))
-"""Of n true tails of a head, CANDIDATES / n are considered, drawn by hash, between MIN_TAILS and MAX_TAILS. With
-more of them, the rarest would nearly always be the cheapest, and the test would not stand for the base."""
+MAX_TAILS, MIN_TAILS, CANDIDATES = 16, 2, 32
+"""Of the n true tails of a head, CANDIDATES / n are considered, drawn by hash: at least MIN_TAILS and at most
+MAX_TAILS. If there were more, the rarest would nearly always be the cheapest, and the tested facts would not
+stand for the base."""
 COST_RANGE = 1000
 HALF_COST = 120
 """The difference of the features at which a cost is half of its range. Large differences cost nearly the same
@@ -42,23 +43,23 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
 """What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
-LEAVING_OUT = tuple(int(x) for x in os.environ.get("PRICES", "700,800,900,1000").split(",")) + (2**30,)
-"""The prices of leaving out a head. They are tried in order, until MIN_KEPT of the heads of the block are
-kept. The last price is higher than all other costs together, so that as many heads as possible are kept."""
-MIN_KEPT = float(os.environ.get("KEPT", "0.8"))
+LEAVING_OUT = (825, 2**30)
+"""The prices of leaving out a head. The second one, with which as many heads as possible are kept, is tried
+if fewer than MIN_KEPT of the heads of the block are kept with the first one."""
+MIN_KEPT = 0.85
 MIN_HEADS = 100
-"""In a block with fewer heads, only the last price is used."""
+"""In a block with fewer heads, only the last price is used, and classes are not equalised."""
+N_CLASSES = 10
+"""Classes of resemblance. The true tails are divided among them about equally."""
+N_ROUNDS = 8
+STEP = 100
+"""What a class costs more in the next round if all its tails are true."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
 Flags = NDArray[np.bool_]
 Costs = NDArray[np.int64]
-import os
-
-N_CLASSES = int(os.environ.get("BINS", 10))
-N_ROUNDS = int(os.environ.get("ROUNDS", 6))
-STEP = int(os.environ.get("STEP", 300))
-SCALE = MAX_TAILS << TIE_BITS
+"""Costs of facts (rows) for heads (columns), with TIE_BITS more bits, times MAX_TAILS."""
 PAIRS_SCHEMA = dict.fromkeys(("head", "positive", "negative"), pl.String)
 
 
@@ -81,7 +82,7 @@ def draw_balanced(
 
 
 def _order_tails(facts: RelationFacts, heads: pl.Series, seed: str, turn: SeriesTurn | None) -> pl.DataFrame:
-    """Return at most MAX_TAILS facts of each head, and whether the fact is due in its series (is_due)."""
+    """Return the facts of each head that are considered, and whether each is due in its series (is_due)."""
     salt = (seed, "tails") if turn is None else ("series", str(turn.seed), "tails")
     drawn = facts.draw(facts.list_tested(heads.to_frame("head")), *salt)
     number = 0 if turn is None else turn.number
@@ -174,13 +175,13 @@ class _Assignment:
         """Return an assignment in which classes of resemblance are true about as often as false.
 
         A class that is true too often becomes dearer for positives and cheaper for negatives, round by round.
-        These are the steps of a subgradient method for the Lagrangian dual of the assignment whose constraints
-        are equal classes (Fisher 1981). The round with the smallest differences is returned.
+        These are steps of a subgradient method for the Lagrangian dual of an assignment with the constraint
+        that classes are equal (Fisher 1981). The round with the smallest differences is returned.
         """
-        block, n_least = self.block, MIN_KEPT * len(self.block.heads)
+        block = self.block
         for price in LEAVING_OUT:
             assigned = self._assign(costs, price)
-            if len(assigned[0]) >= n_least:
+            if len(assigned[0]) >= MIN_KEPT * len(block.heads):
                 break
         alike = self.known.features.sum_up_heads(block.heads, block.tails)
         of_own = alike[np.arange(len(block.own)), block.own]
@@ -190,11 +191,12 @@ class _Assignment:
         found = []
         for _ in range(N_ROUNDS):
             true, false = (
-                np.bincount(found, minlength=len(fees)) for found in (own[assigned[0]], classes[assigned])
+                np.bincount(drawn, minlength=len(fees)) for drawn in (own[assigned[0]], classes[assigned])
             )
-            found.append((np.abs(true - false).sum() / len(assigned[0]), assigned))
-            fees += STEP * (true - false) // len(assigned[0])
-            assigned = self._assign(costs + (fees[own][:, None] - fees[classes]) * SCALE, price)
+            found.append((np.abs(true - false).sum() / max(len(assigned[0]), 1), assigned))
+            fees += STEP * (true - false) // max(len(assigned[0]), 1)
+            charged = (fees[own][:, None] - fees[classes]) * MAX_TAILS << TIE_BITS
+            assigned = self._assign(costs + charged, price)
         return min(found, key=lambda each: each[0])[1]
 
     def _assign(self, costs: Costs, price: int) -> tuple[Rows, Rows]:
@@ -208,7 +210,6 @@ class _Assignment:
         from scipy.optimize import linear_sum_assignment
 
         starts = np.flatnonzero(np.diff(self.block.own, prepend=-1))
-        # The lowest digit says which of the head's true tails has the cost.
         least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
         of_heads = np.where(least >= EXCLUDED // 2, np.inf, least)
         of_turn = 0 if self.turn is None else 2 * NOT_DUE
@@ -218,14 +219,14 @@ class _Assignment:
         return (starts[givers] + rank[givers, takers])[is_kept], takers[is_kept]
 
     def _find_costs(self) -> Costs:
-        """Return for all facts (rows) and heads (columns) the cost, times MAX_TAILS, plus the number of the fact."""
+        """Return the costs; the lowest digit is the number of the fact among those of its head."""
         block, numbers = self.block, self.known.numbers
         of_heads, of_tails = numbers[block.heads], numbers[block.tails]
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
-        # A ten-thousandth of chance costs 1.
-        costs += (block.chances * ~block.is_asserted) << TIE_BITS
+        # Four ten-thousandths of chance cost 5.
+        costs += (block.chances * 5 // 4 * ~block.is_asserted) << TIE_BITS
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS

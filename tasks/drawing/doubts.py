@@ -26,8 +26,8 @@ N_STEPS = 20
 """Steps of Newton's method."""
 MIN_SLOPE = 0.1
 """The least slope. More evidence makes a pair more doubtful even if the base has too few facts to show it."""
-DIGITS = 8
-"""Decimals of a similarity and of a doubt. Those behind depend on the order of sums, and on the machine."""
+DIGITS, DOUBT_DIGITS = 8, 6
+"""Decimals of a similarity, and of a doubt. Those behind depend on the order of sums, and on the machine."""
 
 Shares = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class Doubts:
     def estimate(self, evidence: Shares) -> Shares:
         """Return the chances that pairs with so much evidence are true."""
         odds = np.exp(self.intercept + self.slope * np.log1p(evidence))
-        chances: Shares = np.round(odds / (1 + odds), DIGITS)
+        chances: Shares = np.round(odds / (1 + odds), DOUBT_DIGITS)
         return chances
 
 

@@ -115,4 +115,6 @@ def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame) -> pl.DataFrame:
     for end, counted in zip(PAIR, chosen.frequencies, strict=True):
         filled = filled.join(counted, on=end, how="left", maintain_order="left")
     unasserted = (pl.when(~is_asserted).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason"))
-    return filled.with_columns(pl.col("tail_frequency", "tail_commonness").fill_null(0), *unasserted).select(TRIPLETS.names)
+    return filled.with_columns(pl.col("tail_frequency", "tail_commonness").fill_null(0), *unasserted).select(
+        TRIPLETS.names
+    )

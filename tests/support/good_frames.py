@@ -37,6 +37,7 @@ def list_triplets() -> list[Row]:
     return [
         {"triplet_id": hash_text(head, tail), "pair_id": hash_text(head), "split": split}
         | {"head": head, "tail": tail, "is_positive": is_positive}
+        | {"head_frequency": 2, "tail_frequency": 3, "tail_commonness": 0.25}
         for head, positive, negative, split in PAIRS
         for tail, is_positive in ((positive, True), (negative, False))
     ]

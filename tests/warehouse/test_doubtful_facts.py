@@ -101,7 +101,7 @@ def test_no_score_counts_a_removed_fact(changed: DataFolder) -> None:
         "select weighting, mastery from weighted_accuracy where scoring_policy = 'strict' order by weighting"
     )
     assert {row["weighting"]: row["mastery"] for row in weighted} == pytest.approx(
-        {"pairs": 3 / 7, "relations": (1 + 1 / 5) / 2}
+        {"pairs": 3 / 7, "facts": 3 / 7, "relations": (1 + 1 / 5) / 2}
     )
 
 

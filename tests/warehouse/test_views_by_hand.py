@@ -45,8 +45,6 @@ class PartlyCounted(DataFolder):
 
 
 # Half of the samples of each sign, and one more; no sample of a site.
-# The base has 30 facts like the first two sites, and 10 like the others.
-STRATA = {f"site {k}": (1 + k // 2, 30.0 - 20 * (k // 2)) for k in range(4)}
 BALANCED = {head: (0, 0) if head.startswith("site") else (4, 4) for head in RIGHT} | {"sign 0": (5, 4)}
 
 
@@ -60,7 +58,7 @@ def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
 
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data", strata=STRATA)
+    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data")
     for head in RIGHT:
         data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
     replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
@@ -180,17 +178,28 @@ def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) 
     assert [*row.values()] == pytest.approx([mean, *limits], abs=1e-6)
 
 
-def test_a_stratum_counts_as_much_as_the_base_has_of_it(worked: DataFolder) -> None:
-    """The sites of the first stratum are mastered, and neither the others nor the signs."""
-    rows = worked.query("from weighted_accuracy where weighting = 'facts' and model_id = 'uneven'")
-    assert rows[0]["mastery"] == pytest.approx(0.4 * 30 / 40)
-    samples = {head: sum(right) / 16 for head, right in RIGHT.items()}
-    signs, first, second = (
-        sum(samples[f"{name} {k}"] for k in places) / len(places)
-        for name, places in (("sign", range(6)), ("site", (0, 1)), ("site", (2, 3)))
-    )
-    assert rows[0]["average_accuracy"] == pytest.approx(0.6 * signs + 0.4 * (30 * first + 10 * second) / 40)
-    assert rows[0]["mastery_fixed_base_ci_low"] < 0.3 < rows[0]["mastery_fixed_base_ci_high"]
+def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> None:
+    """75 pairs make three strata. Seven tenths of the base are as rare as the first 60 tails."""
+    data = DataFolder(tmp_path / "data")
+    for k in range(75):
+        data.add_pair("sign", f"head {k}", f"tail {k}", f"tail {(k + 1) % 75}")
+    data.commonness = {f"head {k}": 0.7 for k in range(60, 75)}
+    known = {f"head {k}": (8, 8) if k < 15 or k >= 65 else (0, 8) for k in range(75)}
+    data.write_edition(EDITION)
+    data.write_model("model")
+    data.write_answers(EDITION, "model", answer_by(known))
+    build_warehouse(data.root)
+    rows = {row["weighting"]: row for row in data.query("from weighted_accuracy")}
+    mastered = {"relations": 25 / 75, "pairs": 25 / 75, "facts": 0.7 * 15 / 60 + 0.3 * 10 / 15}
+    assert {name: row["mastery"] for name, row in rows.items()} == pytest.approx(mastered)
+    right = 0.7 * (15 * 16 + 45 * 8) / (60 * 16) + 0.3 * (10 * 16 + 5 * 8) / (15 * 16)
+    assert rows["facts"]["average_accuracy"] == pytest.approx(right)
+    # The variance of a stratified mean: a part of m pairs has m − 1 degrees of freedom.
+    variance = 0.7**2 * 0.25 * 0.75 / 59 + 0.3**2 * (2 / 3) * (1 / 3) / 14
+    share = mastered["facts"]
+    limits = wilson(share, share * (1 - share) / (variance * 75 / 74))
+    interval = [rows["facts"][f"mastery_fixed_base_ci_{end}"] for end in ("low", "high")]
+    assert interval == pytest.approx(limits, abs=2e-3)
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
