@@ -98,7 +98,10 @@ RISK_COLUMNS = (
     "guessable_rate",
     "n_tried",
     "n_wrong",
+    "missing_share",
     "wrong_rate",
+    "wrong_rate_ci_low",
+    "wrong_rate_ci_high",
     "is_balanced",
 )
 EDITION_ORDER = {

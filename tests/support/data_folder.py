@@ -36,6 +36,7 @@ RISKS: Row = {
     "guessable_rate": 0.53,
     "n_tried": 98,
     "n_wrong": 1,
+    "missing_share": 0.5,
     "wrong_rate": 0.0102,
     "is_balanced": True,
 }
