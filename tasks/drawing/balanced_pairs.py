@@ -43,7 +43,7 @@ ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
 """What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
-LEAVING_OUT = (825, 2**30)
+LEAVING_OUT = (850, 2**30)
 """The prices of leaving out a head. The second one, with which as many heads as possible are kept, is tried
 if fewer than MIN_KEPT of the heads of the block are kept with the first one."""
 MIN_KEPT = 0.85
@@ -179,6 +179,8 @@ class _Assignment:
         that classes are equal (Fisher 1981). The round with the smallest differences is returned.
         """
         block = self.block
+        # Many heads leave a choice, so a chance costs half as much again.
+        costs = costs + (block.chances // 2 * ~block.is_asserted) * MAX_TAILS * 2**TIE_BITS
         for price in LEAVING_OUT:
             assigned = self._assign(costs, price)
             if len(assigned[0]) >= MIN_KEPT * len(block.heads):
@@ -225,8 +227,8 @@ class _Assignment:
         difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
-        # Four ten-thousandths of chance cost 5.
-        costs += (block.chances * 5 // 4 * ~block.is_asserted) << TIE_BITS
+        # A ten-thousandth of chance costs 1.
+        costs += (block.chances * ~block.is_asserted) << TIE_BITS
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS

@@ -135,11 +135,11 @@ PINNED_STAGES = ("triplets", "variants", "statements", "samples", "questions")
 UNIFORM = {"negatives": "uniform"}
 CAPPED = {"heads_per_relation": 22}
 PINNED: list[tuple[dict[str, Any], str]] = [
-    ({}, "0bbeed641720294c 2fa25e6d1a84ae2a 3617861ec118d084 fdb16f30e829f030 79ac94fde718f128"),
-    (WEEK, "cf292625768f3179 ec8339f87a31b59c 5d3eaabf8a03d5a6 77b38bc3630fffb4 8a07a57962776cfe"),
-    (CAPPED | WEEK, "77e23f07c09ae5a4 3bc33458c31e1fb4 d634ba14fc389147 1ec9ea56d9d84939 bfd2fe5ead6e872d"),
-    (UNIFORM, "a33e370a46ff0c90 5bcacbf96e9e3163 ab13b96e05a44e50 c62272255fc165ef 3aef27309b0b224e"),
-    (UNIFORM | WEEK, "84259e8b3613f610 dc47fa051755a97e 2828551d93d9c4eb 2ba62e7190533303 0ab03cc32ba116c5"),
+    ({}, "e2888fc80ec167d5 2fa25e6d1a84ae2a 3617861ec118d084 fdb16f30e829f030 79ac94fde718f128"),
+    (WEEK, "a49106fb61313049 ec8339f87a31b59c 5d3eaabf8a03d5a6 77b38bc3630fffb4 8a07a57962776cfe"),
+    (CAPPED | WEEK, "441d18f92a00569d 3bc33458c31e1fb4 d634ba14fc389147 1ec9ea56d9d84939 bfd2fe5ead6e872d"),
+    (UNIFORM, "dc74df1e76ac4f77 5bcacbf96e9e3163 ab13b96e05a44e50 c62272255fc165ef 3aef27309b0b224e"),
+    (UNIFORM | WEEK, "672dca72568e8dd5 dc47fa051755a97e 2828551d93d9c4eb 2ba62e7190533303 0ab03cc32ba116c5"),
 ]
 
 
