@@ -8,6 +8,8 @@ The population is one fact of every head, and each of its facts has the same cha
 tails that are not asked.
 """
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from tasks.drawing.relation_facts import PAIR, RelationFacts
@@ -31,3 +33,34 @@ def count_facts(facts: RelationFacts) -> tuple[pl.DataFrame, pl.DataFrame]:
     rarer = (parts["part"].cum_sum() - parts["part"]) / heads.height
     common = parts.select("tail_frequency", tail_commonness=rarer.round(6))
     return heads, tails.drop("part").join(common, on="tail_frequency")
+
+
+def compare_with_base(facts: RelationFacts, triplets: Iterable[pl.DataFrame]) -> dict[str, float | None]:
+    """Return how the tested facts of a relation differ from those of the base, as JSON.
+
+    tails_per_head, heads_per_tail and head_length, the letters of the name of the head, are means over the
+    population; with `tested_` before them, over the true test triplets; null if there are none.
+
+    Args:
+        triplets: the triplets of each piece of the relation.
+    """
+    heads, tails = count_facts(facts)
+    pairs = facts.rows.select(PAIR).unique().join(heads, on="head").join(tails, on="tail")
+    tested = [each.filter("is_positive", split="test") for each in triplets]
+    columns = ["head", "head_frequency", "tail_frequency"]
+    of_tested = pl.concat([each.select(columns) for each in tested]).with_columns(weight=pl.lit(1.0))
+    of_base = pairs.select(*columns, weight=1 / pl.col("head_frequency"))
+    measures = {
+        "tails_per_head": pl.col("head_frequency"),
+        "heads_per_tail": pl.col("tail_frequency"),
+        "head_length": pl.col("head").str.len_chars(),
+    }
+    return {
+        f"{prefix}{name}": None if rows.is_empty() else rows.select(_average(measure)).item()
+        for name, measure in measures.items()
+        for prefix, rows in (("", of_base), ("tested_", of_tested))
+    }
+
+
+def _average(measure: pl.Expr) -> pl.Expr:
+    return ((measure * pl.col("weight")).sum() / pl.col("weight").sum()).round(2)

@@ -124,7 +124,7 @@ def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> No
     )
     assert counts == [(kept.height, len(others), 0)]
     accuracy = pytest.approx(kept["label"][1:].sum() / kept.height)
-    assert weighed == [(name, n_asked, accuracy, 0.0) for name in ("pairs", "relations")]
+    assert weighed == [(name, n_asked, accuracy, 0.0) for name in ("facts", "pairs", "relations")]
     assert folder.command(folder.write(folder.answers), "--budget", budget) == 2
 
 
