@@ -73,7 +73,7 @@ def _check_table(table: object) -> list[str]:
 
 def _check_instance(value: object) -> list[str]:
     names = _as_texts(value)
-    if len({*names}) == 2 and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{2,}", name) for name in names):
+    if len({*names}) == 2 and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in names):
         return []
     return [
         f"instance is {'missing' if value is None else repr(value)}: name the two predicates of "

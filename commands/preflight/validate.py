@@ -38,6 +38,10 @@ from tasks.questions.points import collect_points, describe_missing
 MAX_NAMES_SHOWN = 3
 
 
+MIN_PREDICATE = 3
+"""A shorter name of a predicate, such as P, says nothing."""
+
+
 @dataclass(frozen=True)
 class CheckedModel:
     """A model of the configuration."""
@@ -170,7 +174,16 @@ def _list_warnings(edition: Edition) -> Iterator[str]:
     prototypes = {relation: edition.pool.relations[relation] for relation in relations}
     for relation in relations:
         cells = {name: cell.texts for name, cell in prototypes[relation].cells.items()}
-        yield from (f"{edition.pool.path}, [{relation}] {problem}" for problem in check_slot_order(cells))
+        where = f"{edition.pool.path}, [{relation}]"
+        yield from (f"{where} {problem}" for problem in check_slot_order(cells))
+        instance = prototypes[relation].instance
+        # The authors' pools name no predicates.
+        is_own = edition.pool.path is not None and edition.pool.path.suffix == ".toml"
+        if is_own and min(map(len, instance)) < MIN_PREDICATE:
+            yield (
+                f"{where} instance is {list(instance)}, and the column predicate of the variants would say "
+                'nothing: write two names as in ["TakesDrug", "IsTreatedFor"]'
+            )
     if relations:
         possible = [relation for relation in relations if prototypes[relation].is_possibility]
         yield from ask_for_shapes(edition.base, possible)

@@ -95,7 +95,7 @@ other = "x"
         ("extends = 3\n" + OWN, ["extends is 3: give the name of a bundled pool"]),
         ('extends = "nothing"\n' + OWN, ["extends 'nothing'; bundled pools: revised"]),
         (OWN.replace('"TakesDrug", ', ""), ["instance is ['HasCurableDisease']"]),
-        (OWN.replace("TakesDrug", "P").replace("HasCurableDisease", "Q"), ["instance is ['P', 'Q']"]),
+        (OWN.replace("TakesDrug", "P").replace("HasCurableDisease", "P"), ["instance is ['P', 'P']"]),
     ],
 )
 def test_a_file_that_is_no_pool_is_an_error(tmp_path: Path, text: str, expected: list[str]) -> None:

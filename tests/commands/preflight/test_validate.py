@@ -158,6 +158,15 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     assert find_doubtful_wordings(plan_edition(Config())) == ()
 
 
+def test_predicates_without_a_name_are_named(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(POOL.replace("TakesDrug", "P"))
+    edition = {"pool": str(tmp_path / "own.toml"), "methods": ["prototype"]}
+    config = configurations.configure(
+        tmp_path, make_rows("may_cure"), edition=edition, rephraser={"kind": "none"}
+    )
+    assert "instance is ['P', 'HasCurableDisease'], and the column" in validate_config(config).warnings[0]
+
+
 def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
     path, inverted = tmp_path / "authors.parquet", ("inv_dn", "inv_ins", "inv_ins_dn")
     texts = [f"{name} [Y] [X]" if name in inverted else f"{name} [X] [Y]" for name in NAMES]
