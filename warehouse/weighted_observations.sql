@@ -25,7 +25,7 @@ observed as (
     select
         run, edition_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
         weighting, tail_commonness,
-        if(weighting = 'facts', least(floor(tail_commonness * n_strata), n_strata - 1), 0) as part,
+        case when weighting = 'facts' then least(floor(tail_commonness * n_strata), n_strata - 1) else 0 end as part,
         unnest(['average', 'mastery']) as measure,
         unnest([n_positive_right, is_mastered::integer]) as gained, unnest([n_positive, is_complete::integer]) as n,
         unnest([n_negative_right, null]) as negative_gained, unnest([n_negative, null]) as negative_n,
@@ -64,7 +64,8 @@ weights as (
 weighed as (
     select
         *,
-        relation_weight * (lead(rarer, 1, 1) over rarest - if(row_number() over rarest = 1, 0, rarer)) as weight
+        relation_weight
+            * (lead(rarer, 1, 1) over rarest - case when row_number() over rarest = 1 then 0 else rarer end) as weight
     from parts
     inner join weights using (edition_id, weighting, relation)
     window rarest as (partition by run, measure, weighting, relation order by part)
