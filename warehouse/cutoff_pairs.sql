@@ -12,7 +12,9 @@ listed as (
         edition_id, pair_id,
         try_cast(first_release as date) as listed_at,
         try_cast(
-            names[if(first_release = 'new', len(names), list_position(names, first_release) - 1)] as date
+            names[
+                case first_release when 'new' then len(names) else list_position(names, first_release) - 1 end
+            ] as date
         ) as lacking_at
     from triplets
     inner join releases using (edition_id)

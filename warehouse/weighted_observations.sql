@@ -65,7 +65,10 @@ weighed as (
     select
         *,
         relation_weight
-            * (lead(rarer, 1, 1) over rarest - case when row_number() over rarest = 1 then 0 else rarer end) as weight
+            * (
+                coalesce(lead(rarer) over rarest, 1)
+                - case when row_number() over rarest = 1 then 0 else rarer end
+            ) as weight
     from parts
     inner join weights using (edition_id, weighting, relation)
     window rarest as (partition by run, measure, weighting, relation order by part)
