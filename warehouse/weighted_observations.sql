@@ -4,9 +4,10 @@
 -- common the true tail is: one for 25 test pairs of the relation, at most 20. One without a graded pair is represented
 -- by the next one of rarer tails, because the most common tails cannot be drawn. Otherwise, the relation is one part.
 -- rarer: the share of the base that is rarer than the part.
--- The parts are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own part,
--- times √(m/(m−1)) for the m pairs of a part; parts with one pair are one stratum together. So each pair is
--- observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
+-- Relations are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own
+-- relation, times √(m/(m−1)) for the m pairs of a relation; relations with one pair are one stratum together. The
+-- post-strata are none in the variance, because the few tails of a common one would hide how much tails vary. So each
+-- pair is observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
 -- n_most: to how many independent samples the weights amount. The share of a stratum is drawn towards the mean by one
 -- observation here, because a large relation of which no pair is mastered would otherwise have no variance. If no
 -- pair deviates, each pair is one observation.
@@ -43,8 +44,7 @@ parts as (
         count(*) as n_pairs,
         sum(pair_n) as part_n,
         sum(pair_gained) / part_n as part_share,
-        min(pair_gained / pair_n) < max(pair_gained / pair_n) as varies,
-        case when n_pairs > 1 then {'relation': relation, 'part': part} end as stratum
+        min(pair_gained / pair_n) < max(pair_gained / pair_n) as varies
     from observed
     where pair_n > 0
     group by run, edition_id, measure, weighting, relation, part
@@ -64,6 +64,7 @@ weights as (
 weighed as (
     select
         *,
+        case when sum(n_pairs) over own > 1 then relation end as stratum,
         relation_weight
             * (
                 coalesce(lead(rarer) over rarest, 1)
@@ -71,7 +72,9 @@ weighed as (
             ) as weight
     from parts
     inner join weights using (edition_id, weighting, relation)
-    window rarest as (partition by run, measure, weighting, relation order by part)
+    window
+        own as (partition by run, measure, weighting, relation),
+        rarest as (partition by run, measure, weighting, relation order by part)
 ),
 
 strata as (

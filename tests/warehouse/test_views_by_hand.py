@@ -194,12 +194,16 @@ def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> 
     assert {name: row["mastery"] for name, row in rows.items()} == pytest.approx(mastered)
     right = 0.7 * (15 * 16 + 45 * 8) / (60 * 16) + 0.3 * (10 * 16 + 5 * 8) / (15 * 16)
     assert rows["facts"]["average_accuracy"] == pytest.approx(right)
-    # The variance of a stratified mean: a part of m pairs has m − 1 degrees of freedom.
-    variance = 0.7**2 * 0.25 * 0.75 / 59 + 0.3**2 * (2 / 3) * (1 / 3) / 14
+    # A weighted mean, of which a pair of the first 60 has the weight 0.7 / 60, and one of the others 0.3 / 15.
+    squares = [
+        (weight / n) ** 2 * (n_right * (1 - mastered["facts"]) ** 2 + (n - n_right) * mastered["facts"] ** 2)
+        for weight, n, n_right in ((0.7, 60, 15), (0.3, 15, 10))
+    ]
+    variance = sum(squares) * 75 / 74
     share = mastered["facts"]
-    limits = wilson(share, share * (1 - share) / (variance * 75 / 74))
+    limits = wilson(share, share * (1 - share) / variance)
     interval = [rows["facts"][f"mastery_fixed_base_ci_{end}"] for end in ("low", "high")]
-    assert interval == pytest.approx(limits, abs=2e-3)
+    assert interval == pytest.approx(limits, abs=1e-6)
 
 
 def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(

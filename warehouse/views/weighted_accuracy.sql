@@ -5,7 +5,7 @@
 -- without bias. `facts` estimates the measure for a fact of the knowledge base: as `pairs`, but within a relation, common
 -- and rare tails count as much as the base has of them (tail_commonness of the triplets).
 -- The leaderboard counts every asked sample once instead; the intervals are like those there, with
--- relations, or their strata of tails, as strata (storage.weighted_observations).
+-- relations as strata (storage.weighted_observations).
 -- Null if a relation has no graded sample (for mastery: no complete pair), and where the leaderboard has no mastery.
 create or replace view weighted_accuracy as
 with observations as materialized (
