@@ -201,7 +201,7 @@ def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> 
     ]
     variance = sum(squares) * 75 / 74
     share = mastered["facts"]
-    limits = wilson(share, share * (1 - share) / variance)
+    limits = wilson(share, share * (1 - share) / (variance * 75 / 74))
     interval = [rows["facts"][f"mastery_fixed_base_ci_{end}"] for end in ("low", "high")]
     assert interval == pytest.approx(limits, abs=1e-6)
 
