@@ -194,7 +194,7 @@ def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> 
     assert {name: row["mastery"] for name, row in rows.items()} == pytest.approx(mastered)
     right = 0.7 * (15 * 16 + 45 * 8) / (60 * 16) + 0.3 * (10 * 16 + 5 * 8) / (15 * 16)
     assert rows["facts"]["average_accuracy"] == pytest.approx(right)
-    # A weighted mean, of which a pair of the first 60 has the weight 0.7 / 60, and one of the others 0.3 / 15.
+    # Each of the first 60 pairs has the weight 0.7 / 60, and each of the others 0.3 / 15.
     squares = [
         (weight / n) ** 2 * (n_right * (1 - mastered["facts"]) ** 2 + (n - n_right) * mastered["facts"] ** 2)
         for weight, n, n_right in ((0.7, 60, 15), (0.3, 15, 10))
