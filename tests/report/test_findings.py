@@ -14,6 +14,7 @@ from report.leaders import describe_lead, find_lead
 from report.model_difference import estimate_p_value, judge, judge_relations
 from report.page import write_index, write_pages, write_report
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
+from report.remarks import note_base
 from tests.report.conftest import fill_pairs, read_pages
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
@@ -212,6 +213,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the root of a warehouse with two models that are alike, and one that is far behind."""
     rules = (simulated_models.always_true, guess_some, guess_more)
     return publish_signs(tmp_path_factory.mktemp("leaders"), 60, rules).root
+
+
+def test_a_score_that_is_clearly_another_one_for_the_base_is_noted() -> None:
+    ranked = [score(name, name.upper(), 1, mastery=0.5, average_accuracy=0.8) for name in ("a", "b", "c")]
+    measures = {"average_accuracy": 0.81, "average_accuracy_ci_low": 0.78, "average_accuracy_ci_high": 0.84}
+    near = measures | {"mastery": 0.519, "mastery_ci_low": 0.4, "mastery_ci_high": 0.6}
+    far = measures | {"mastery": 0.43, "mastery_ci_low": 0.38, "mastery_ci_high": 0.48}
+    of_base = [{"model_id": "a"} | near, {"model_id": "b"} | far]
+    (note,) = note_base(ranked, of_base, {"a": "A", "b": "B", "c": "C"})
+    assert note.replace("\N{NO-BREAK SPACE}", " ") == (
+        "For a fact of the knowledge base, the mastery of B is 43.0 % (38.0–48.0), 7.0 points less than for the "
+        "tested facts, because common and rare facts were not tested as often as the base lists them."
+    )
 
 
 def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
