@@ -1,6 +1,7 @@
 """Say in plain words what rows of the leaderboard mean: for the page, the console and the Prefect UI."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,30 +54,29 @@ def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
 
 
 def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each score that is clearly another one for a fact of the knowledge base.
+    """Return a note on the scores that are clearly other ones for a fact of the knowledge base, if there are any.
 
     Args:
         ranked: rows of the leaderboard in one setting.
         of_base: rows of weighted_accuracy in this setting, with the weighting `facts`.
         names: model_id -> the name of the model in the sentences.
     """
-    weighted, notes = {row["model_id"]: row for row in of_base}, []
-    for row in ranked:
-        for measure, title in (("mastery", "mastery"), ("average_accuracy", "average accuracy")):
-            score, low, high = (
-                weighted.get(row["model_id"], {}).get(f"{measure}{end}")
-                for end in ("", "_ci_low", "_ci_high")
-            )
-            if score is None or row[measure] is None or abs(score - row[measure]) <= MAX_BASE_DIFFERENCE:
-                continue
-            notes.append(
-                f"For a fact of the knowledge base, the {title} of {names[row['model_id']]} is "
-                f"{format_percent(score)} ({format_interval(low, high)}), "
-                f"{format_magnitude(score - row[measure])} points "
-                f"{'more' if score > row[measure] else 'less'} than for the tested facts, because "
-                "common and rare facts were not tested as often as the base lists them."
-            )
-    return notes
+    weighted, found = {row["model_id"]: row for row in of_base}, []
+    for measure, row in product(("mastery", "average_accuracy"), ranked):
+        score, low, high = (
+            weighted.get(row["model_id"], {}).get(f"{measure}{end}") for end in ("", "_ci_low", "_ci_high")
+        )
+        if score is None or row[measure] is None or abs(score - row[measure]) <= MAX_BASE_DIFFERENCE:
+            continue
+        found.append(
+            f"the {measure.replace('_', ' ')} of {names[row['model_id']]} is {format_percent(score)} "
+            f"({format_interval(low, high)}), {format_magnitude(score - row[measure])} points "
+            f"{'higher' if score > row[measure] else 'lower'}"
+        )
+    if not found:
+        return []
+    reason = "Common and rare facts were not tested as often as the knowledge base lists them."
+    return [f"{reason} For a fact of the base, {'; '.join(found)}."]
 
 
 def _list_verdicts(row: Row) -> list[str]:

@@ -223,8 +223,8 @@ def test_a_score_that_is_clearly_another_one_for_the_base_is_noted() -> None:
     of_base = [{"model_id": "a"} | near, {"model_id": "b"} | far]
     (note,) = note_base(ranked, of_base, {"a": "A", "b": "B", "c": "C"})
     assert note.replace("\N{NO-BREAK SPACE}", " ") == (
-        "For a fact of the knowledge base, the mastery of B is 43.0 % (38.0–48.0), 7.0 points less than for the "
-        "tested facts, because common and rare facts were not tested as often as the base lists them."
+        "Common and rare facts were not tested as often as the knowledge base lists them. For a fact of the "
+        "base, the mastery of B is 43.0 % (38.0–48.0), 7.0 points lower."
     )
 
 
