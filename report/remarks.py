@@ -54,7 +54,7 @@ def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
 
 
 def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str, str]) -> list[str]:
-    """Return a note on the scores that are clearly other ones for a fact of the knowledge base, if there are any.
+    """Return a note on the scores that are clearly other ones for a fact of the base, if there are any.
 
     Args:
         ranked: rows of the leaderboard in one setting.
