@@ -14,6 +14,8 @@ import polars as pl
 
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 
+COMPARED = ("head", "head_frequency", "tail_frequency")
+
 
 def count_facts(facts: RelationFacts) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Count the facts of each head and of each tail of the relation.
@@ -35,21 +37,19 @@ def count_facts(facts: RelationFacts) -> tuple[pl.DataFrame, pl.DataFrame]:
     return heads, tails.drop("part").join(common, on="tail_frequency")
 
 
-def compare_with_base(facts: RelationFacts, triplets: Iterable[pl.DataFrame]) -> dict[str, float | None]:
+def compare_with_base(facts: RelationFacts, tested: Iterable[pl.DataFrame]) -> dict[str, float | None]:
     """Return how the tested facts of a relation differ from those of the base, as JSON.
 
     tails_per_head, heads_per_tail and head_length, the letters of the name of the head, are means over the
     population; with `tested_` before them, over the true test triplets; null if there are none.
 
     Args:
-        triplets: the triplets of each piece of the relation.
+        tested: the true test triplets of each piece of the relation, with the columns of COMPARED.
     """
     heads, tails = count_facts(facts)
     pairs = facts.rows.select(PAIR).unique().join(heads, on="head").join(tails, on="tail")
-    tested = [each.filter("is_positive", split="test") for each in triplets]
-    columns = ["head", "head_frequency", "tail_frequency"]
-    of_tested = pl.concat([each.select(columns) for each in tested]).with_columns(weight=pl.lit(1.0))
-    of_base = pairs.select(*columns, weight=1 / pl.col("head_frequency"))
+    of_tested = pl.concat(tested).with_columns(weight=pl.lit(1.0))
+    of_base = pairs.select(*COMPARED, weight=1 / pl.col("head_frequency"))
     measures = {
         "tails_per_head": pl.col("head_frequency"),
         "heads_per_tail": pl.col("tail_frequency"),

@@ -14,7 +14,6 @@ from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import find_manifest, list_files, set_aside, write_record
 from prototypes.naturalness import describe_naturalness
 from schemas.stages import TRIPLETS
-from tasks.drawing.commonness import compare_with_base
 from tasks.drawing.heads import count_tested
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
@@ -84,9 +83,8 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     missing: dict[str, list[dict[str, Any]]] = {}
     for relation, pieces in edition.pieces_of.items() if edition.has_balance else ():
         described = describe_relation(edition, relation, map(read, pieces))
+        balance[relation] = described | measure_wrong_twins(edition, relation)
         facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
-        compared = compare_with_base(facts, map(read, pieces))
-        balance[relation] = described | compared | measure_wrong_twins(edition, relation)
         for piece in pieces if edition.has_questions else ():
             points = collect_points(facts, piece, read(piece), sampling)
             missing.setdefault(relation, []).extend(describe_missing(points))

@@ -19,6 +19,7 @@ from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.records import find_manifest
 from prototypes.templates import POSSIBILITY
 from schemas.stages import N_DEMONSTRATIONS
+from tasks.drawing.commonness import COMPARED, compare_with_base
 from tasks.drawing.evidence import MISSING
 from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
@@ -37,6 +38,8 @@ MAX_TRIED = 2_000
 MISSING_POSSIBILITIES = 9
 """How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
 what people found who read twins (docs/knowledge-bases.md)."""
+MIN_TRIED = 50
+"""Fewer false twins than this show nothing: the interval would reach from nothing to nearly everything."""
 MAX_GUESSABLE = 0.75
 MAX_WRONG = 0.02
 MIN_WRONG = 3
@@ -65,7 +68,14 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
     Args:
         pieces: the triplets of each piece of the relation.
     """
-    found = describe_balance(pieces)
+    tested: list[pl.DataFrame] = []
+
+    def keep(triplets: pl.DataFrame) -> pl.DataFrame:
+        tested.append(triplets.filter("is_positive", split="test").select(COMPARED))
+        return triplets
+
+    found = describe_balance(map(keep, pieces))
+    found |= compare_with_base(edition.find_facts(relation), tested)
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
     is_possible = edition.pool.relations[relation].is_possibility
     shape = {"shape": name_shape(edition.base, relation, is_possible=is_possible)}
@@ -149,7 +159,7 @@ def estimate_wrong_twins(
     the share of true ones among the twins of the edition if it lacks so many: n_wrong / n_tried, times the
     missing facts for each listed one, divided by the hidden facts for each shown one. wrong_rate_ci_low and
     wrong_rate_ci_high: likewise for the 95 % interval of n_wrong / n_tried (Clopper and Pearson 1934). They
-    are null if nothing could be measured.
+    are null if no fact was hidden, or fewer than MIN_TRIED twins were drawn.
     """
     heads = facts.order_heads("hidden")[:MAX_TRIED]
     rows = facts.rows.join(heads.to_frame("head"), on="head", how="semi", maintain_order="left")
@@ -167,7 +177,7 @@ def estimate_wrong_twins(
     true = climb(keys.select("head", "key"), facts.hierarchy).join(facts.tail_keys, on="key")
     n_tried, n_wrong = drawn.height, drawn.join(true, on=PAIR, how="semi").height
     missing = (MISSING_POSSIBILITIES if is_possibility else MISSING) / 10
-    is_measured = n_tried > 0 and hidden.height > 0
+    is_measured = n_tried >= MIN_TRIED and hidden.height > 0
     times = missing / (1 - missing) * (listed.height - hidden.height) / max(hidden.height, 1)
     rates = (n_wrong / max(n_tried, 1), *_find_interval(n_wrong, n_tried))
     names = ("wrong_rate", "wrong_rate_ci_low", "wrong_rate_ci_high")

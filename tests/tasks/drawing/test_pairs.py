@@ -242,8 +242,8 @@ SAME = {f"head {i}": ["rash"] for i in range(50)}
 def test_hidden_facts_among_the_false_twins_are_counted() -> None:
     expected = [
         # 30 heads lose one of their two tails, which is then the only one that can be false of them. Five of
-        # these heads are held out. The other 20 heads have no false tail.
-        (BOTH, (30, 25, 25, 1.0, 1.0, 1.0)),
+        # these heads are held out. The other 20 heads have no false tail. So few twins tell no rate.
+        (BOTH, (30, 25, 25, None, None, None)),
         # Every head keeps its only fact.
         (ONE, (0, 45, 0, None, None, None)),
         (SAME, (0, 0, 0, None, None, None)),
