@@ -76,9 +76,7 @@ def read_pairs(edition: Path) -> pl.DataFrame:
     """
     triplets = pl.read_parquet(edition / "triplets" / "*.parquet").filter(split="test")
     code = pl.col("head", "tail").str.to_lowercase().rank("dense").cast(pl.Int64) - 1
-    numbered = triplets.with_columns(code).select(
-        "relation", "pair_id", "head", "tail", "tail_commonness", "is_positive"
-    )
+    numbered = triplets.with_columns(code).select("relation", "pair_id", "head", "tail", "is_positive")
     true, false = (numbered.filter(is_positive=sign).drop("is_positive") for sign in (True, False))
     paired = true.join(false.select("pair_id", "tail"), on="pair_id", suffix="_other")
     return paired.sort("relation", "pair_id")
@@ -212,7 +210,7 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
         connection.execute(
             "create or replace table triplets as "
             "select 'e' as edition_id, relation, pair_id, 'test' as split, true as is_positive, "
-            "null::varchar as first_release, tail_commonness from drawn"
+            "null::varchar as first_release, 0.0 as tail_commonness from drawn"
         )
         connection.execute(
             f"""
