@@ -25,9 +25,10 @@ from tasks.drawing.relation_facts import (
     list_edges,
 )
 
-MIN_SHARED = 3
-"""With fewer names that are heads and tails, the shape of a relation of possibility is not guessed, because a
-possibility is rarely passed on: who may have a disease need not be at risk of all that it may bring."""
+MIN_SHARED, MIN_SHARED_SHARE = 3, 0.1
+"""With fewer heads that are tails as well, or a smaller share of them, the shape of a relation of possibility
+is not guessed. A possibility is rarely passed on: who may have a disease need not be at risk of all that it may
+bring. Some findings have the names of diseases; their closure in HPO would be nearly everything."""
 MIN_SORTED, SORTED_SHARE = 10, 0.95
 """A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
 MIN_FACTS_PER_NAME = 1.25
@@ -85,7 +86,8 @@ def guess_shape(
     """
     facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
-    if shared["head"].n_unique() < (MIN_SHARED if is_possible else 1) and not is_linking:
+    least = max(MIN_SHARED, MIN_SHARED_SHARE * facts.heads.height) if is_possible else 1
+    if shared["head"].n_unique() < least and not is_linking:
         return None
     circle = max(map(len, list_groups(facts.links, "strong")), default=0)
     tails = facts.tail_keys.join(shared, on="key", how="semi")
