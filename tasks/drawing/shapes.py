@@ -27,8 +27,8 @@ from tasks.drawing.relation_facts import (
 
 MIN_SHARED, MIN_SHARED_SHARE = 3, 0.1
 """With fewer heads that are tails as well, or a smaller share of them, the shape of a relation of possibility
-is not guessed. A possibility is rarely passed on: who may have a disease need not be at risk of all that it may
-bring. Some findings have the names of diseases; their closure in HPO would be nearly everything."""
+is not guessed. A possibility is rarely passed on: who may have a disease need not be at risk of all that it
+may bring. Some findings have the names of diseases, so that the closure in HPO is nearly everything."""
 MIN_SORTED, SORTED_SHARE = 10, 0.95
 """A list of pairs is sorted if the head precedes the tail in this share of so many facts of a shared name."""
 MIN_FACTS_PER_NAME = 1.25
