@@ -153,7 +153,7 @@ def test_pairs_of_medlama_are_balanced_and_resemblance_does_not_reveal_their_lab
     share, is_balanced = guessed.pop("occurs_after")
     assert share > 0.7
     assert not is_balanced
-    assert all(share <= 0.55 and is_balanced for share, is_balanced in guessed.values())
+    assert all(share <= 0.56 and is_balanced for share, is_balanced in guessed.values())
 
 
 TURNS = (None, SeriesTurn(1, 5))
