@@ -171,7 +171,7 @@ def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
     ]
     expected.append("last: Failed")
     # The server evaluates its automations one after another, so that the last failure can be told first.
-    wait_until(lambda: len(read_notes()) >= len(expected), "all messages", 120)
+    wait_until(lambda: len(read_notes()) >= len(expected), "all messages")
     assert Counter(note["subject"] for note in read_notes()) == Counter(expected)
     bodies = [note["body"] for note in read_notes() if note["subject"].endswith(": Failed")]
     assert sum(REASON in body for body in bodies) == len(bodies) - 1

@@ -129,7 +129,7 @@ def run_until_models(config: Config) -> list[str]:
     [
         (list_sites, {}, "names", 100),
         (list_common_tails, {"negatives": "uniform"}, "tails", 80),
-        pytest.param(list_icd_pairs, {"heads_per_relation": 1000}, "names", 89, marks=pytest.mark.long),
+        pytest.param(list_icd_pairs, {"heads_per_relation": 1000}, "names", 85, marks=pytest.mark.long),
     ],
 )
 def test_a_guessable_base_is_named_with_the_figure(
