@@ -1,12 +1,13 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, weighting, measure and test pair.
 -- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. The weight of a relation is divided
 -- among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of about equal shares of the base, by how
--- common the true tail is: one for 25 test pairs of the relation, at most 20. One without a graded pair is represented
--- by the next one of rarer tails, because the most common tails cannot be drawn. Otherwise, the relation is one part.
+-- common the true tail is: one for 25 test pairs of the relation, at most 20. The most common tails cannot be drawn, so
+-- the weight of a post-stratum without a graded pair goes to the next one of rarer tails. Otherwise, the relation is
+-- one part.
 -- rarer: the share of the base that is rarer than the part.
 -- Relations are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own
 -- relation, times √(m/(m−1)) for the m pairs of a relation; relations with one pair are one stratum together. The
--- post-strata are none in the variance, because the few tails of a common one would hide how much tails vary. So each
+-- deviation is not taken from the post-stratum: a post-stratum of few tails hides how much tails vary. So each
 -- pair is observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
 -- n_most: to how many independent samples the weights amount. The share of a stratum is drawn towards the mean by one
 -- observation here, because a large relation of which no pair is mastered would otherwise have no variance. If no

@@ -16,6 +16,7 @@ Beyond that, tails of each degree of resemblance are true about as often as fals
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -111,6 +112,12 @@ class _Block:
     chances: NDArray[np.int64]
     """Likewise: the chance that it is true, in ten-thousandths."""
 
+    @cached_property
+    def starts(self) -> Rows:
+        """The first fact of each head."""
+        first: Rows = np.flatnonzero(np.diff(self.own, prepend=-1))
+        return first
+
 
 class _KnownNames:
     """Some heads, their tails and all that is known of them."""
@@ -180,7 +187,7 @@ class _Assignment:
         """
         block = self.block
         # Many heads leave a choice, so a chance costs half as much again.
-        costs = costs + (block.chances // 2 * ~block.is_asserted) * MAX_TAILS * 2**TIE_BITS
+        costs = costs + ((block.chances // 2 * ~block.is_asserted) * MAX_TAILS << TIE_BITS)
         for price in LEAVING_OUT:
             assigned = self._assign(costs, price)
             if len(assigned[0]) >= MIN_KEPT * len(block.heads):
@@ -191,15 +198,17 @@ class _Assignment:
         own, classes = (np.searchsorted(edges, sums, side="right") for sums in (of_own, alike))
         fees = np.zeros(len(edges) + 1, np.int64)
         found = []
-        for _ in range(N_ROUNDS):
+        while True:
+            n_pairs = max(len(assigned[0]), 1)
             true, false = (
                 np.bincount(drawn, minlength=len(fees)) for drawn in (own[assigned[0]], classes[assigned])
             )
-            found.append((np.abs(true - false).sum() / max(len(assigned[0]), 1), assigned))
-            fees += STEP * (true - false) // max(len(assigned[0]), 1)
+            found.append((np.abs(true - false).sum() / n_pairs, assigned))
+            if len(found) == N_ROUNDS:
+                return min(found, key=lambda each: each[0])[1]
+            fees += STEP * (true - false) // n_pairs
             charged = (fees[own][:, None] - fees[classes]) * MAX_TAILS << TIE_BITS
             assigned = self._assign(costs + charged, price)
-        return min(found, key=lambda each: each[0])[1]
 
     def _assign(self, costs: Costs, price: int) -> tuple[Rows, Rows]:
         """Return the cheapest assignment: the positions of the facts that are used, and of their takers.
@@ -211,7 +220,7 @@ class _Assignment:
         # The import takes 0.3 s, and most commands draw nothing.
         from scipy.optimize import linear_sum_assignment
 
-        starts = np.flatnonzero(np.diff(self.block.own, prepend=-1))
+        starts = self.block.starts
         least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
         of_heads = np.where(least >= EXCLUDED // 2, np.inf, least)
         of_turn = 0 if self.turn is None else 2 * NOT_DUE
@@ -232,8 +241,7 @@ class _Assignment:
         costs[block.is_asserted] -= ASSERTED << TIE_BITS
         if self.turn is not None:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS
-        starts = np.flatnonzero(np.diff(block.own, prepend=-1))
-        costs = costs * MAX_TAILS + (np.arange(len(block.own)) - starts[block.own])[:, None]
+        costs = costs * MAX_TAILS + (np.arange(len(block.own)) - block.starts[block.own])[:, None]
         costs[block.is_excluded] = EXCLUDED * MAX_TAILS
         return costs
 

@@ -172,15 +172,14 @@ def list_examples(facts: RelationFacts, shape: str) -> list[str]:
 def _list_examples_elsewhere(base: KnowledgeBase, relation: str) -> list[str]:
     """Return facts of other relations that may be true if this one is their hierarchy."""
     examples: list[str] = []
-    for other in base.relations:
+    for other in (name for name in base.relations if name != relation):
         facts = replace(collect_facts(base, other), hierarchy=list_edges(base, relation))
         heads = facts.heads.select("head").head(HEADS_AT_ONCE)
         true = facts.list_true(heads)
         of_tails = true.join(facts.relatives, on="tail").select("head", tail="relative")
         plausible = pl.concat([of_tails, facts.list_inherited(heads)]).join(true, on=PAIR, how="anti")
-        if other != relation:
-            shown = plausible.sort(PAIR).unique("head", keep="first", maintain_order=True).select(_EXAMPLE)
-            examples += [f"{other}: {example}" for example in shown.to_series().head(N_EXAMPLES)]
+        shown = plausible.sort(PAIR).unique("head", keep="first", maintain_order=True).select(_EXAMPLE)
+        examples += [f"{other}: {example}" for example in shown.to_series().head(N_EXAMPLES)]
     return examples[:N_EXAMPLES]
 
 
