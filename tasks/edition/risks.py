@@ -63,7 +63,9 @@ def read_balance(root: Path, edition_id: str) -> Balance:
 
 
 def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
-    """Return the counts of `describe_balance`, with n_left_out, the heads without a twin, and the shape.
+    """Return the counts of `describe_balance`, the figures of `compare_with_base`, and two more as JSON.
+
+    n_left_out: heads without a twin. shape: the shape of the relation, which may be guessed.
 
     Args:
         pieces: the triplets of each piece of the relation.
