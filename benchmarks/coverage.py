@@ -226,7 +226,7 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
         )
         connection.execute(
             """
-            create or replace table part_scores as
+            create or replace table scores as
             select
                 run, 'edition' as grouping_by, count(*) as n_pairs, count(*) as n_complete_pairs,
                 avg(is_mastered::integer) as mastery, 0 as no_answer_rate, 0 as n_errors, 0 as error_rate,

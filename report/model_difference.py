@@ -1,6 +1,6 @@
 """Compare two models on the same pairs of an edition: read the rows, and say which of them is worse, if any.
 
-All figures come from the table paired_scores of the warehouse.
+All figures come from the table differences of the warehouse.
 """
 
 from collections.abc import Sequence
@@ -220,7 +220,7 @@ def _read_rows(
     """Return the rows of the measure: that of all relations, then one per relation."""
     baseline, candidate = models
     rows = reader.read(
-        "with rates as (select run, no_answer_rate from part_scores where grouping_by = 'edition') "
+        "with rates as (select run, no_answer_rate from scores where grouping_by = 'edition') "
         "select paired.*, one.no_answer_rate, other.no_answer_rate as other_no_answer_rate "
         "from storage.paired_models as paired inner join rates as one using (run) "
         "inner join rates as other on paired.other_run = other.run "

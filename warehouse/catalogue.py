@@ -12,6 +12,8 @@ from schemas.meanings import explain_column, list_tables
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
+from warehouse.estimation import create_estimated
+from warehouse.scoring import Scorer, create_empty_scores
 
 FOLDER = Path(__file__).parent
 # Table -> the stage whose rows it has, each with its edition.
@@ -33,9 +35,8 @@ TYPES = {
     pa.int32(): "integer",
     pa.list_(pa.string()): "varchar[]",
 }
-# What the tables of scores are computed with: the intervals, and the groups of pairs.
+# What the tables of scores are computed with: the groups of pairs.
 SHARED = (
-    "estimate_shares",
     "match_taught",
     "taught_pairs",
     "pair_groups",
@@ -47,13 +48,9 @@ SUMS = (
     "error_counts",
     "pair_clusters",
     "shortcut_scores",
-    "shortcut_baselines",
     "sample_scores",
     "unsure_counts",
     "pair_scores",
-    "part_scores",
-    "paired_scores",
-    "stale_beliefs",
     "token_usage",
     "calibration_bins",
     "point_clusters",
@@ -66,21 +63,28 @@ SUMS = (
 TABLE_MACROS = (
     "match_runs",
     "paired_models",
-    "weighted_observations",
-    "anchor_changes",
     "taught_points",
 )
-# Tables of estimates, which are made with these queries once, because they take longer than a view may.
-ESTIMATES = (
+# Tables of scores, in the order of creation. Their SQL files say what is estimated (estimation.py).
+ESTIMATED = (
+    "shortcut_baselines",
+    "stale_beliefs",
+    "weighted_accuracy",
+    "repeat_spread",
+    "knows_guesses_errs",
+    "anchor_changes",
     "facet_accuracy",
     "facet_comparison",
     "mastered_points",
     "mastered_points_comparison",
     "option_baselines",
+    "known_facets",
+    "facets_transformations_agreement",
 )
 # The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
-# Every view belongs to one group. In the order of creation: a view comes after the views that it reads.
+# What an analyst reads: views, and those tables of scores that are read like views. In the order of creation: a view
+# comes after the views that it reads.
 VIEW_GROUPS = {
     "Scores of the models on an edition": (
         "leaderboard",
@@ -125,7 +129,7 @@ VIEW_GROUPS = {
         "cost",
     ),
 }
-VIEWS = tuple(name for names in VIEW_GROUPS.values() for name in names)
+VIEWS = tuple(name for names in VIEW_GROUPS.values() for name in names if name not in ESTIMATED)
 START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_details", "prediction_details")
 """The views to read first."""
 
@@ -136,21 +140,39 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
         columns = {"edition_id": "varchar not null"}
         columns |= {c.name: TYPES[c.type] + " not null" * (not c.is_nullable) for c in stage.columns}
         connection.execute(f"create table {table} ({', '.join(map(' '.join, columns.items()))})")
-    for name in ("tables", "storage_tables", "intervals", "macros"):
+    for name in ("tables", "storage_tables", "macros"):
         connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create SHARED, compute SUMS, create the macros, compute ESTIMATES, and create the views, each in order.
+    """Create SHARED, SUMS, the tables of scores, the macros and the views, each in order."""
+    for name in (*SHARED, *SUMS):
+        connection.execute(read_sql(f"{name}.sql"))
+    create_empty_scores(connection)
+    for name in TABLE_MACROS:
+        connection.execute(read_sql(f"{name}.sql"))
+    for name in ESTIMATED:
+        create_estimated(connection, read_sql(f"estimated/{name}.sql"))
+    for name in VIEWS:
+        connection.execute(read_sql(f"views/{name}.sql"))
+    comment(connection)
 
-    The grain in the first line of each file becomes the comment of its table or view in the database.
-    """
-    texts = {name: read_sql(f"{name}.sql") for name in (*SHARED, *SUMS, *TABLE_MACROS, *ESTIMATES)}
+
+def refresh_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Compute all tables of scores."""
+    Scorer(connection, root).create_tables()
+    for name in ESTIMATED:
+        create_estimated(connection, read_sql(f"estimated/{name}.sql"))
+    comment(connection)
+
+
+def comment(connection: duckdb.DuckDBPyConnection) -> None:
+    """Write the comments; the grain in the first line of each file is that of its table or view."""
+    texts = {name: read_sql(f"{name}.sql") for name in (*SHARED, *SUMS, *TABLE_MACROS)}
+    texts |= {name: read_sql(f"estimated/{name}.sql") for name in ESTIMATED}
     texts |= {name: read_sql(f"views/{name}.sql") for name in VIEWS}
-    for text in texts.values():
-        connection.execute(text)
     write_comments(connection, {name: read_grain(text) for name, text in texts.items()})
 
 

@@ -24,18 +24,16 @@ Run = tuple[str, str]
 """An edition and a model."""
 OF_SCOPED_EDITIONS = "edition_id in (select edition_id from storage.scope)"
 OF_SCOPED_RUNS = "(edition_id, model_id) in (select edition_id, model_id from storage.scope)"
-OF_OTHER_RUNS = "(other_edition_id, other_model_id) in (select edition_id, model_id from storage.scope)"
 # Table -> the rows that are computed again, in the order in which the tables are computed.
 OF_EDITION = dict.fromkeys(
-    ("pair_clusters", "shortcut_scores", "shortcut_baselines", "point_clusters"), OF_SCOPED_EDITIONS
+    ("pair_clusters", "shortcut_scores", "point_clusters"), OF_SCOPED_EDITIONS
 )
 OF_RUN = {
     **dict.fromkeys(
-        ("error_counts", "sample_scores", "unsure_counts", "pair_scores", "part_scores", "stale_beliefs"),
+        ("error_counts", "sample_scores", "unsure_counts", "pair_scores", "token_usage", "calibration_bins"),
         OF_SCOPED_RUNS,
     ),
-    "paired_scores": f"{OF_SCOPED_RUNS} or {OF_OTHER_RUNS}",
-    **dict.fromkeys(("token_usage", "calibration_bins", "point_scores", "point_mastery"), OF_SCOPED_RUNS),
+    **dict.fromkeys(("point_scores", "point_mastery"), OF_SCOPED_RUNS),
 }
 
 
@@ -49,21 +47,6 @@ def refresh_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[Run]) -> 
     """Compute the sums and scores of what these models answered to these editions."""
     for batch in _cut_batches(connection, sorted(runs)):
         _refresh(connection, OF_RUN, batch)
-
-
-def list_editions_with_questions(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the editions that need estimates or have them: those that have questions, or had some before."""
-    if not catalogue.ESTIMATES:
-        return set()
-    tables = ("questions", *catalogue.ESTIMATES)
-    query = " union ".join(f"select edition_id from {table}" for table in tables)
-    return {str(edition_id) for (edition_id,) in connection.execute(query).fetchall()}
-
-
-def refresh_estimates(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
-    """Compute the estimates of these editions from their sums."""
-    scope = [(edition_id, None) for edition_id in editions]
-    _refresh(connection, dict.fromkeys(catalogue.ESTIMATES, OF_SCOPED_EDITIONS), scope)
 
 
 def _refresh(
@@ -250,13 +233,9 @@ class Increment:
         keys = [(loaded.kind, json.loads(loaded.key)) for loaded in self._changed]
         editions = {key["edition_id"] for kind, key in keys if kind in ("edition", "guesses")}
         runs = {(key["edition_id"], key["model_id"]) for kind, key in keys if kind in RUN_KINDS}
-        asked = {key["edition_id"] for kind, key in keys if kind in ("edition", "question_run")}
-        asked &= list_editions_with_questions(self._connection)
         if editions:
             refresh_editions(self._connection, editions)
         if runs:
             refresh_runs(self._connection, runs)
-        if asked:
-            refresh_estimates(self._connection, asked)
         if any(kind == "model" for kind, _ in keys):
             drop_unused_prompts(self._connection)

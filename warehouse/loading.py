@@ -24,7 +24,7 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from warehouse.answer_loading import RUNS, load_run, warn_of_lost_replies
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
-from warehouse.catalogue import create_tables, create_views, insert_row
+from warehouse.catalogue import create_tables, create_views, insert_row, refresh_scores
 from warehouse.checks import load_checks, load_freshness_limit
 from warehouse.increments import Increment, report_left_out, write_loaded_parts
 from warehouse.model_loading import load_model
@@ -123,6 +123,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> list[st
         create_views(connection)
     loaded_parts = Increment(connection, name_parts(root), partial(_load_part, connection, root)).apply()
     write_loaded_parts(connection, loaded_parts)
+    refresh_scores(connection, root)
     warn_of_lost_replies(connection, root)
     return report_left_out(loaded_parts.values())
 

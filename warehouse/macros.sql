@@ -1,4 +1,4 @@
--- Formulas that the views share, apart from intervals (intervals.sql).
+-- Formulas that the queries share. The intervals of scores are in pretexeval/statistics/.
 
 -- The answer that a model gives to everything: the one that at least 99 % of its answers are; null if none is.
 create macro constant_answer(true_rate) as
@@ -8,16 +8,15 @@ create macro constant_answer(true_rate) as
 -- effect; Bloom 1995): (z₀.₉₇₅ + z₀.₈) · se, se being half the width of the 95 % interval over z₀.₉₇₅.
 create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112969;
 
--- The probability of a normal deviate at least as far from 0 as difference / se, in both directions. The complementary
--- error function is a polynomial with a relative error below 1.2e-7 (Press et al. 1992, section 6.2).
-create macro erfc_of(x, t) as
-    t * exp(-x * x - 1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806
-    + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277)))))))));
-create macro two_sided_p(difference, se) as
-    case
-        when difference = 0 then 1.0
-        when se > 0 then erfc_of(abs(difference) / se / sqrt(2), 1 / (1 + abs(difference) / se / sqrt(8)))
-    end;
+-- The share of observations that are right: c of n in each unit.
+create macro share(c, n) as sum(c)::double / nullif(sum(n), 0);
+
+-- Wilson's 95 % score interval (Wilson 1927) of a share p of n independent observations:
+-- (pn + z²/2 ± z √(p(1−p)n + z²/4)) / (n + z²), z = 1.959964. The cases avoid a rounding error at p = 0 and 1.
+create macro wilson_limit(p, n, z) as
+    (p * n + 1.920729410347062 + z * sqrt(p * (1 - p) * n + 0.960364705173531)) / (n + 3.841458820694124);
+create macro wilson_low(p, n) as case when p = 0 then 0.0 else wilson_limit(p, n, -1.959963984540054) end;
+create macro wilson_high(p, n) as case when p = 1 then 1.0 else wilson_limit(p, n, 1.959963984540054) end;
 
 -- The number of samples of a complete triplet: direct and origin use one template, the others K = 8.
 create macro samples_per_triplet(method) as case when method in ('direct', 'origin') then 1 else 8 end;

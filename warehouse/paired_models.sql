@@ -1,5 +1,5 @@
 -- Grain: one row per edition, two models in either order, method, scoring policy, repeat, relation and measure.
--- The rows of paired_scores about two models, with each of them as the first.
+-- The rows of differences about two models, with each of them as the first.
 create or replace view storage.paired_models as
 with models_compared as (
     select
@@ -7,8 +7,8 @@ with models_compared as (
         n_matched, n_pairs, n_observations, score, other_score,
         difference, difference_ci_low, difference_ci_high, n_effective,
         detectable(difference_ci_high - difference_ci_low) as detectable_difference,
-        n_gained, n_lost, run, other_run
-    from paired_scores
+        p_value, holm_p_value, n_gained, n_lost, run, other_run
+    from differences
     where comparison = 'models'
 )
 

@@ -202,7 +202,7 @@ def is_extensible(path: Path) -> bool:
 
 def describe_code() -> str:
     """Return a fingerprint of everything that decides which tables the same files give."""
-    names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATES, catalogue.VIEWS]
+    names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATED, catalogue.VIEWS]
     return hash_json([_hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
 
 

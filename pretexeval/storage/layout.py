@@ -28,6 +28,8 @@ PAGES_FOLDER = "report"
 LOCKS_FOLDER = "locks"
 REMOVED_FOLDER = "removed"
 CHECKS_FOLDER = "checks"
+SCORES_FOLDER = "scores"
+"""Scores of evaluations, and their differences; a publication computes again what is missing."""
 TASKS_FOLDER = "cache/tasks"
 """Prefect's cache: one file per result of a task, named after its key, and one per error of a failed run.
 

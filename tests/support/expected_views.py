@@ -1,6 +1,6 @@
 """The expected values of the views, computed from Parquet files with the formulas of docs/statistics.md.
 
-The views compute the variance of the intervals from residuals (warehouse/estimate_shares.sql). Here, each
+The scores have the variance of their intervals from residuals (pretexeval/statistics). Here, each
 cluster of pairs that share a head or a tail is left out in turn (the jackknife): its squared effect on the
 share is its part of the variance.
 """
@@ -114,12 +114,19 @@ def measure_clustering(observations: list[Observation]) -> Clustering:
 
 
 def effective_size(
-    clusters: list[tuple[int, int]], clustering: Clustering | None = None, n_most: float | None = None
+    clusters: list[tuple[int, int]],
+    clustering: Clustering | None = None,
+    n_most: float | None = None,
+    *,
+    n_informative: int | None = None,
+    is_certain: bool = False,
 ) -> float:
     """Return n / deff of a share with c of n right per pair; without clustering, the base is held fixed.
 
     Args:
         n_most: the number of independent observations at most; by default all of them.
+        n_informative: the pairs that tell deff, if they are not those of this share alone.
+        is_certain: take deff as known, without Student's correction.
     """
     inflation = clustering.inflation if clustering else 1.0
     m, n = len(clusters), sum(n for _, n in clusters)
@@ -129,11 +136,16 @@ def effective_size(
         return m
     from_tails = (1 - 1 / inflation) * 3 / max(clustering.n_rare, 9) if clustering else 0.0
     if n == m:
-        return m / inflation * (student_factor(1 / max(from_tails, 1e-6)) if inflation > 1 else 1)
-    informative = min(m - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
+        factor = 1 if is_certain or inflation <= 1 else student_factor(1 / max(from_tails, 1e-6))
+        return m / inflation * factor
+    informative = n_informative or count_informative(clusters)
     factor = student_factor(min(informative, 1 / (from_tails + 1 / inflation / informative)))
-    robust = p * (1 - p) * n**2 * (m - 1) / m / sum(r * r for r in residuals) / inflation
-    return min(n_most or n, max(min(clustering.n_rare if clustering else m, robust), robust * factor))
+    robust = p * (1 - p) * n**2 * (m - 1) / m / sum(r * r for r in residuals)
+    return min(n_most or n, max(min(m, robust), robust * (1 if is_certain else factor)) / inflation)
+
+
+def count_informative(clusters: list[tuple[int, int]]) -> int:
+    return min(len(clusters) - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
 
 
 def student_factor(df: float) -> float:
@@ -177,8 +189,16 @@ def difference_interval(
     e, f = ([c - s * size for c, size in side] for s, side in ((p, gained), (q, lost)))
     squares = sqrt(sum(x * x for x in e)) * sqrt(sum(x * x for x in f))
     r = sum(x * y for x, y in zip(e, f, strict=True)) / squares if squares > 1e-9 else 0.0
-    p_low, p_high = wilson(p, effective_size(gained, clustering, n_most))
-    q_low, q_high = wilson(q, effective_size(lost, clustering, n_most))
+    informative = min(len(pairs) - 1, count_informative(gained) + count_informative(lost))
+
+    def count(own: list[tuple[int, int]], other: list[tuple[int, int]]) -> float:
+        if any(c for c, _ in own) or not any(c for c, _ in other):
+            return effective_size(own, clustering, n_most, n_informative=informative)
+        known = effective_size(other, clustering, n_most, n_informative=informative, is_certain=True)
+        return min(known, 2 * effective_size(other, clustering, n_most, n_informative=informative))
+
+    p_low, p_high = wilson(p, count(gained, lost))
+    q_low, q_high = wilson(q, count(lost, gained))
 
     def reach(a: float, b: float) -> float:
         return sqrt(max(a * a - 2 * r * a * b + b * b, 0))
@@ -288,8 +308,15 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
     ]
 
 
+MIN_CLUSTERS = 10
+
+
 def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
-    low, high = difference_interval(observations, measure_clustering(observations), n_most)
+    """Return the difference, and its limits unless there are too few clusters."""
+    clustering = measure_clustering(observations)
+    low, high = difference_interval(observations, clustering, n_most)
+    if clustering.n_effective < MIN_CLUSTERS:
+        low = high = None
     return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 
 

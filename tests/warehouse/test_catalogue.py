@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from scipy.stats import binom, binomtest, t
+from scipy.stats import binom
 
 from pretexeval.primitives.errors import InputError
 from schemas.meanings import list_tables
 from warehouse.catalogue import (
     COLUMNS,
-    ESTIMATES,
+    ESTIMATED,
     FOLDER,
     RELATIONS,
     SUMS,
@@ -44,7 +44,7 @@ def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_th
         everything = set(
             connection.execute("select table_name, column_name from duckdb_columns()").fetchall()
         )
-    assert {*VIEWS, *SUMS, *ESTIMATES, *list_tables()} == relations.keys()
+    assert {*VIEWS, *SUMS, *ESTIMATED, *list_tables()} == relations.keys()
     assert {
         name for name, comment in relations.items() if not (comment or "").startswith("one row per ")
     } == set()
@@ -61,30 +61,6 @@ def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_th
 
 def test_every_view_is_in_one_group() -> None:
     assert sorted(VIEWS) == sorted(path.stem for path in (FOLDER / "views").glob("*.sql"))
-
-
-def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
-    degrees = [*range(1, 41), 100, 1000, 17_000]
-    rows = connection.execute("select t_quantile(df) from (select unnest(?) as df)", [degrees]).fetchall()
-    assert [q for (q,) in rows] == pytest.approx([t.ppf(0.975, df) for df in degrees], abs=1e-6)
-
-
-# So many right answers of 8 to the true and to the false triplet of each of so many pairs.
-@pytest.mark.parametrize(("right", "n"), [((8, 8), 12), ((0, 0), 12), ((8, 0), 12), ((8, 8), 1)])
-def test_pairs_that_do_not_vary_count_as_one_observation_each(
-    connection: duckdb.DuckDBPyConnection, right: tuple[int, int], n: int
-) -> None:
-    expected = binomtest(sum(right) * n // 16, n).proportion_ci(method="wilson")
-    columns = (
-        "1 as key, 'any' as measure, i as head_cluster, -1 as positive_tail_cluster, "
-        "-2 as negative_tail_cluster, 8 as n, 8 as negative_n"
-    )
-    found = connection.execute(
-        f"with observations as (select {columns}, {right[0]} as gained, {right[1]} as negative_gained "
-        f"from range({n}) as t (i)) "
-        "select ci_low, ci_high, fixed_base_ci_low, fixed_base_ci_high from estimate_shares('observations')"
-    ).fetchone()
-    assert found == pytest.approx((expected.low, expected.high) * 2)
 
 
 DISCORDANT = [(0, 0), (1, 0), (3, 12), (12, 3), (7, 7), (7, 8), (400, 470), (30_000, 31_000)]

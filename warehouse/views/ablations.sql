@@ -4,7 +4,7 @@
 --   full                     pretexeval, all eight transformations, rephrased;
 --   without_transformations  its samples under `none` only (rephrased, unlike `direct`);
 --   without_rephrasing       the method prototype.
---   The differences are component − full, on what is graded in both (paired_scores). A pair's one answer under `none`
+--   The differences are component − full, on what is graded in both (differences). A pair's one answer under `none`
 --   is compared with each of its eight answers in full. Null where full is missing, and in the row of full itself.
 -- `pretexeval`, `pretexttrans`: what the same predictions score when only some transformations count, step by step, in
 --   the orders of the two papers. Only for methods with all eight transformations; component and differences are null.
@@ -43,7 +43,7 @@ differences as (
         max(difference) filter (measure = 'mastery') as mastery_difference,
         max(difference_ci_low) filter (measure = 'mastery') as mastery_difference_ci_low,
         max(difference_ci_high) filter (measure = 'mastery') as mastery_difference_ci_high
-    from paired_scores
+    from differences
     where comparison in ('without_transformations', 'without_rephrasing')
     group by run, comparison
 )
@@ -63,7 +63,7 @@ select
     n_shared_pairs, difference, difference_ci_low, difference_ci_high,
     joint_difference, joint_difference_ci_low, joint_difference_ci_high,
     mastery_difference, mastery_difference_ci_low, mastery_difference_ci_high
-from part_scores as scores
+from scores as scores
 inner join steps on scores.group_name = steps.group_name and list_contains(steps.methods, scores.method)
 left join differences using (run, component)
 where scores.grouping_by in ('edition', 'transformation', 'transformations')

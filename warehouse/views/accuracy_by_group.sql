@@ -31,6 +31,6 @@ select
     average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high, n_effective, negative_accuracy,
     true_rate, affirmed_rate, consistency, probability_range,
     no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
-from part_scores
+from scores
 where grouping_by not in ('edition', 'relation', 'likelier answer', 'choices', 'transformation', 'transformations')
 order by edition_id, model, model_id, method, scoring_policy, repeat, grouping_by, group_position

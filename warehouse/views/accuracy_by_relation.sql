@@ -13,6 +13,6 @@ select
     mastery_above_shortcut, mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high,
     pair_left_out_rate, no_answer_rate, unfinished_reasoning_rate, refused_rate, true_rate, affirmed_rate,
     n_errors, error_rate
-from part_scores
+from scores
 where grouping_by = 'relation'
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation

@@ -1,7 +1,7 @@
 -- Grain: one row per edition of anchors, model, method, policy, repeat and two periods.
 -- How the answers of a model to the same prompts changed from one period to a later one (each period is compared with
 -- the one before, and with the first). period is the earlier one; difference = its average accuracy − the later one's,
--- likewise mastery_difference, so that a fall is positive. They are paired by pair (paired_scores). Periods are in the
+-- likewise mastery_difference, so that a fall is positive. They are paired by pair (differences). Periods are in the
 -- order of their first days (period_start of runs), then of their names.
 -- change_rate: of the n_answers samples that have a response in both periods, the share whose answer (true, false,
 -- none) changed, with its 95 % interval (the pair is the cluster).
@@ -16,13 +16,13 @@
 create or replace view anchor_drift as
 with average as (
     select
-        paired_scores.*,
+        differences.*,
         anchor_changes.* exclude (run, other_run),
         part = 'successive' as is_successive,
         coalesce(later.period_start, date 'infinity') as period_start,
         coalesce((later.sampling ->> '$.temperature')::double = 0, false) as is_greedy
-    from paired_scores
-    inner join storage.anchor_changes using (run, other_run)
+    from differences
+    inner join anchor_changes using (run, other_run)
     inner join runs as later
         on (other_edition_id, other_period, other_model_id) = (later.edition_id, later.period, later.model_id)
     where comparison = 'anchors' and measure = 'average_accuracy'
@@ -47,9 +47,7 @@ select
     average.n_matched as n_pairs,
     average.n_observations as n_samples,
     n_answers, n_changed,
-    n_changed / nullif(n_answers, 0) as change_rate,
-    wilson_low(change_rate, effective_n(changed)) as change_rate_ci_low,
-    wilson_high(change_rate, effective_n(changed)) as change_rate_ci_high,
+    change_rate, change_rate_ci_low, change_rate_ci_high,
     n_changed_pairs,
     case
         when n_noise_answered is not null then n_noise_pairs / nullif(n_noise_answered, 0)
@@ -73,7 +71,7 @@ select
     mastery.difference_ci_high as mastery_difference_ci_high
 from average
 left join noise using (run, other_run)
-left join (from paired_scores where measure = 'mastery') as mastery using (comparison, run, other_run)
+left join (from differences where measure = 'mastery') as mastery using (comparison, run, other_run)
 order by
     average.edition_id, average.model, average.model_id, average.method, average.scoring_policy, average.repeat,
     average.period_start, average.other_period, average.is_successive

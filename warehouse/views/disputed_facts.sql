@@ -11,7 +11,7 @@
 create or replace view disputed_facts as
 with good_models as (
     select edition_id, model_id, method, scoring_policy
-    from part_scores
+    from scores
     where grouping_by = 'edition' and method not in ('direct', 'origin')
     group by edition_id, model_id, method, scoring_policy
     having min(coalesce(mastery_above_shortcut_ci_low, 0)) > 0

@@ -16,7 +16,7 @@ with made as (
 ),
 
 fresh as (
-    select * from paired_scores where comparison = 'editions' and measure = 'average_accuracy'
+    select * from differences where comparison = 'editions' and measure = 'average_accuracy'
 )
 
 select

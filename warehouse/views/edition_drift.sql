@@ -5,7 +5,7 @@
 -- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
 -- their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
--- and the differences are paired by head (paired_scores). Heads that share a tail in edition_id are correlated.
+-- and the differences are paired by head (differences). Heads that share a tail in edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
@@ -40,8 +40,8 @@ select
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,
     mastery.difference_ci_high as mastery_difference_ci_high
-from paired_scores as average
-left join (from paired_scores where measure = 'mastery') as mastery using (comparison, run, other_run)
+from differences as average
+left join (from differences where measure = 'mastery') as mastery using (comparison, run, other_run)
 left join same_texts
     on average.edition_id = same_texts.edition_id
     and average.other_edition_id = same_texts.other_edition_id

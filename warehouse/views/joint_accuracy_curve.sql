@@ -12,7 +12,7 @@ select
     case when whole.joint_accuracy is not null then chosen.average_accuracy_ci_high end as joint_accuracy_ci_high,
     chosen.n_effective, whole.no_answer_rate, whole.unfinished_reasoning_rate, whole.refused_rate,
     whole.n_errors, whole.error_rate
-from part_scores as whole
-inner join part_scores as chosen using (run)
+from scores as whole
+inner join scores as chosen using (run)
 where whole.grouping_by = 'edition' and chosen.grouping_by = 'choices'
 order by whole.edition_id, whole.model, whole.model_id, whole.method, whole.scoring_policy, whole.repeat, n

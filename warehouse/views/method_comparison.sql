@@ -2,7 +2,7 @@
 -- How much lower the model scores by the method pretexeval than by another one, on the pairs that both asked
 -- about (method, section 4; PretexEval, table 1). average_accuracy and gain_over_random are those of pretexeval,
 -- other_average_accuracy and other_gain those of the method; all count what both grade.
--- difference = average_accuracy − other_average_accuracy, with the interval of a paired difference (paired_scores).
+-- difference = average_accuracy − other_average_accuracy, with the interval of a paired difference (differences).
 -- A triplet's one answer by direct or origin is compared with each of its eight by pretexeval; an answer by llmeval
 -- with the one at the same place.
 -- The shares of missing answers and failed prompts are in average_accuracy.
@@ -15,6 +15,6 @@ select
     other_score as other_average_accuracy, other_score - 0.5 as other_gain,
     difference, difference_ci_low, difference_ci_high, n_effective,
     case when other_score > 0.5 then 1 - (score - 0.5) / (other_score - 0.5) end as relative_loss
-from paired_scores
+from differences
 where comparison = 'methods' and measure = 'average_accuracy'
 order by edition_id, model, model_id, other_method, scoring_policy, repeat

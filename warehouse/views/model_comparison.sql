@@ -1,15 +1,16 @@
 -- Grain: one row per edition, method, scoring policy, repeat and two models (each two once).
 -- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
 -- difference = its average accuracy − the other's, likewise mastery_difference. An interval without 0 is the test that
--- the models differ. It is not D ± 1.96 difference_se: it combines the limits of gains and losses (Zou and Donner
--- 2008), so that it has a width even at a standard error of 0.
+-- the models differ: p_value is the level at which it meets 0. It combines the limits of gains and losses (Zou and
+-- Donner 2008), so that it has a width even at a standard error of 0. holm_p_value allows for the number of pairs of
+-- models in the edition (Holm 1979). With fewer than ten effective heads or tails (n_effective), there is no interval.
 -- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
 -- than 80 % of all pairs: they are the models' own selection.
 -- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
 with models_compared as (
-    select * from paired_scores where comparison = 'models' and relation is null
+    select * from differences where comparison = 'models' and relation is null
 )
 
 select
@@ -21,6 +22,7 @@ select
     average.score as average_accuracy, average.other_score as other_average_accuracy,
     average.difference, average.difference_se, average.difference_ci_low, average.difference_ci_high,
     average.difference_fixed_base_ci_low, average.difference_fixed_base_ci_high,
+    average.p_value, average.holm_p_value,
     detectable(average.difference_ci_high - average.difference_ci_low) as detectable_difference,
     average.n_effective,
     coalesce(mastery.n_observations, 0) as n_complete_pairs,
@@ -30,11 +32,11 @@ select
     mastery.difference_ci_high as mastery_difference_ci_high,
     mastery.difference_fixed_base_ci_low as mastery_difference_fixed_base_ci_low,
     mastery.difference_fixed_base_ci_high as mastery_difference_fixed_base_ci_high,
+    mastery.p_value as mastery_p_value, mastery.holm_p_value as mastery_holm_p_value,
     detectable(mastery.difference_ci_high - mastery.difference_ci_low) as detectable_mastery_difference,
     mastery.n_gained as n_mastered_alone,
     mastery.n_lost as n_other_mastered_alone,
-    mcnemar_p(mastery.n_gained, mastery.n_lost) as mcnemar_p,
-    mcnemar_mid_p(mastery.n_gained, mastery.n_lost) as mcnemar_mid_p
+    mastery.mcnemar_p, mastery.mcnemar_mid_p
 from models_compared as average
 left join (from models_compared where measure = 'mastery') as mastery using (run, other_run)
 where average.measure = 'average_accuracy'

@@ -32,7 +32,7 @@ select
     likelier.average_accuracy, likelier.average_accuracy_ci_low, likelier.average_accuracy_ci_high,
     likelier.n_effective, likelier.no_answer_rate, likelier.n_errors, likelier.error_rate,
     weighed.auroc, weighed.calibration_error, weighed.brier_score
-from part_scores as likelier
+from scores as likelier
 inner join asked using (run)
 left join weighed using (edition_id, model_id, method, repeat)
 where likelier.grouping_by = 'likelier answer'

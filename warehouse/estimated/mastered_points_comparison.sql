@@ -5,32 +5,31 @@
 -- graded for both. Under `excluded` the shares are null where these are less than 80 % of the points: they are the
 -- models' own selection. mastered_points has the intervals of each share over its own points.
 -- mcnemar_p: McNemar's exact test (1947) with the base held fixed, of the points that only one of the two masters.
-create table mastered_points_comparison as
-with matched as (
-    select
-        matches.*,
-        unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
-        is_negated_included, one.scoring_policy,
-        hash(matches.run, matches.other_run, step, is_negated_included) as key,
-        one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
-        least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
-        (one.n_mastered_facets >= step)::integer as mastered,
-        (other.n_mastered_facets >= step)::integer as other_mastered
-    from match_runs() as matches
-    inner join point_mastery as one on matches.run = one.run
-    inner join point_mastery as other using (point_id, is_negated_included)
-    where matches.other_run = other.run
-),
+create or replace temp table matched as
+select
+    matches.*,
+    unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
+    is_negated_included, one.scoring_policy,
+    hash(matches.run, matches.other_run, step, is_negated_included) as key,
+    one.head_cluster, one.positive_tail_cluster, one.negative_tail_cluster,
+    least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
+    (one.n_mastered_facets >= step)::integer as mastered,
+    (other.n_mastered_facets >= step)::integer as other_mastered
+from match_runs() as matches
+inner join point_mastery as one on matches.run = one.run
+inner join point_mastery as other using (point_id, is_negated_included)
+where matches.other_run = other.run;
 
-observations as (
-    select
-        key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
-        (mastered > other_mastered)::integer as gained, (mastered < other_mastered)::integer as lost, 1 as n
-    from matched
-    where is_graded
-),
+create or replace temp table observations as
+select
+    key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+    (mastered > other_mastered)::integer as gained, (mastered < other_mastered)::integer as lost, 1 as n
+from matched
+where is_graded;
 
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table mastered_points_comparison as
+with counted as (
     select
         key,
         any_value(columns(['run', 'other_run', 'step', 'is_negated_included'])),
@@ -61,7 +60,7 @@ select
 from counted
 inner join mastered_points as one using (run, step, is_negated_included)
 inner join mastered_points as other using (step, is_negated_included)
-left join estimate_shares('observations') as differences using (key)
+left join estimates as differences using (key)
 where counted.other_run = other.run
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, step,

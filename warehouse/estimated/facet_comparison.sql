@@ -3,16 +3,15 @@
 -- not; each two are compared once (match_runs). difference = the accuracy of the first − the other's, over the
 -- n_questions that are graded for both. The accuracy of RQ is the debiased one. facet_accuracy has the accuracy of
 -- each over its own questions, and its no_answer_rate and error_rate, which are shown here as well.
-create table facet_comparison as
--- The joins have millions of rows, so runs, questions and points are named by hashes.
-with answered as (
+create or replace temp table points as
+with -- The joins have millions of rows, so runs, questions and points are named by hashes.
+answered as (
     select
         hash(edition_id, setting, model_id, scoring_policy) as run,
         hash(edition_id, question_id) as question, hash(edition_id, point_id) as point,
         position, type, is_negated,
         answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
     from question_predictions
-    semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)
     inner join facets using (type)
     where is_correct is not null and split = 'test'
@@ -47,27 +46,26 @@ weighed as (
     from matched
     where type = 'RQ'
     group by run, other_run, position, point, is_negated
-),
+)
 
-points as (
-    select
-        run, other_run, position, point,
-        sum(columns(['n_questions', 'gained', 'lost', 'n']))::integer,
-        sum(n_most) as n_most
-    from weighed
-    group by run, other_run, position, point
-),
+select
+    run, other_run, position, point,
+    sum(columns(['n_questions', 'gained', 'lost', 'n']))::integer,
+    sum(n_most) as n_most
+from weighed
+group by run, other_run, position, point;
 
-observations as (
-    select
-        hash(run, other_run, position) as key, 'accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        gained, lost, n, n_most
-    from points
-    inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id)
-),
+create or replace temp table observations as
+select
+    hash(run, other_run, position) as key, 'accuracy' as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    gained, lost, n, n_most
+from points
+inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id);
 
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table facet_comparison as
+with counted as (
     select run, other_run, position, sum(n_questions)::bigint as n_questions
     from points
     group by run, other_run, position
@@ -87,7 +85,7 @@ inner join facet_accuracy as one
     on counted.run = one.run and facets.facet = one.facet and one.is_negated is null
 inner join facet_accuracy as other
     on counted.other_run = other.run and facets.facet = other.facet and other.is_negated is null
-left join estimate_shares('observations') as differences
+left join estimates as differences
     on differences.key = hash(counted.run, counted.other_run, counted.position)
 order by
     one.edition_id, one.setting, one.model_id, other.setting, other.model_id, one.scoring_policy, facets.position

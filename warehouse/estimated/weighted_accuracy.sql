@@ -1,19 +1,26 @@
--- Grain: one row per edition, model, method, scoring policy, repeat, weighting, measure and test pair.
--- The pairs with their weights in weighted_accuracy, as estimate_shares needs them. The weight of a relation is divided
--- among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of about equal shares of the base, by how
--- common the true tail is: one for 25 test pairs of the relation, at most 20. The most common tails cannot be drawn, so
--- the weight of a post-stratum without a graded pair goes to the next one of rarer tails. Otherwise, the relation is
--- one part.
+-- Grain: one row per edition, model, method, scoring policy, repeat and weighting.
+-- Average accuracy and mastery over the relations of the edition, also where a model was asked different shares of
+-- them (a budget, pairs_per_relation). weighting: `relations` is the mean over relations, each with the same weight;
+-- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
+-- without bias. `facts` estimates the measure for a fact of the knowledge base: as `pairs`, but within a relation, common
+-- and rare tails count as much as the base has of them (tail_commonness of the triplets).
+-- The leaderboard counts every asked sample once instead; the intervals are like those there, with
+-- relations as strata.
+-- Null if a relation has no graded sample (for mastery: no complete pair), and where the leaderboard has no mastery.
+-- The weight of a relation is divided among its parts. Under `facts`, these are post-strata (Holt and Smith 1979) of
+-- about equal shares of the base, by how common the true tail is: one for 25 test pairs of the relation, at most 20. The
+-- most common tails cannot be drawn, so the weight of a post-stratum without a graded pair goes to the next one of rarer
+-- tails. Otherwise, the relation is one part.
 -- rarer: the share of the base that is rarer than the part.
 -- Relations are strata (Cochran 1977, chapter 5): a pair counts in the variance with its deviation from its own
 -- relation, times √(m/(m−1)) for the m pairs of a relation; relations with one pair are one stratum together. The
 -- deviation is not taken from the post-stratum: a post-stratum of few tails hides how much tails vary. So each
--- pair is observed with its weight in whole parts of 10⁹, and with the mean plus that deviation.
+-- pair is observed with its weight, and with the mean plus that deviation.
 -- n_most: to how many independent samples the weights amount. The share of a stratum is drawn towards the mean by one
 -- observation here, because a large relation of which no pair is mastered would otherwise have no variance. If no
 -- pair deviates, each pair is one observation.
 -- average: the weighted mean. is_whole: every relation has a pair with a score.
-create or replace view storage.weighted_observations as
+create or replace temp table observations as
 with tested as (
     select
         edition_id, pair_id, relation, tail_commonness,
@@ -111,12 +118,51 @@ select
     {'run': run, 'weighting': weighting} as key,
     measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
     average, is_whole,
-    round(1e9 * size * (average * n + spread * (gained - share * n)))::bigint as gained,
-    round(1e9 * size * n)::bigint as n,
-    round(1e9 * size * (average * negative_n + spread * (negative_gained - share * negative_n)))::bigint
-        as negative_gained,
-    round(1e9 * size * negative_n)::bigint as negative_n,
+    size * (average * n + spread * (gained - share * n)) as gained,
+    size * n as n,
+    size * (average * negative_n + spread * (negative_gained - share * negative_n)) as negative_gained,
+    size * negative_n as negative_n,
     n_independent * size * pair_n as n_most
 from observed
 inner join sized using (run, measure, weighting, relation, part)
-where pair_n > 0
+where pair_n > 0;
+
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table weighted_accuracy as
+with averages as (
+    select key, measure, any_value(average) as average
+    from observations
+    group by key, measure
+    having bool_and(is_whole)
+),
+
+weighted as (
+    select * from averages inner join estimates using (key, measure)
+)
+
+select
+    runs.edition_id, runs.model_id, runs.model, runs.method, runs.scoring_policy, runs.repeat,
+    weightings.weighting,
+    average.average as average_accuracy,
+    average.ci_low as average_accuracy_ci_low,
+    average.ci_high as average_accuracy_ci_high,
+    average.fixed_base_ci_low as average_accuracy_fixed_base_ci_low,
+    average.fixed_base_ci_high as average_accuracy_fixed_base_ci_high,
+    average.n_effective,
+    runs.n_pairs,
+    mastery.average as mastery,
+    mastery.ci_low as mastery_ci_low,
+    mastery.ci_high as mastery_ci_high,
+    mastery.fixed_base_ci_low as mastery_fixed_base_ci_low,
+    mastery.fixed_base_ci_high as mastery_fixed_base_ci_high,
+    runs.n_complete_pairs, runs.no_answer_rate, runs.n_errors, runs.error_rate
+from scores as runs
+cross join (values ('relations'), ('pairs'), ('facts')) as weightings (weighting)
+left join weighted as average
+    on {'run': runs.run, 'weighting': weighting} = average.key and average.measure = 'average'
+left join weighted as mastery
+    on {'run': runs.run, 'weighting': weighting} = mastery.key and mastery.measure = 'mastery'
+    and runs.mastery is not null
+where runs.grouping_by = 'edition'
+order by
+    runs.edition_id, runs.model, runs.model_id, runs.method, runs.scoring_policy, runs.repeat, weighting desc

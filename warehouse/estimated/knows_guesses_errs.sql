@@ -8,32 +8,27 @@
 -- two answers, where no answer is not right; null where it was not asked so.
 -- The intervals are for new facts like these. Unsure is used as often as the prompt leads to it: compare models that were
 -- asked alike. A model that always says Unsure has no wrong answers.
-create or replace view knows_guesses_errs as
-with pairs as (
-    select *, struct_pack(edition_id, model_id, model, method, repeat) as key
-    from unsure_counts
-),
+create or replace temp table pairs as
+select *, struct_pack(edition_id, model_id, model, method, repeat) as key
+from unsure_counts;
 
-observations as (
-    select
-        key,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        unnest(['right', 'unsure', 'wrong', 'wrong among answered', 'penalised']) as measure,
-        unnest([n_positive_right, n_positive_unsure, n_positive_wrong, n_positive_wrong, n_positive_right]) as gained,
-        unnest([null, null, null, null, n_positive_wrong]) as lost,
-        unnest([n_positive, n_positive, n_positive, n_positive_right + n_positive_wrong, n_positive]) as n,
-        unnest([n_negative_right, n_negative_unsure, n_negative_wrong, n_negative_wrong, n_negative_right])
-            as negative_gained,
-        unnest([null, null, null, null, n_negative_wrong]) as negative_lost,
-        unnest([n_negative, n_negative, n_negative, n_negative_right + n_negative_wrong, n_negative]) as negative_n
-    from pairs
-),
+create or replace temp table observations as
+select
+    key,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    unnest(['right', 'unsure', 'wrong', 'wrong among answered', 'penalised']) as measure,
+    unnest([n_positive_right, n_positive_unsure, n_positive_wrong, n_positive_wrong, n_positive_right]) as gained,
+    unnest([null, null, null, null, n_positive_wrong]) as lost,
+    unnest([n_positive, n_positive, n_positive, n_positive_right + n_positive_wrong, n_positive]) as n,
+    unnest([n_negative_right, n_negative_unsure, n_negative_wrong, n_negative_wrong, n_negative_right])
+        as negative_gained,
+    unnest([null, null, null, null, n_negative_wrong]) as negative_lost,
+    unnest([n_negative, n_negative, n_negative, n_negative_right + n_negative_wrong, n_negative]) as negative_n
+from pairs;
 
-estimates as materialized (
-    from estimate_shares('observations')
-),
-
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table knows_guesses_errs as
+with counted as (
     select
         key,
         sum(n_positive + n_negative)::bigint as n_samples,

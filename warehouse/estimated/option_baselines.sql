@@ -14,7 +14,7 @@
 --   always_true, always_false: TFQ.
 -- accuracy, random_baseline: as in facet_accuracy. most_often_right and most_frequent_right learn from the questions
 -- of other points, so they are not upper bounds. A table, because it takes a few seconds on 17,000 points.
-create table option_baselines as
+create or replace temp table points as
 with options as (
     select
         edition_id, question_id, point_id, relation, type, is_negated,
@@ -26,7 +26,6 @@ with options as (
         chr(64 + place) as letter,
         list_contains(right_letters, letter) as is_right, right_letters = [letter] as is_right_alone
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test' and type <> 'TFQ'
 ),
 
@@ -72,7 +71,6 @@ guessed as (
         unnest(case type when 'RQ' then ['agree'] else ['always_true', 'always_false'] end),
         unnest(case type when 'RQ' then [answer[1] = 'T'] else [answer = 'T', answer = 'F'] end)
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test' and type in ('RQ', 'TFQ')
 ),
 
@@ -87,23 +85,22 @@ scored as (
     from guessed
     inner join questions using (edition_id, question_id)
     group by edition_id, point_id, relation, type, is_negated, baseline
-),
+)
 
-points as (
-    select * replace (unnest([relation, null]) as relation)
-    from scored
-),
+select * replace (unnest([relation, null]) as relation)
+from scored;
 
-observations as (
-    select
-        hash(edition_id, points.relation, type, is_negated, baseline) as key, 'accuracy' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        gained, n, n_most
-    from points
-    inner join point_clusters using (edition_id, point_id)
-),
+create or replace temp table observations as
+select
+    hash(edition_id, points.relation, type, is_negated, baseline) as key, 'accuracy' as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    gained, n, n_most
+from points
+inner join point_clusters using (edition_id, point_id);
 
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table option_baselines as
+with counted as (
     select
         edition_id, relation, type, is_negated, baseline,
         sum(n_questions)::bigint as n_questions,
@@ -118,7 +115,7 @@ select
     share as accuracy, ci_low as accuracy_ci_low, ci_high as accuracy_ci_high, n_effective,
     random_baseline
 from counted
-inner join estimate_shares('observations') as estimates
+inner join estimates as estimates
     on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
 inner join facets using (type)
 order by edition_id, relation nulls first, facets.position, is_negated, baseline

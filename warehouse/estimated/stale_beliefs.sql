@@ -7,7 +7,7 @@
 -- n_facts: the facts of the origin that have a counterpart; n_compared: those with which they are compared.
 -- difference: its interval adds those of both rates as if they were independent (Newcombe 1998, method 10).
 -- A reply without an answer affirms nothing. A removed fact is undecided, so no other view counts its pair.
-create table stale_beliefs as
+create or replace temp table observations as
 with first_policies as (
     select runs.edition_id, runs.model_id, scoring_policies[1] as scoring_policy
     from runs
@@ -20,34 +20,29 @@ affirmed as (
         edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id,
         bool_and(coalesce((prediction = samples.label) = is_positive, false))::integer as is_affirmed
     from predictions
-    semi join storage.scope using (edition_id, model_id)
     semi join first_policies using (edition_id, model_id, scoring_policy)
     inner join samples using (edition_id, sample_id)
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)
         using (edition_id, triplet_id)
     group by edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id
-),
-
-observations as (
-    select
-        {'edition_id': edition_id, 'model_id': model_id, 'method': method, 'repeat': repeat,
-         'origin': origin, 'compared_with': compared_with} as key,
-        side as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        is_positive::integer * is_affirmed * size as gained,
-        is_positive::integer * size as n,
-        (not is_positive)::integer * is_affirmed * size as negative_gained,
-        (not is_positive)::integer * size as negative_n,
-        n_most
-    from storage.compared_changes
-    inner join affirmed using (edition_id, triplet_id)
-    inner join pair_clusters using (edition_id, pair_id)
-),
-
-estimates as (
-    from estimate_shares('observations')
 )
 
+select
+    {'edition_id': edition_id, 'model_id': model_id, 'method': method, 'repeat': repeat,
+     'origin': origin, 'compared_with': compared_with} as key,
+    side as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    is_positive::integer * is_affirmed * size as gained,
+    is_positive::integer * size as n,
+    (not is_positive)::integer * is_affirmed * size as negative_gained,
+    (not is_positive)::integer * size as negative_n,
+    n_most
+from storage.compared_changes
+inner join affirmed using (edition_id, triplet_id)
+inner join pair_clusters using (edition_id, pair_id);
+
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table stale_beliefs as
 select
     own.key.edition_id, own.key.model_id, models.name as model, own.key.method, own.key.repeat,
     own.key.origin, own.key.compared_with,

@@ -7,30 +7,24 @@
 -- leaderboard. The scores of the coin are expected values. Their interval is that of one guesser who tosses
 -- the coins of this edition, which are independent. Where `best` uses the coin in some relations, the coin's
 -- expected mastery of one quarter has no error of its own. A baseline always answers: no_answer_rate is 0.
-create table shortcut_baselines as
-with scored as materialized (
-    select
-        {'edition_id': edition_id, 'method': method, 'relation': unnest([relation, null]), 'baseline': baseline} as key,
-        *
-    from shortcut_scores
-    semi join storage.scope using (edition_id)
-),
+create or replace temp table scored as
+select
+    {'edition_id': edition_id, 'method': method, 'relation': unnest([relation, null]), 'baseline': baseline} as key,
+    *
+from shortcut_scores;
 
-observations as (
-    select
-        key, unnest(['average', 'joint', 'mastery']) as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        unnest([n_right::bigint, n_triplets_right::bigint, floor(mastery)::bigint]) as gained,
-        unnest([n_samples, n_triplets, is_complete::bigint]) as n
-    from scored
-    inner join pair_clusters using (edition_id, pair_id)
-),
+create or replace temp table observations as
+select
+    key, unnest(['average', 'joint', 'mastery']) as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    unnest([n_right::bigint, n_triplets_right::bigint, floor(mastery)::bigint]) as gained,
+    unnest([n_samples, n_triplets, is_complete::bigint]) as n
+from scored
+inner join pair_clusters using (edition_id, pair_id);
 
-estimates as materialized (
-    from estimate_shares('observations')
-),
-
-summed as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table shortcut_baselines as
+with summed as (
     select
         key,
         list_sort(list_distinct(list(shortcut))) as shortcuts,

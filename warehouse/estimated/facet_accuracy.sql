@@ -10,66 +10,52 @@
 -- random_baseline: the accuracy of random answers to the edition's questions.
 -- The questions of a point are observations with both of its tails, like a pair as a whole (estimate_shares).
 -- no_answer_rate: of the questions with a response, those of which no repeat has an answer.
-create table facet_accuracy as
-with observed as (
-    select
-        run, facet, is_negated, edition_id, point_id,
-        sum(n_right_parts)::integer as gained, sum(n_parts)::integer as n, sum(n_independent) as n_most
-    from point_scores
-    semi join storage.scope using (edition_id)
-    group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
-    having sum(n_parts) > 0
-),
+create or replace temp table observed as
+select
+    run, facet, is_negated, edition_id, point_id,
+    sum(n_right_parts)::integer as gained, sum(n_parts)::integer as n, sum(n_independent) as n_most
+from point_scores
+group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
+having sum(n_parts) > 0;
 
-facet_baselines as (
-    select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
-    from questions
-    semi join storage.scope using (edition_id)
-    where split = 'test'
-    group by grouping sets ((edition_id, facet, is_negated), (edition_id, facet))
-),
+create or replace temp table facet_baselines as
+select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
+from questions
+where split = 'test'
+group by grouping sets ((edition_id, facet, is_negated), (edition_id, facet));
 
-mean_baselines as (
-    select edition_id, null as facet, is_negated, favg(random_baseline) as random_baseline, count(*) as n_facets
-    from facet_baselines
-    group by edition_id, is_negated
-),
+create or replace temp table mean_baselines as
+select edition_id, null as facet, is_negated, favg(random_baseline) as random_baseline, count(*) as n_facets
+from facet_baselines
+group by edition_id, is_negated;
 
-baselines as (
-    from facet_baselines
-    union all by name
-    from mean_baselines
-),
-
--- The mean of the facets is a mean of ratios, and not the ratio of two sums over points that estimate_shares takes.
--- A point is therefore observed with its share of the questions of each facet (n) and of their right answers
--- (gained), in whole parts of which each facet has 10⁸, so that sums are exact. Where points lack questions of some
--- facets, gained also has mean − accuracy of the facet for each of its shares: its residual gained − mean · n
+-- The mean of the facets is a mean of ratios, and not the ratio of two sums over points. A point is therefore observed
+-- with its share of the questions of each facet (n) and of their right answers (gained). Where points lack questions
+-- of some facets, gained also has mean − accuracy of the facet for each of its shares: its residual gained − mean · n
 -- is then Σ (right − accuracy · asked) / asked in all over the facets, by which the point changes the mean
 -- (Taylor linearisation). These terms add up to 0 for a point with all questions.
-weights as (
-    select
-        run, observed.facet, observed.is_negated,
-        sum(n) as facet_n,
-        sum(gained) / sum(n) as accuracy,
-        favg(sum(gained) / sum(n)) over facets_asked as mean_accuracy,
-        count(*) over facets_asked / sum(1 / sum(n_most)) over facets_asked as most_of_facet
-    from observed
-    inner join mean_baselines
-        on observed.edition_id = mean_baselines.edition_id
-        and observed.is_negated is not distinct from mean_baselines.is_negated
-    group by run, observed.facet, observed.is_negated
-    window facets_asked as (partition by run, observed.is_negated)
-    qualify count(*) over facets_asked = any_value(n_facets)
-),
+create or replace temp table weights as
+select
+    run, observed.facet, observed.is_negated,
+    sum(n) as facet_n,
+    sum(gained) / sum(n) as accuracy,
+    favg(sum(gained) / sum(n)) over facets_asked as mean_accuracy,
+    count(*) over facets_asked / sum(1 / sum(n_most)) over facets_asked as most_of_facet
+from observed
+inner join mean_baselines
+    on observed.edition_id = mean_baselines.edition_id
+    and observed.is_negated is not distinct from mean_baselines.is_negated
+group by run, observed.facet, observed.is_negated
+window facets_asked as (partition by run, observed.is_negated)
+qualify count(*) over facets_asked = any_value(n_facets);
 
-points as (
+create or replace temp table observations as
+with points as (
     select
         observed.run, observed.is_negated, observed.edition_id, observed.point_id,
         any_value(columns(['mean_accuracy', 'most_of_facet'])),
-        sum(round(1e8 * n / facet_n)::bigint) as n,
-        sum(round(1e8 * gained / facet_n)::bigint)
-        + round(1e8 * sum((mean_accuracy - accuracy) * n / facet_n))::bigint as gained
+        sum(n / facet_n) as n,
+        sum((gained + (mean_accuracy - accuracy) * n) / facet_n) as gained
     from observed
     inner join weights
         on observed.run = weights.run
@@ -79,25 +65,26 @@ points as (
 ),
 
 -- n_most of the mean: to how many independent questions the weights of F facets amount, F² / Σ (1 / n_most of the
--- facet). If no point has a residual, each point counts as one observation (intervals.sql, effective_n).
+-- facet).
 scored as (
     select hash(run, facet, is_negated) as key, edition_id, point_id, gained, n, n_most
     from observed
     union all
     select
-        hash(run, null::varchar, is_negated) as key, edition_id, point_id, gained, n,
-        case
-            when max(abs(gained - mean_accuracy * n)) over (partition by run, is_negated) > 9
-                then most_of_facet * n / 1e8
-            else 1
-        end as n_most
+        hash(run, null::varchar, is_negated) as key, edition_id, point_id, gained, n, most_of_facet * n as n_most
     from points
-),
+)
 
-observations as (
-    select key, 'accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster, gained, n, n_most
-    from scored
-    inner join point_clusters using (edition_id, point_id)
+select key, 'accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster, gained, n, n_most
+from scored
+inner join point_clusters using (edition_id, point_id);
+
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table facet_accuracy as
+with baselines as (
+    from facet_baselines
+    union all by name
+    from mean_baselines
 ),
 
 counted as (
@@ -114,7 +101,6 @@ counted as (
         sum(n_failed)::bigint as n_errors,
         share(n_failed, n_asked) as error_rate
     from point_scores
-    semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, is_negated), (run, facet), (run, is_negated), (run))
 )
 
@@ -130,7 +116,7 @@ select
     no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
 from counted
 left join facets using (facet)
-left join estimate_shares('observations') as estimates
+left join estimates as estimates
     on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
 left join (select distinct run, is_negated, mean_accuracy from weights) as means
     on counted.run = means.run and counted.is_negated is not distinct from means.is_negated

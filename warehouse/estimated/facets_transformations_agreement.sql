@@ -8,33 +8,28 @@
 -- Without knowledge, guessing correctly is far more likely over 16 samples of one pair that are answered
 -- consistently (25 %) than over all questions of a point: a lower facets_rate alone does not show that less is known.
 -- no_answer_rate, …: over all questions of the evaluation.
-create or replace view facets_transformations_agreement as
-with complete as materialized (
-    select
-        {'run': points.run, 'repeat': pairs.repeat, 'is_negated_included': points.is_negated_included} as key,
-        points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
-        points.is_mastered::integer as by_facets,
-        pairs.is_mastered::integer as by_transformations
-    from point_mastery as points
-    inner join pair_scores as pairs using (edition_id, model_id, scoring_policy, pair_id)
-    where pairs.method = 'pretexeval' and points.is_mastered is not null and pairs.is_complete
-),
+create or replace temp table complete as
+select
+    {'run': points.run, 'repeat': pairs.repeat, 'is_negated_included': points.is_negated_included} as key,
+    points.head_cluster, points.positive_tail_cluster, points.negative_tail_cluster,
+    points.is_mastered::integer as by_facets,
+    pairs.is_mastered::integer as by_transformations
+from point_mastery as points
+inner join pair_scores as pairs using (edition_id, model_id, scoring_policy, pair_id)
+where pairs.method = 'pretexeval' and points.is_mastered is not null and pairs.is_complete;
 
-observations as (
-    select
-        key,
-        unnest(['facets', 'transformations']) as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        unnest([by_facets, by_transformations]) as gained,
-        1 as n
-    from complete
-),
+create or replace temp table observations as
+select
+    key,
+    unnest(['facets', 'transformations']) as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    unnest([by_facets, by_transformations]) as gained,
+    1 as n
+from complete;
 
-estimates as materialized (
-    from estimate_shares('observations')
-),
-
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table facets_transformations_agreement as
+with counted as (
     select
         key,
         count(*) as n_pairs,

@@ -5,32 +5,27 @@
 -- difference between two single repeats is chance of the sampling alone.
 -- same_answer_rate: share of the samples whose answer, true, false or none, is the same in every repeat. Samples
 -- of which a prompt failed do not count.
-create or replace view repeat_spread as
-with repeated as (
-    select *, struct_pack(edition_id, model_id, model, method, scoring_policy) as key
-    from pair_scores
-    where (edition_id, model_id) in (select (edition_id, model_id) from pair_scores where repeat > 0)
-),
+create or replace temp table repeated as
+select *, struct_pack(edition_id, model_id, model, method, scoring_policy) as key
+from pair_scores
+where (edition_id, model_id) in (select (edition_id, model_id) from pair_scores where repeat > 0);
 
-observations as (
-    select
-        key,
-        any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
-        unnest(['average', 'mastery']) as measure,
-        unnest([sum(n_positive_right), count(*) filter (is_mastered)])::integer as gained,
-        unnest([sum(n_positive), count(*) filter (is_complete)])::integer as n,
-        unnest([sum(n_negative_right), null])::integer as negative_gained,
-        unnest([sum(n_negative), null])::integer as negative_n,
-        unnest([max(n_positive + n_negative), bool_or(is_complete)::integer]) as n_most
-    from repeated
-    group by key, pair_id
-),
+create or replace temp table observations as
+select
+    key,
+    any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
+    unnest(['average', 'mastery']) as measure,
+    unnest([sum(n_positive_right), count(*) filter (is_mastered)])::integer as gained,
+    unnest([sum(n_positive), count(*) filter (is_complete)])::integer as n,
+    unnest([sum(n_negative_right), null])::integer as negative_gained,
+    unnest([sum(n_negative), null])::integer as negative_n,
+    unnest([max(n_positive + n_negative), bool_or(is_complete)::integer]) as n_most
+from repeated
+group by key, pair_id;
 
-estimates as materialized (
-    from estimate_shares('observations')
-),
-
-by_repeat as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table repeat_spread as
+with by_repeat as (
     select
         key, any_value(run) as run,
         sum(n_positive_right + n_negative_right) / nullif(sum(n_positive + n_negative), 0) as accuracy,

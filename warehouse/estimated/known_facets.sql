@@ -5,34 +5,29 @@
 -- points that it was taught, and near 0 of the others: a guesser would have to be right up to ten times in a row.
 -- Only relations whose facts are still those that the model was taught are counted. Models without a list of known
 -- heads have no rows. Under `excluded` the share is null where more than a fifth of the points is not graded.
-create or replace view known_facets as
-with points as materialized (
-    select
-        {'run': run, 'is_negated_included': is_negated_included, 'taught_with': taught_with} as key,
-        point_mastery.*,
-        taught_points.is_known,
-        taught_points.taught_with
-    from point_mastery
-    inner join storage.taught_points using (edition_id, model_id, point_id)
-    where taught_points.is_as_taught and point_mastery.is_whole
-),
+create or replace temp table points as
+select
+    {'run': run, 'is_negated_included': is_negated_included, 'taught_with': taught_with} as key,
+    point_mastery.*,
+    taught_points.is_known,
+    taught_points.taught_with
+from point_mastery
+inner join storage.taught_points using (edition_id, model_id, point_id)
+where taught_points.is_as_taught and point_mastery.is_whole;
 
-observations as (
-    select
-        key,
-        'mastered' as measure,
-        head_cluster, positive_tail_cluster, negative_tail_cluster,
-        is_mastered::integer as gained,
-        1 as n
-    from points
-    where is_mastered is not null
-),
+create or replace temp table observations as
+select
+    key,
+    'mastered' as measure,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    is_mastered::integer as gained,
+    1 as n
+from points
+where is_mastered is not null;
 
-estimates as materialized (
-    from estimate_shares('observations')
-),
-
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table known_facets as
+with counted as (
     select
         key,
         edition_id, setting, model_id, model, scoring_policy, is_negated_included, is_known, taught_with,

@@ -8,11 +8,10 @@
 -- facts. left_out_rate: under `excluded` the shares are null where it is above 0.2, because the rest is the model's own
 -- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
-create table mastered_points as
+create or replace temp table scored as
 with asked as (
     select distinct edition_id, facet, place
     from questions
-    semi join storage.scope using (edition_id)
     inner join facets using (facet)
     where split = 'test'
 ),
@@ -21,32 +20,27 @@ steps as (
     select edition_id, list(facet) over added as facets, len(facets) as step
     from asked
     window added as (partition by edition_id order by place)
-),
+)
 
-scored as (
-    select
-        hash(run, step, is_negated_included) as key,
-        *,
-        n_whole_facets >= step as has_facets,
-        n_graded_facets >= step as is_graded,
-        n_mastered_facets >= step as is_right
-    from point_mastery
-    inner join steps using (edition_id)
-),
+select
+    hash(run, step, is_negated_included) as key,
+    *,
+    n_whole_facets >= step as has_facets,
+    n_graded_facets >= step as is_graded,
+    n_mastered_facets >= step as is_right
+from point_mastery
+inner join steps using (edition_id);
 
-observations as (
-    select
-        key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
-        is_right::integer as gained, 1 as n
-    from scored
-    where is_graded
-),
+create or replace temp table observations as
+select
+    key, 'mastered' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster,
+    is_right::integer as gained, 1 as n
+from scored
+where is_graded;
 
-estimates as (
-    from estimate_shares('observations')
-),
-
-counted as (
+-- The estimates of these observations are computed here (estimation.py).
+create or replace table mastered_points as
+with counted as (
     select
         key,
         any_value(columns([

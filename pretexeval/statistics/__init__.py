@@ -1,0 +1,1 @@
+"""Estimates with intervals: shares, means and paired differences over correlated observations."""

@@ -1,0 +1,169 @@
+"""How much the observations of one score vary, and how far heads, tails and pairs make them alike.
+
+The unit of observation is a pair: a true triplet and its false twin. They have one head and two tails. The
+observations of a unit are those of its two triplets, or one of the pair as a whole (mastery). A score is the
+share of the observations that are right; a paired difference is the share that only the first of two scores
+got right (gained) less the share that only the second one did (lost).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+MAX_SIZE_SHARE = 0.95
+"""Limit of the share of the observations that a cluster counts with in `correct_residual`."""
+NEGLIGIBLE = 1e-9
+"""Residuals below this share of the largest unit are rounding errors."""
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The observations of one score. Rows are units; columns are their triplets, or the pair as a whole."""
+
+    gained: Floats
+    """Right observations; of a difference, those that only the first score got right. Shape (m, 2) or (m, 1)."""
+    n: Floats
+    """Observations, of the same shape."""
+    heads: Codes
+    """A number for the head of each unit. Shape (m,)."""
+    tails: Codes
+    """Numbers for its true and its false tail. Shape (m, 2)."""
+    lost: Floats | None = None
+    """Those that only the second score got right; None for a share."""
+    n_most: Floats | None = None
+    """The most independent observations that a unit can amount to; None for all of them. Shape (m,)."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What the intervals of one score need (intervals.py); `side` is gained or lost."""
+
+    n_pairs: float
+    n_observations: float
+    n_most: float
+    gained: float
+    """Share of the observations."""
+    lost: float
+    gained_robust_n: float
+    """Observations divided by the design effect of this side with the pair as the cluster; nan without variation."""
+    lost_robust_n: float
+    gained_informative: float
+    """Pairs with such an observation or pairs with another one, whichever are fewer; at most m − 1."""
+    lost_informative: float
+    correlation: float
+    """Of the residuals of gains and losses over the pairs; 0 if one of them does not vary."""
+    standard_error: float
+    """Cluster-robust standard error of the share or difference with the pair as the cluster; nan for one pair."""
+    inflation: float
+    """Variance for new facts over the variance with the pair as the only cluster; at least 1."""
+    n_effective: float
+    """Effective number of heads or of tails, whichever is smaller (Kish 1965)."""
+    n_rare: float
+    """The same, at most the number over which the changed observations are spread, or the unchanged ones."""
+    is_difference: bool
+
+
+def measure_spread(observations: Observations) -> Spread | None:
+    """Return what the intervals of a score need; None if nothing was observed."""
+    asked = observations.n.sum(1) > 0
+    if not asked.any():
+        return None
+    gained, n = observations.gained[asked], observations.n[asked]
+    lost = np.zeros_like(gained) if observations.lost is None else observations.lost[asked]
+    size = n.sum(1)
+    total, m = float(size.sum()), len(size)
+    of_gains, of_losses, of_net = (subtract_mean(counted, n).sum(1) for counted in (gained, lost, gained - lost))
+    both_vary = float(np.sqrt((of_gains**2).sum() * (of_losses**2).sum()))
+    inflation, n_effective, n_rare = compare_clusters(
+        gained - lost, gained + lost, n, observations.heads[asked], observations.tails[asked]
+    )
+    return Spread(
+        n_pairs=m,
+        n_observations=total,
+        n_most=total if observations.n_most is None else float(observations.n_most[asked].sum()),
+        gained=float(gained.sum()) / total,
+        lost=float(lost.sum()) / total,
+        gained_robust_n=_count_independent(gained, total, of_gains),
+        lost_robust_n=_count_independent(lost, total, of_losses),
+        gained_informative=_count_informative(gained.sum(1), size),
+        lost_informative=_count_informative(lost.sum(1), size),
+        correlation=float(of_gains @ of_losses) / both_vary if both_vary > 0 else 0.0,
+        standard_error=float(np.sqrt(m / (m - 1) * (of_net**2).sum())) / total if m > 1 else np.nan,
+        inflation=inflation,
+        n_effective=n_effective,
+        n_rare=n_rare,
+        is_difference=observations.lost is not None,
+    )
+
+
+def subtract_mean(counted: Floats, n: Floats) -> Floats:
+    """Return what each count has more than its part of the sum; 0 if all of them are rounding errors."""
+    residual = counted - counted.sum() / n.sum() * n
+    return residual * (np.abs(residual.sum(1)).max() > NEGLIGIBLE * n.max())
+
+
+def compare_clusters(
+    net: Floats, changed: Floats, n: Floats, heads: Codes, tails: Codes
+) -> tuple[float, float, float]:
+    """Return the variance for new facts over that with pairs as the only clusters, n_effective and n_rare.
+
+    The variance for new facts is two-way cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head + V_tail −
+    V_both, at least V_head, V_tail and V_pair. A triplet has one tail. A pair as a whole has two, so its V_tail is
+    that of dyads (Aronow, Samii and Assenova 2015), in which pairs that share both tails count once.
+    """
+    residual, total = subtract_mean(net, n), n.sum()
+    of_pairs = residual.sum(1)
+    by_pair = float((of_pairs**2).sum() * correct_residual(1 / len(n)))
+    sums_by_head = [np.bincount(heads, values.sum(1)) for values in (residual, n, changed)]
+    by_head = _add_squares(*sums_by_head[:2], total)
+    if n.shape[1] == 2:
+        sums_by_tail = [np.bincount(tails.ravel(), values.ravel()) for values in (residual, n, changed)]
+        by_tail = _add_squares(*sums_by_tail[:2], total)
+        by_both = float((residual**2).sum() * correct_residual(1 / (n > 0).sum()))
+    else:
+        twice = [np.repeat(values, 2) for values in (residual, n, changed)]
+        sums_by_tail = [np.bincount(tails.ravel(), values) for values in twice]
+        low, high = tails.min(1), tails.max(1)
+        same_tails = np.unique(low * (tails.max() + 1) + high, return_inverse=True)[1]
+        shared = [np.bincount(same_tails, values.sum(1)) for values in (residual, n)]
+        by_tail = _add_squares(*sums_by_tail[:2], total) - _add_squares(*shared, total)
+        by_both = by_pair
+    inflation = max(by_head + by_tail - by_both, by_head, by_tail, by_pair) / by_pair if by_pair else 1.0
+    counts = [
+        (count_effective(sizes), count_effective(changes), count_effective(sizes - changes))
+        for _, sizes, changes in (sums_by_head, sums_by_tail)
+    ]
+    return inflation, min(sizes for sizes, *_ in counts), min(min(numbers) for numbers in counts)
+
+
+def _add_squares(residuals: Floats, sizes: Floats, total: float) -> float:
+    return float((residuals**2 * correct_residual(sizes / total)).sum())
+
+
+def correct_residual(size_share: npt.ArrayLike) -> Floats:
+    """Return the factor of the squared residual of a cluster with this share of the observations.
+
+    Without the cluster, the mean would move by residual / (1 − share) (the jackknife, CR3; Bell and McCaffrey
+    2002). With few or uneven clusters the variance would be too small otherwise.
+    """
+    return np.asarray(1 / (1 - np.minimum(size_share, MAX_SIZE_SHARE)) ** 2)
+
+
+def count_effective(sizes: Floats) -> float:
+    """Return the effective number of clusters with these sizes, (Σn)² / Σn² (Kish 1965); inf without any."""
+    squares = float((sizes**2).sum())
+    return float(sizes.sum()) ** 2 / squares if squares else np.inf
+
+
+def _count_independent(counted: Floats, total: float, residual: Floats) -> float:
+    """Return n / deff, where deff = V / (p(1−p)/N) and V = m/(m−1) · Σ residual² / N² (Taylor linearisation)."""
+    m, right, squares = len(residual), float(counted.sum()), float((residual**2).sum())
+    return right * (total - right) * (m - 1) / m / squares if squares else np.nan
+
+
+def _count_informative(counted: Floats, size: Floats) -> float:
+    return float(min((counted > 0).sum(), (counted < size).sum(), len(size) - 1))

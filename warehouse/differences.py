@@ -1,0 +1,288 @@
+"""Compute the table `differences`: two scores on the same samples, paired sample by sample.
+
+A sample is compared with the one in the same slot of the same fact, and the only sample of a triplet by a method
+without forms with all eight of the other. A measure counts what is graded on both sides.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy.stats import binom, binomtest
+
+from pretexeval.statistics.clusters import Spread, measure_spread
+from pretexeval.statistics.intervals import Estimates, adjust_by_holm
+from warehouse.evaluations import Evaluation, Flags, Pairs, observe
+from warehouse.scores import FORMS, MAX_LEFT_OUT
+
+Counts = npt.NDArray[np.int64]
+AVERAGE, JOINT, MASTERY = "average_accuracy", "joint_accuracy", "mastery"
+
+
+@dataclass(frozen=True)
+class Side:
+    """The samples of one score. Shape (pairs, 2, slots)."""
+
+    key: dict[str, Any]
+    """Of the evaluation."""
+    pairs: Pairs
+    asked: Flags
+    graded: Flags
+    right: Flags
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two scores on the same pairs; `difference` is the first less the second."""
+
+    kind: str
+    """models, editions, methods, without_rephrasing, without_transformations, forms or anchors."""
+    one: Side
+    other: Side
+    measures: tuple[str, ...]
+    part: str | None = None
+    """The form, or whether periods of anchors are `successive` or the earlier one is the `first` of all."""
+    by_relation: bool = False
+
+
+def compare_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
+    """Yield the comparisons of evaluations of one edition, but not those of anchors."""
+    scored = [evaluation for evaluation in evaluations if evaluation.key["period"] is None]
+    for one, other in combinations(scored, 2):
+        kind = _relate(one, other)
+        if kind == "models":
+            first, second = sorted((one, other), key=lambda evaluation: evaluation.key["model_id"])
+            yield Comparison(kind, take_samples(first), take_samples(second), (AVERAGE, JOINT, MASTERY), by_relation=True)
+        for first, second in ((one, other), (other, one)) if kind == "methods" else ():
+            if first.key["method"] == "pretexeval":
+                yield Comparison(kind, *_align(first, second), (AVERAGE,))
+            if (first.key["method"], second.key["method"]) == ("prototype", "pretexeval"):
+                measures = (AVERAGE, JOINT, MASTERY)
+                yield Comparison("without_rephrasing", take_samples(first), take_samples(second), measures)
+    for evaluation in scored:
+        if evaluation.key["method"] == "pretexeval":
+            plain, every = _repeat(evaluation, FORMS[0], evaluation.k), take_samples(evaluation)
+            yield Comparison("without_transformations", plain, every, (AVERAGE, JOINT, MASTERY))
+        if evaluation.key["method"] in ("pretexeval", "prototype"):
+            plain = _repeat(evaluation, FORMS[0], 1)
+            for form in FORMS[1:]:
+                yield Comparison("forms", _repeat(evaluation, form, 1), plain, (AVERAGE,), part=form)
+
+
+def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> Iterator[Comparison]:
+    """Yield the comparisons of the answers to an edition of anchors with those in an earlier period.
+
+    Args:
+        order: the periods of this edition in their order.
+    """
+    series: dict[tuple[Any, ...], list[Evaluation]] = {}
+    for evaluation in evaluations:
+        if evaluation.key["period"] is not None:
+            series.setdefault(_name(evaluation.key, "model_id", "method", *CONDITIONS), []).append(evaluation)
+    for asked in series.values():
+        asked.sort(key=lambda evaluation: order.index(evaluation.key["period"]))
+        for number, later in enumerate(asked[1:], 1):
+            sides = take_samples(asked[number - 1]), take_samples(later)
+            yield Comparison("anchors", *sides, (AVERAGE, MASTERY), part="successive")
+            if number > 1:
+                yield Comparison("anchors", take_samples(asked[0]), take_samples(later), (AVERAGE, MASTERY), part="first")
+
+
+def compare_editions(earlier: Sequence[Side], later: Sequence[Side]) -> Iterator[Comparison]:
+    """Yield the comparisons of the same models on two editions of a base, by the facts that both test."""
+    by_name = {_name(side.key, "model_id", "method", *CONDITIONS): side for side in later}
+    for one in earlier:
+        if other := by_name.get(_name(one.key, "model_id", "method", *CONDITIONS)):
+            yield Comparison("editions", one, _place(other, one.pairs), (AVERAGE, MASTERY))
+
+
+CONDITIONS = ("scoring_policy", "repeat")
+
+
+def _relate(one: Evaluation, other: Evaluation) -> str | None:
+    """Return whether two evaluations differ only in their model or only in their method."""
+    if _name(one.key, *CONDITIONS) != _name(other.key, *CONDITIONS):
+        return None
+    differ = [name for name in ("model_id", "method") if one.key[name] != other.key[name]]
+    return {"model_id": "models", "method": "methods"}[differ[0]] if len(differ) == 1 else None
+
+
+def _name(key: dict[str, Any], *names: str) -> tuple[Any, ...]:
+    return tuple(key[name] for name in names)
+
+
+def take_samples(evaluation: Evaluation) -> Side:
+    """Return all samples of an evaluation."""
+    return Side(evaluation.key, evaluation.pairs, evaluation.asked, evaluation.graded, evaluation.right)
+
+
+def _repeat(evaluation: Evaluation, form: str, n_slots: int) -> Side:
+    """Return the samples under one form, as often as this."""
+    slot = FORMS.index(form)
+    arrays = evaluation.asked, evaluation.graded, evaluation.right
+    repeated = (np.repeat(array[:, :, slot : slot + 1], n_slots, axis=2) for array in arrays)
+    return Side(evaluation.key, evaluation.pairs, *repeated)
+
+
+def _align(one: Evaluation, other: Evaluation) -> tuple[Side, Side]:
+    """Return two methods, of which one may have a single sample of a triplet."""
+    return take_samples(one), take_samples(other) if other.k == one.k else _repeat(other, FORMS[0], one.k)
+
+
+def _place(side: Side, target: Pairs) -> Side:
+    """Return the samples at the places that their facts have in another edition."""
+    facts = side.pairs.frame.select("fact", source=pl.int_range(pl.len()))
+    places = target.frame.select("fact", target=pl.int_range(pl.len())).join(facts, on="fact")
+    rows, sources = places["target"].to_numpy(), places["source"].to_numpy()
+    arrays = []
+    for array in (side.asked, side.graded, side.right):
+        placed = np.zeros((len(target.heads), *array.shape[1:]), bool)
+        placed[rows] = array[sources]
+        arrays.append(placed)
+    return Side(side.key, side.pairs, *arrays)
+
+
+def measure_differences(comparisons: Sequence[Comparison]) -> pl.DataFrame:
+    """Return one row per comparison, relation (null: all of them) and measure, with intervals and tests."""
+    rows: list[dict[str, Any]] = []
+    spreads: list[Spread] = []
+    for comparison in comparisons:
+        for row, spread in _measure(comparison):
+            rows.append(row)
+            spreads.append(spread)
+    if not rows:
+        return pl.DataFrame(schema=SCHEMA)
+    estimates = Estimates(spreads)
+    free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
+    computed = {
+        "n_pairs": estimates["n_pairs"],
+        "n_observations": estimates["n_observations"],
+        "difference": estimates.scores,
+        "difference_se": estimates["standard_error"] * np.sqrt(estimates["inflation"]),
+        "difference_ci_low": free.low,
+        "difference_ci_high": free.high,
+        "difference_fixed_base_ci_low": fixed.low,
+        "difference_fixed_base_ci_high": fixed.high,
+        "p_value": estimates.test(),
+        "n_effective": estimates["n_effective"],
+    }
+    columns = [pl.Series(name, values).fill_nan(None) for name, values in computed.items()]
+    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(columns)
+    return adjust(frame).select(list(SCHEMA)).cast(SCHEMA)
+
+
+def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
+    """Yield a row for each relation and measure that has an observation, with what its interval needs."""
+    one, other = comparison.one, comparison.other
+    pairs, k = one.pairs, one.graded.shape[2]
+    shared = one.graded & other.graded
+    n = shared.sum(2)
+    right, other_right, both = ((array & shared).sum(2) for array in (one.right, other.right, one.right & other.right))
+    has_triplet, is_right, is_other_right = n == k, right == k, other_right == k
+    has_pair = has_triplet.all(1, keepdims=True)
+    whole, other_whole = (array.all(1, keepdims=True) & has_pair for array in (is_right, is_other_right))
+    counted = {
+        AVERAGE: (n, right - both, other_right - both, both),
+        JOINT: (has_triplet, *_compare_flags(has_triplet & is_right, has_triplet & is_other_right)),
+        MASTERY: (has_pair, *_compare_flags(whole, other_whole)),
+    }
+    is_matched = (one.asked & other.asked).any((1, 2))
+    parts: list[tuple[str | None, Flags]] = [(None, is_matched)]
+    if comparison.by_relation:
+        relations = pairs.frame["relation"].to_numpy()
+        parts += [(str(name), is_matched & (relations == name)) for name in np.unique(relations[is_matched])]
+    for relation, is_part in parts:
+        rows = np.nonzero(is_part)[0]
+        for measure in comparison.measures:
+            size, gained, lost, alike = (array[rows] for array in counted[measure])
+            if not _has_enough(one.key, measure, int(size.sum()), len(rows)):
+                continue
+            observed = observe(pairs, gained, size, rows=rows, lost=lost)
+            if (spread := measure_spread(observed)) is not None:
+                total = size.sum()
+                scores = {
+                    "score": (gained.sum() + alike.sum()) / total,
+                    "other_score": (lost.sum() + alike.sum()) / total,
+                    "n_gained": int(gained.sum()),
+                    "n_lost": int(lost.sum()),
+                }
+                yield _name_row(comparison, relation, measure, len(rows)) | scores, spread
+
+
+def _compare_flags(flags: Flags, others: Flags) -> tuple[Flags, Flags, Flags]:
+    """Return what only the first has, what only the second has, and what both have."""
+    return flags & ~others, others & ~flags, flags & others
+
+
+def _has_enough(key: dict[str, Any], measure: str, n_observations: int, n_matched: int) -> bool:
+    """Return whether so many units are complete that they are not the models' own selection (scores.py)."""
+    if key["scoring_policy"] != "excluded" or measure == AVERAGE:
+        return True
+    return n_observations >= (1 - MAX_LEFT_OUT) * n_matched * (1 if measure == MASTERY else 2)
+
+
+def _name_row(comparison: Comparison, relation: str | None, measure: str, n_matched: int) -> dict[str, Any]:
+    one, other = comparison.one.key, comparison.other.key
+    row = {"comparison": comparison.kind, **one}
+    row |= {f"other_{name}": other[name] for name in ("edition_id", "period", "model_id", "model", "method", "run")}
+    return row | {"part": comparison.part, "relation": relation, "measure": measure, "n_matched": n_matched}
+
+
+FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "measure")
+
+
+def adjust(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with tests that allow for the number of comparisons, and with McNemar's test of mastery.
+
+    holm_p_value: of all pairs of models of an edition, of their relations, or of the forms of one model.
+    mcnemar_p, mcnemar_mid_p: with the base held fixed (docs/statistics.md).
+    """
+    is_form = pl.col("comparison") == "forms"
+    own = pl.when(is_form).then(pl.col("run")).alias("family_run")
+    families = frame.with_columns(own, pl.col("relation").is_null().alias("is_whole"), number=pl.int_range(pl.len()))
+    adjusted = np.full(len(frame), np.nan)
+    for (comparison, *_), family in families.group_by(*FAMILY, "family_run", "is_whole"):
+        if comparison in ("models", "forms"):
+            adjusted[family["number"].to_numpy()] = adjust_by_holm(family["p_value"].fill_null(np.nan).to_numpy())
+    exact = [
+        test_mcnemar(row["n_gained"], row["n_lost"]) if row["measure"] == MASTERY else (None, None)
+        for row in frame.select("n_gained", "n_lost", "measure").to_dicts()
+    ]
+    tests = pl.DataFrame(exact, {"mcnemar_p": pl.Float64, "mcnemar_mid_p": pl.Float64}, orient="row")
+    return frame.with_columns(pl.Series("holm_p_value", adjusted).fill_nan(None), *tests)
+
+
+def test_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
+    """Return McNemar's exact two-sided p (1947) and its mid-p (Fagerland, Lydersen and Laake 2013).
+
+    Of the b + c units that differ, b differ in one direction: p is twice the smaller tail of the binomial of b + c
+    and 1/2. The mid-p leaves half of the observed term out of the tail.
+    """
+    n, least = n_gained + n_lost, min(n_gained, n_lost)
+    if n_gained == n_lost:
+        return 1.0, 1.0
+    p = float(binomtest(least, n, 0.5).pvalue)
+    return p, p - float(binom.pmf(least, n, 0.5))
+
+
+KEY = ("comparison", "edition_id", "other_edition_id", "model_id", "other_model_id", "method", "other_method")
+ORDER = (*KEY, "scoring_policy", "repeat", "period", "other_period", "part", "relation", "measure")
+SCHEMA = {
+    **dict.fromkeys(("comparison", "edition_id", "other_edition_id", "period", "other_period"), pl.String),
+    **dict.fromkeys(("model_id", "model", "other_model_id", "other_model"), pl.String),
+    **dict.fromkeys(("method", "other_method", "scoring_policy"), pl.String),
+    "repeat": pl.Int16,
+    **dict.fromkeys(("part", "relation", "measure"), pl.String),
+    **dict.fromkeys(("n_matched", "n_pairs", "n_observations"), pl.Int64),
+    **dict.fromkeys(("score", "other_score", "difference", "difference_se"), pl.Float64),
+    **dict.fromkeys(("difference_ci_low", "difference_ci_high"), pl.Float64),
+    **dict.fromkeys(("difference_fixed_base_ci_low", "difference_fixed_base_ci_high"), pl.Float64),
+    **dict.fromkeys(("p_value", "holm_p_value", "mcnemar_p", "mcnemar_mid_p", "n_effective"), pl.Float64),
+    **dict.fromkeys(("n_gained", "n_lost"), pl.Int64),
+    **dict.fromkeys(("run", "other_run"), pl.UInt64),
+}
+"""The columns of the table."""

@@ -1,0 +1,163 @@
+"""The answers of an evaluation as arrays: what the scores and differences are computed from.
+
+An array of samples has the shape (pairs, 2, k): the pairs of the edition in the order of their ids, the true
+triplet of each before its false twin, and their samples in the order of their slots.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pretexeval.statistics.clusters import Codes, Observations
+
+Flags = npt.NDArray[np.bool_]
+
+RUNS = """
+select
+    run, any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
+    samples_per_triplet(method) as k
+from sample_scores
+where edition_id = $edition_id
+group by run, method
+order by model_id, method, scoring_policy, repeat, period
+"""
+PAIRS = """
+select
+    pair_clusters.pair_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
+    hash(relation, head) as fact
+from pair_clusters
+inner join (from triplets where split = 'test' and is_positive) as facts using (edition_id, pair_id)
+where edition_id = $edition_id
+order by pair_clusters.pair_id
+"""
+SAMPLES = """
+select
+    pair_id, is_positive, slot, label, is_failed, is_unanswered, is_unfinished, is_refused, prediction, is_correct, margin
+from sample_scores
+where run = $run and slot < $k
+"""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The test pairs of an edition."""
+
+    frame: pl.DataFrame
+    """pair_id, relation and fact, with a row per pair in the order of pair_id."""
+    heads: Codes
+    """A number for the head of each pair; the same name has the same number in all editions. Shape (pairs,)."""
+    tails: Codes
+    """Numbers for its true and its false tail. Shape (pairs, 2)."""
+
+    def find(self, pair_ids: pl.Series) -> Codes:
+        """Return the places of pairs by their ids."""
+        return self.frame["pair_id"].search_sorted(pair_ids).to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The answers of a model to the samples of an edition by one method, under one policy, in one repeat."""
+
+    key: dict[str, Any]
+    """run, edition_id, period (of anchors), model_id, model, method, scoring_policy and repeat."""
+    k: int
+    """Samples of a complete triplet."""
+    pairs: Pairs
+    asked: Flags
+    graded: Flags
+    right: Flags
+    failed: Flags
+    unanswered: Flags
+    unfinished: Flags
+    refused: Flags
+    says_true: Flags
+    """Has an answer, and it is True."""
+    affirms: Flags
+    """Has an answer, and it affirms the true fact or the false twin."""
+    margin: npt.NDArray[np.float64]
+    """Log-probability of True minus that of False; nan if unknown."""
+    label: Flags
+
+    @cached_property
+    def asked_pairs(self) -> Flags:
+        """Return which pairs were asked about."""
+        return self.asked.any((1, 2))
+
+
+def read_evaluations(connection: duckdb.DuckDBPyConnection, edition_id: str) -> list[Evaluation]:
+    """Return the evaluations of an edition; of anchors, one for each period."""
+    asked = {"edition_id": edition_id}
+    pairs = read_pairs(connection, edition_id)
+    return [_read_evaluation(connection, run, pairs) for run in connection.sql(RUNS, params=asked).pl().to_dicts()]
+
+
+def read_pairs(connection: duckdb.DuckDBPyConnection, edition_id: str) -> Pairs:
+    """Return the test pairs of an edition."""
+    frame = connection.sql(PAIRS, params={"edition_id": edition_id}).pl().sort("pair_id")
+    heads, tails = number_clusters(frame)
+    return Pairs(frame.select("pair_id", "relation", "fact"), heads, tails)
+
+
+def number_clusters(frame: pl.DataFrame) -> tuple[Codes, Codes]:
+    """Return numbers for the heads of the rows, and for both tails. Shapes (rows,) and (rows, 2)."""
+    heads = np.unique(frame["head_cluster"].to_numpy(), return_inverse=True)[1]
+    tails = np.concatenate([frame[f"{sign}_tail_cluster"].to_numpy() for sign in ("positive", "negative")])
+    return heads, np.unique(tails, return_inverse=True)[1].reshape(2, -1).T.copy()
+
+
+def _read_evaluation(connection: duckdb.DuckDBPyConnection, run: dict[str, Any], pairs: Pairs) -> Evaluation:
+    k = run["k"]
+    rows = connection.sql(SAMPLES, params={"run": run["run"], "k": k}).pl()
+    places = (pairs.find(rows["pair_id"]), 1 - rows["is_positive"].to_numpy().astype(int), rows["slot"].to_numpy())
+    shape = (len(pairs.heads), 2, k)
+
+    def place(flags: pl.Series) -> Flags:
+        cube = np.zeros(shape, bool)
+        cube[places] = flags.fill_null(False).to_numpy()
+        return cube
+
+    margin = np.full(shape, np.nan)
+    margin[places] = rows["margin"].fill_null(np.nan).to_numpy()
+    is_answered = ~rows["is_unanswered"]
+    return Evaluation(
+        key={name: value for name, value in run.items() if name != "k"},
+        k=k,
+        pairs=pairs,
+        asked=place(pl.repeat(True, len(rows), eager=True)),
+        graded=place(rows["is_correct"].is_not_null()),
+        right=place(rows["is_correct"]),
+        failed=place(rows["is_failed"]),
+        unanswered=place(rows["is_unanswered"]),
+        unfinished=place(rows["is_unfinished"]),
+        refused=place(rows["is_refused"]),
+        says_true=place(rows["prediction"] & is_answered),
+        affirms=place(((rows["prediction"] == rows["label"]) == rows["is_positive"]) & is_answered),
+        margin=margin,
+        label=place(rows["label"]),
+    )
+
+
+def observe(
+    pairs: Pairs,
+    right: npt.NDArray[Any],
+    n: npt.NDArray[Any],
+    *,
+    rows: Codes | None = None,
+    lost: npt.NDArray[Any] | None = None,
+    n_most: npt.NDArray[Any] | None = None,
+) -> Observations:
+    """Return counts of the pairs of an edition, or of these rows of them, as observations with their clusters."""
+    chosen = slice(None) if rows is None else rows
+    return Observations(
+        right.astype(float),
+        n.astype(float),
+        pairs.heads[chosen],
+        pairs.tails[chosen],
+        None if lost is None else lost.astype(float),
+        None if n_most is None else n_most.astype(float),
+    )

@@ -1,0 +1,339 @@
+"""Compute the table `scores`: the scores of every evaluation and of its parts, with their intervals.
+
+A part is a selection of pairs, of samples, or of one triplet of each pair. Its scores are average accuracy, joint
+accuracy, mastery and mastery above the best shortcut (docs/statistics.md).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import comb
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pretexeval.statistics.clusters import Codes, Observations, Spread, measure_spread
+from pretexeval.statistics.intervals import Estimates
+from schemas.transformations import TRANSFORMATIONS
+from warehouse.evaluations import Evaluation, Flags, observe
+
+MAX_LEFT_OUT = 0.2
+"""Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
+COIN_MASTERY = 0.25
+FORMS = tuple(each.name for each in TRANSFORMATIONS)
+STEPS = (("none", "inv"), ("none", "dn"), ("none", "inv", "dn", "inv_dn"))
+"""The forms that count in the steps of `ablations`."""
+WITHOUT_MASTERY = ("fact", "transformation", "likelier answer", "choices")
+MEASURES = ("average_accuracy", "joint_accuracy", "mastery", "mastery_above_shortcut")
+SHORTCUTS = """
+select pair_id, shortcut, mastery
+from shortcut_scores
+where edition_id = $edition_id and method = $method and baseline = 'best'
+order by pair_id
+"""
+GROUPS = """
+select pair_id, grouping_by, group_name, group_position
+from storage.pair_groups
+where edition_id = $edition_id
+union all
+select pair_id, 'taught', taught_with, 1
+from storage.taught_pairs
+where edition_id = $edition_id and model_id = $model_id and is_as_taught
+union all
+select
+    pair_id, 'training cutoff', case when is_before then 'listed before' else 'listed after' end,
+    2 - is_before::integer
+from storage.cutoff_pairs
+where edition_id = $edition_id and model_id = $model_id
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A selection of the samples of an evaluation."""
+
+    grouping_by: str
+    group_name: str
+    group_position: int
+    samples: Flags
+    """The selected ones of those asked. Shape (pairs, 2, k)."""
+    k: int
+    """Selected samples of a complete triplet."""
+    n_triplets_per_pair: int = 2
+
+
+@dataclass
+class Rows:
+    """Rows of a table, and what the intervals of their scores need."""
+
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    spreads: list[Spread] = field(default_factory=list)
+    places: list[tuple[int, str]] = field(default_factory=list)
+    """The row of each spread, and the name of its score."""
+
+    def add(self, row: dict[str, Any], scores: dict[str, Observations]) -> None:
+        """Add a row with the observations of its scores; a score without any is null."""
+        for name, observations in scores.items():
+            if (spread := measure_spread(observations)) is not None:
+                self.spreads.append(spread)
+                self.places.append((len(self.columns), name))
+        self.columns.append(row)
+
+    def estimate(self, names: Sequence[str]) -> pl.DataFrame:
+        """Return the rows with the scores of these names, their limits and their effective numbers."""
+        frame = pl.DataFrame(self.columns, infer_schema_length=None)
+        estimates = Estimates(self.spreads)
+        free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
+        values = {
+            "": estimates.scores,
+            "_n_effective": estimates["n_effective"],
+            "_n_pairs": estimates["n_pairs"],
+            "_ci_low": free.low,
+            "_ci_high": free.high,
+            "_fixed_base_ci_low": fixed.low,
+            "_fixed_base_ci_high": fixed.high,
+        }
+        columns = []
+        for name in names:
+            which = [number for number, (_, of) in enumerate(self.places) if of == name]
+            rows = np.array([self.places[number][0] for number in which], int)
+            for suffix, computed in values.items():
+                column = np.full(len(frame), np.nan)
+                column[rows] = computed[which]
+                columns.append(pl.Series(name + suffix, column).fill_nan(None))
+        return frame.with_columns(columns)
+
+
+def score_evaluations(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+    """Return one row per evaluation of an edition and part of it; evaluations of anchors have none."""
+    rows = Rows()
+    with_weights: set[tuple[str, str, int]] = set()
+    for evaluation in [each for each in evaluations if each.key["period"] is None]:
+        key = evaluation.key
+        shortcuts = Shortcuts(connection, evaluation)
+        for part in _list_parts(connection, evaluation):
+            if part.samples.any():
+                rows.add(*_score_part(evaluation, part, shortcuts))
+        for part, counts in _list_choices(evaluation):
+            row, _ = _score_part(evaluation, part, shortcuts)
+            rows.add(row, {"average_accuracy": counts})
+        # The log-probabilities do not depend on the scoring policy, so one policy is enough.
+        weighed = (key["model_id"], key["method"], key["repeat"])
+        if weighed not in with_weights:
+            with_weights.add(weighed)
+            rows.add(*_score_likelier(evaluation, shortcuts))
+    return _finish(rows.estimate(MEASURES)) if rows.columns else pl.DataFrame(schema=SCHEMA)
+
+
+class Shortcuts:
+    """What the best shortcut makes of each pair of an evaluation."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> None:
+        """Read the rows of `best` in shortcut_scores."""
+        asked = {name: evaluation.key[name] for name in ("edition_id", "method")}
+        best = connection.sql(SHORTCUTS, params=asked).pl()
+        places = evaluation.pairs.find(best["pair_id"])
+        self.names: npt.NDArray[Any] = np.full(len(evaluation.pairs.heads), "", object)
+        self.names[places] = best["shortcut"].to_numpy()
+        self.mastery = np.zeros(len(evaluation.pairs.heads))
+        self.mastery[places] = best["mastery"].to_numpy()
+
+
+def _list_parts(connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> Iterator[Part]:
+    asked, pairs, k = evaluation.asked, evaluation.pairs, evaluation.k
+    yield Part("edition", "", 1, asked, k)
+    relations = pairs.frame["relation"].to_numpy()
+    for relation in np.unique(relations[evaluation.asked_pairs]):
+        yield Part("relation", str(relation), 1, asked & (relations == relation)[:, None, None], k)
+    of_model = {name: evaluation.key[name] for name in ("edition_id", "model_id")}
+    groups = connection.sql(GROUPS, params=of_model).pl()
+    for (grouping_by, name, position), members in groups.group_by(
+        "grouping_by", "group_name", "group_position", maintain_order=True
+    ):
+        is_member = np.zeros(len(relations), bool)
+        is_member[pairs.find(members["pair_id"])] = True
+        yield Part(str(grouping_by), str(name), int(str(position)), asked & is_member[:, None, None], k)
+    for side, name in enumerate(("true fact", "false twin")):
+        is_side = np.arange(2) == side
+        yield Part("fact", name, side + 1, asked & is_side[:, None], k, n_triplets_per_pair=1)
+    if evaluation.key["method"] == "llmeval":
+        return
+    for slot, form in enumerate(FORMS[:k]):
+        yield Part("transformation", form, slot, asked & (np.arange(k) == slot), 1)
+    for step in STEPS if k == len(FORMS) else ():
+        is_counted = np.isin(FORMS, step)
+        yield Part("transformations", ", ".join(step), len(step), asked & is_counted, len(step))
+
+
+def _score_part(
+    evaluation: Evaluation, part: Part, shortcuts: Shortcuts
+) -> tuple[dict[str, Any], dict[str, Observations]]:
+    """Return the columns of a part, and the observations of its scores."""
+    graded, right = (array & part.samples for array in (evaluation.graded, evaluation.right))
+    return _count_part(evaluation, part, shortcuts, graded.sum(2), right.sum(2))
+
+
+def _score_likelier(
+    evaluation: Evaluation, shortcuts: Shortcuts
+) -> tuple[dict[str, Any], dict[str, Observations]]:
+    """Return the same for all samples if the answer with the higher log-probability counts; a tie is not right."""
+    part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
+    graded = ~np.isnan(evaluation.margin)
+    right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
+    return _count_part(evaluation, part, shortcuts, graded.sum(2), right.sum(2))
+
+
+def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]:
+    """Yield the parts of the curve of joint accuracy with their observations, for n = 1 to k samples.
+
+    Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
+    ones, so that both ends agree with average accuracy and joint accuracy.
+    """
+    k = evaluation.k
+    is_complete = evaluation.graded.sum(2) == k
+    n_right = evaluation.right.sum(2)
+    for n in range(1, k + 1):
+        choices = np.array([comb(count, n) for count in range(k + 1)])
+        part = Part("choices", str(n), n, evaluation.asked, k)
+        n_most = is_complete.sum(1) * k / n
+        counts = (is_complete * choices[n_right], is_complete * choices[k])
+        yield part, observe(evaluation.pairs, *counts, n_most=n_most)
+
+
+def _count_part(
+    evaluation: Evaluation, part: Part, shortcuts: Shortcuts, n: Codes, right: Codes
+) -> tuple[dict[str, Any], dict[str, Observations]]:
+    """Return the columns of a part, and the observations of its scores.
+
+    Args:
+        n: graded samples of each triplet. Shape (pairs, 2).
+        right: the right ones of them.
+    """
+    chosen, k, pairs = part.samples, part.k, evaluation.pairs
+    has_triplet = n == k
+    is_right = has_triplet & (right == k)
+    has_pair, pair_right = has_triplet.all(1), is_right.all(1)
+    is_asked = chosen.any((1, 2))
+    n_asked_pairs, n_pairs, n_complete = int(is_asked.sum()), int((n.sum(1) > 0).sum()), int(has_pair.sum())
+    n_triplets, n_asked_triplets = int(has_triplet.sum()), n_asked_pairs * part.n_triplets_per_pair
+    is_strict = evaluation.key["scoring_policy"] != "excluded"
+    has_joint = is_strict or n_triplets >= (1 - MAX_LEFT_OUT) * n_asked_triplets
+    has_mastery = is_strict or n_complete >= (1 - MAX_LEFT_OUT) * n_asked_pairs
+    by_shortcut = part.grouping_by in ("edition", "relation")
+    tossed = has_pair & (shortcuts.mastery == COIN_MASTERY)
+    counts = {
+        name: int((getattr(evaluation, name) & chosen).sum())
+        for name in ("asked", "failed", "unanswered", "unfinished", "refused", "says_true", "affirms")
+    }
+    n_replies = counts["asked"] - counts["failed"]
+    n_answers = n_replies - counts["unanswered"]
+    row = evaluation.key | {
+        "grouping_by": part.grouping_by,
+        "group_name": part.group_name,
+        "group_position": part.group_position,
+        "k": k,
+        "n_samples": int(n.sum()),
+        "n_pairs": n_pairs,
+        "negative_accuracy": _divide(right[:, 1].sum(), n[:, 1].sum()),
+        "n_triplets": n_triplets,
+        "n_triplet_pairs": int(has_triplet.any(1).sum()),
+        "left_out_rate": 1 - n_triplets / n_asked_triplets,
+        "consistency": _divide((has_triplet & np.isin(right, (0, k))).sum(), n_triplets) if has_joint else None,
+        "n_asked_pairs": n_asked_pairs,
+        "n_complete_pairs": n_complete,
+        "pair_left_out_rate": 1 - n_complete / n_asked_pairs,
+        "best_shortcut": " + ".join(sorted(set(shortcuts.names[is_asked]))) if by_shortcut else None,
+        "best_shortcut_mastery": _divide(shortcuts.mastery[has_pair].sum(), n_complete) if by_shortcut else None,
+        "tossed_rate": _divide(tossed.sum(), n_complete) if by_shortcut else None,
+        "no_answer_rate": _divide(counts["unanswered"], n_replies),
+        "unfinished_reasoning_rate": _divide(counts["unfinished"], n_replies),
+        "refused_rate": _divide(counts["refused"], n_replies),
+        "true_rate": _divide(counts["says_true"], n_answers),
+        "affirmed_rate": _divide(counts["affirms"], n_answers),
+        "probability_range": _measure_range(evaluation, chosen) if part.grouping_by == "fact" else None,
+        "n_errors": counts["failed"],
+        "error_rate": _divide(counts["failed"], counts["asked"]),
+    }
+    scores = {"average_accuracy": observe(pairs, right, n)}
+    is_plain = part.group_name == "none"
+    if has_joint and (by_shortcut or part.grouping_by == "transformations" or is_plain):
+        scores["joint_accuracy"] = observe(pairs, is_right, has_triplet)
+    if has_mastery and (is_plain or part.grouping_by not in WITHOUT_MASTERY):
+        scores["mastery"] = observe(pairs, pair_right[:, None], has_pair[:, None])
+    if has_mastery and by_shortcut:
+        # The coin's expected mastery of one quarter is subtracted without an error of its own (_finish).
+        shortcut_right = has_pair & (shortcuts.mastery == 1)
+        gained, lost = pair_right & ~shortcut_right, shortcut_right & ~pair_right
+        is_paired = (is_asked & (shortcuts.mastery != COIN_MASTERY)).any()
+        others = {"lost": lost[:, None]} if is_paired else {}
+        scores["mastery_above_shortcut"] = observe(pairs, gained[:, None], has_pair[:, None], **others)
+    return row, scores
+
+
+def _measure_range(evaluation: Evaluation, chosen: Flags) -> float | None:
+    """Return the mean over triplets of the largest minus the smallest probability of affirming the fact."""
+    with np.errstate(over="ignore"):
+        p_true = 1 / (1 + np.exp(-evaluation.margin))
+    is_true_fact = np.array([True, False])[:, None]
+    p_affirmed = np.where(evaluation.label == is_true_fact, p_true, 1 - p_true)
+    is_known = chosen & ~np.isnan(p_affirmed)
+    of_triplets = is_known.any(2)
+    if not of_triplets.any():
+        return None
+    highest = np.where(is_known, p_affirmed, -np.inf).max(2)
+    lowest = np.where(is_known, p_affirmed, np.inf).min(2)
+    return float((highest - lowest)[of_triplets].mean())
+
+
+def _divide(count: float, n: float) -> float | None:
+    return float(count / n) if n else None
+
+
+def _finish(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the coin's mastery subtracted, in their order."""
+    above = [f"mastery_above_shortcut{end}" for end in ("", "_ci_low", "_ci_high")]
+    subtracted = [pl.col(name) - COIN_MASTERY * pl.col("tossed_rate") for name in above]
+    named = frame.rename({"average_accuracy_n_effective": "n_effective"})
+    return named.with_columns(subtracted).select(list(SCHEMA)).cast(SCHEMA)
+
+
+ORDER = (
+    "edition_id",
+    "model_id",
+    "method",
+    "scoring_policy",
+    "repeat",
+    "grouping_by",
+    "group_position",
+    "group_name",
+)
+LIMITED = ("average_accuracy", "mastery")
+"""The scores that also have limits for a fixed base."""
+SCHEMA = {
+    **dict.fromkeys(("edition_id", "model_id", "model", "method", "scoring_policy"), pl.String),
+    "repeat": pl.Int16,
+    **dict.fromkeys(("grouping_by", "group_name"), pl.String),
+    "group_position": pl.Int32,
+    "run": pl.UInt64,
+    **dict.fromkeys(("k", "n_samples", "n_pairs"), pl.Int64),
+    **{
+        f"{measure}{end}": pl.Float64
+        for measure in MEASURES
+        for end in ("", "_ci_low", "_ci_high")
+        + (("_fixed_base_ci_low", "_fixed_base_ci_high") if measure in LIMITED else ())
+    },
+    **dict.fromkeys(("n_effective", "negative_accuracy"), pl.Float64),
+    **dict.fromkeys(("n_triplets", "n_triplet_pairs"), pl.Int64),
+    **dict.fromkeys(("left_out_rate", "consistency"), pl.Float64),
+    **dict.fromkeys(("n_asked_pairs", "n_complete_pairs"), pl.Int64),
+    "pair_left_out_rate": pl.Float64,
+    "best_shortcut": pl.String,
+    "best_shortcut_mastery": pl.Float64,
+    **dict.fromkeys(("no_answer_rate", "unfinished_reasoning_rate", "refused_rate"), pl.Float64),
+    **dict.fromkeys(("true_rate", "affirmed_rate", "probability_range"), pl.Float64),
+    "n_errors": pl.Int64,
+    "error_rate": pl.Float64,
+}
+"""The columns of the table."""
