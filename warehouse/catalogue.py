@@ -1,6 +1,6 @@
 """Create the tables, macros and views of the warehouse in an explicit order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 from warehouse.estimation import create_estimated
-from warehouse.scoring import Scorer, create_empty_scores
+from warehouse.scoring import Scorer
 
 FOLDER = Path(__file__).parent
 # Table -> the stage whose rows it has, each with its edition.
@@ -146,68 +146,59 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     _fill_facets(connection)
 
 
-def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create SHARED, SUMS, the tables of scores, the macros and the views, each in order."""
-    for name in (*SHARED, *SUMS):
-        connection.execute(read_sql(f"{name}.sql"))
-    create_empty_scores(connection)
-    for name in TABLE_MACROS:
-        connection.execute(read_sql(f"{name}.sql"))
-    for name in ESTIMATED:
-        create_estimated(connection, read_sql(f"estimated/{name}.sql"))
-    for name in VIEWS:
-        connection.execute(read_sql(f"views/{name}.sql"))
-    comment(connection)
+def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Compute the tables of counts and of scores from the loaded tables, and create the views, each in order.
 
+    The grain in the first line of each file becomes the comment of its table or view in the database.
 
-def refresh_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Compute all tables of scores."""
-    Scorer(connection, root).create_tables()
-    for name in ESTIMATED:
-        create_estimated(connection, read_sql(f"estimated/{name}.sql"))
-    comment(connection)
-
-
-def comment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Write the comments; the grain in the first line of each file is that of its table or view."""
+    Args:
+        root: the data folder, which keeps scores that were computed before.
+    """
     texts = {name: read_sql(f"{name}.sql") for name in (*SHARED, *SUMS, *TABLE_MACROS)}
-    texts |= {name: read_sql(f"estimated/{name}.sql") for name in ESTIMATED}
-    texts |= {name: read_sql(f"views/{name}.sql") for name in VIEWS}
-    write_comments(connection, {name: read_grain(text) for name, text in texts.items()})
+    estimated = {name: read_sql(f"estimated/{name}.sql") for name in ESTIMATED}
+    views = {name: read_sql(f"views/{name}.sql") for name in VIEWS}
+    for name in (*SHARED, *SUMS):
+        connection.execute(texts[name])
+    Scorer(connection, root).create_tables()
+    for name in TABLE_MACROS:
+        connection.execute(texts[name])
+    for text in estimated.values():
+        create_estimated(connection, text)
+    for text in views.values():
+        connection.execute(text)
+    write_comments(connection, {name: read_grain(text) for name, text in (texts | estimated | views).items()})
 
 
-def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]) -> None:
-    """Insert one row with all columns in order; raise InputError if a value does not fit."""
-    marks = ", ".join("?" for _ in row)
+def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows with all columns in order; raise InputError, and insert none, if a value does not fit."""
+    if not rows:
+        return
+    marks = ", ".join("?" for _ in rows[0])
+    connection.begin()
     try:
-        connection.execute(f"insert into {table} values ({marks})", row)
+        connection.executemany(f"insert into {table} values ({marks})", rows)
+        connection.commit()
     except (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException) as error:
+        connection.rollback()
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{table}: the record of {row[0]} has a value that does not fit ({reason}); "
+            f"{table}: the record of {rows[0][0]} has a value that does not fit ({reason}); "
             "run `pretexeval run CONFIG` to write it again"
         ) from error
 
 
 def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the eight transformations in their order."""
-    for k, t in enumerate(TRANSFORMATIONS):
-        insert_row(
-            connection,
-            "transformations",
-            [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated],
-        )
+    rows = [
+        [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated] for k, t in enumerate(TRANSFORMATIONS)
+    ]
+    insert_rows(connection, "transformations", rows)
 
 
 def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the four facets in the order of their types of question."""
-    for k, (kind, facet) in enumerate(FACET_OF.items()):
-        insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet)])
-
-
-def read_query(name: str) -> str:
-    """Return the query whose rows a table of sums or estimates has."""
-    return read_sql(f"{name}.sql").split(f"create table {name} as\n", maxsplit=1)[1]
+    rows = [[facet, kind, k, FACET_ORDER.index(facet)] for k, (kind, facet) in enumerate(FACET_OF.items())]
+    insert_rows(connection, "facets", rows)
 
 
 def read_sql(name: str) -> str:

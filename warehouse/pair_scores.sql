@@ -18,7 +18,6 @@ with counted as (
         coalesce(list(transformation order by slot) filter (not is_correct and is_positive), []) as wrong_of_true,
         coalesce(list(transformation order by slot) filter (not is_correct and not is_positive), []) as wrong_of_false
     from sample_scores
-    semi join storage.scope using (edition_id, model_id)
     where period is null
     group by run, pair_id
 )

@@ -54,15 +54,9 @@ INPUTS = (
 """The tables that the scores of an edition depend on, each with its edition_id."""
 
 
-def create_empty_scores(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create both tables without rows."""
-    for table, module in (("scores", scores), ("differences", differences)):
-        _create(connection, table, pl.DataFrame(schema=module.SCHEMA))
-
-
 def _create(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
     connection.register("computed", rows.to_arrow())
-    connection.execute(f"create or replace table {table} as from computed")
+    connection.execute(f"create table {table} as from computed")
     connection.unregister("computed")
 
 

@@ -19,7 +19,6 @@ from warehouse.catalogue import (
     SUMS,
     VIEWS,
     create_tables,
-    create_views,
 )
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_table, run_query
@@ -29,7 +28,6 @@ from warehouse.query import read_table, run_query
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         create_tables(connection)
-        create_views(connection)
         yield connection
 
 

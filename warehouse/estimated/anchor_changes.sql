@@ -32,7 +32,7 @@ select
 from by_pair;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table anchor_changes as
+create table anchor_changes as
 with counted as (
     select
         run, other_run,

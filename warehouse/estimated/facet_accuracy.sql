@@ -80,7 +80,7 @@ from scored
 inner join point_clusters using (edition_id, point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table facet_accuracy as
+create table facet_accuracy as
 with baselines as (
     from facet_baselines
     union all by name

@@ -64,7 +64,7 @@ from points
 inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table facet_comparison as
+create table facet_comparison as
 with counted as (
     select run, other_run, position, sum(n_questions)::bigint as n_questions
     from points

@@ -28,7 +28,7 @@ select
 from complete;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table facets_transformations_agreement as
+create table facets_transformations_agreement as
 with counted as (
     select
         key,

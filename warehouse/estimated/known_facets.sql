@@ -26,7 +26,7 @@ from points
 where is_mastered is not null;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table known_facets as
+create table known_facets as
 with counted as (
     select
         key,

@@ -27,7 +27,7 @@ select
 from pairs;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table knows_guesses_errs as
+create table knows_guesses_errs as
 with counted as (
     select
         key,

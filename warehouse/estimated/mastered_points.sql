@@ -39,7 +39,7 @@ from scored
 where is_graded;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table mastered_points as
+create table mastered_points as
 with counted as (
     select
         key,

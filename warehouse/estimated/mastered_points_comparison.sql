@@ -28,7 +28,7 @@ from matched
 where is_graded;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table mastered_points_comparison as
+create table mastered_points_comparison as
 with counted as (
     select
         key,

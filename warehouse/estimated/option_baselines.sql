@@ -99,7 +99,7 @@ from points
 inner join point_clusters using (edition_id, point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table option_baselines as
+create table option_baselines as
 with counted as (
     select
         edition_id, relation, type, is_negated, baseline,

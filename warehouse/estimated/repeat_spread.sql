@@ -24,7 +24,7 @@ from repeated
 group by key, pair_id;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table repeat_spread as
+create table repeat_spread as
 with by_repeat as (
     select
         key, any_value(run) as run,

@@ -23,7 +23,7 @@ from scored
 inner join pair_clusters using (edition_id, pair_id);
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table shortcut_baselines as
+create table shortcut_baselines as
 with summed as (
     select
         key,

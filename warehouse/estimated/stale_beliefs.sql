@@ -42,7 +42,7 @@ inner join affirmed using (edition_id, triplet_id)
 inner join pair_clusters using (edition_id, pair_id);
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table stale_beliefs as
+create table stale_beliefs as
 select
     own.key.edition_id, own.key.model_id, models.name as model, own.key.method, own.key.repeat,
     own.key.origin, own.key.compared_with,

@@ -128,7 +128,7 @@ inner join sized using (run, measure, weighting, relation, part)
 where pair_n > 0;
 
 -- The estimates of these observations are computed here (estimation.py).
-create or replace table weighted_accuracy as
+create table weighted_accuracy as
 with averages as (
     select key, measure, any_value(average) as average
     from observations
