@@ -104,23 +104,36 @@ answered as (
     inner join judged using (edition_id, triplet_id)
 ),
 
+by_triplet as (
+    select
+        *,
+        baseline = 'consistent_coin' as is_expected,
+        n_samples = samples_per_triplet(method) as is_whole,
+        case
+            when not is_whole then 0
+            when is_expected then 0.5
+            else (n_right = n_samples)::integer
+        end as whole_right
+    from answered
+),
+
 by_pair as (
     select
         edition_id, method, relation, pair_id, baseline,
-        baseline = 'consistent_coin' as is_expected,
+        any_value(is_expected) as is_expected,
         count(*) as n_judged, sum(n_samples)::bigint as n_samples, sum(n_right) as n_right,
-        count(*) filter (n_samples = samples_per_triplet(method)) as n_triplets,
-        case
-            when is_expected then n_triplets / 2
-            else count(*) filter (n_samples = samples_per_triplet(method) and n_right = n_samples)
-        end as n_triplets_right,
+        coalesce(sum(n_samples) filter (is_positive), 0)::bigint as n_positive,
+        coalesce(sum(n_right) filter (is_positive), 0) as n_positive_right,
+        count(*) filter (is_whole) as n_triplets, sum(whole_right) as n_triplets_right,
+        count(*) filter (is_whole and is_positive) as n_positive_triplets,
+        coalesce(sum(whole_right) filter (is_positive), 0) as n_positive_triplets_right,
         n_triplets = 2 as is_complete,
         case
             when not is_complete then 0
-            when is_expected then 0.25
+            when any_value(is_expected) then 0.25
             else (n_triplets_right = 2)::integer
         end::double as mastery
-    from answered
+    from by_triplet
     group by edition_id, method, relation, pair_id, baseline
 ),
 
@@ -147,6 +160,7 @@ scored as (
 
 select
     edition_id, method, relation, pair_id, baseline, shortcut, is_expected, n_samples, n_right, n_judged,
-    n_triplets, n_triplets_right, is_complete, mastery
+    n_positive, n_positive_right, n_triplets, n_triplets_right, n_positive_triplets, n_positive_triplets_right,
+    is_complete, mastery
 from scored
 order by edition_id, method, baseline, relation, pair_id

@@ -21,8 +21,6 @@ Item = TypeVar("Item")
 MOST_LEFT_OUT = 0.2
 """Under `excluded`, a joint accuracy of which more is left out is not shown."""
 
-Z = float(norm.ppf(0.975))
-
 
 @dataclass(frozen=True)
 class Observation:
@@ -120,6 +118,7 @@ def effective_size(
     *,
     n_informative: int | None = None,
     is_certain: bool = False,
+    level: float = 0.05,
 ) -> float:
     """Return n / deff of a share with c of n right per pair; without clustering, the base is held fixed.
 
@@ -136,10 +135,10 @@ def effective_size(
         return m
     from_tails = (1 - 1 / inflation) * 3 / max(clustering.n_rare, 9) if clustering else 0.0
     if n == m:
-        factor = 1 if is_certain or inflation <= 1 else student_factor(1 / max(from_tails, 1e-6))
+        factor = 1 if is_certain or inflation <= 1 else student_factor(1 / max(from_tails, 1e-6), level)
         return m / inflation * factor
     informative = n_informative or count_informative(clusters)
-    factor = student_factor(min(informative, 1 / (from_tails + 1 / inflation / informative)))
+    factor = student_factor(min(informative, 1 / (from_tails + 1 / inflation / informative)), level)
     robust = p * (1 - p) * n**2 * (m - 1) / m / sum(r * r for r in residuals)
     return min(n_most or n, max(min(m, robust), robust * (1 if is_certain else factor)) / inflation)
 
@@ -148,13 +147,14 @@ def count_informative(clusters: list[tuple[int, int]]) -> int:
     return min(len(clusters) - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
 
 
-def student_factor(df: float) -> float:
-    return (Z / float(t.ppf(0.975, max(1, floor(df + 1e-9))))) ** 2
+def student_factor(df: float, level: float) -> float:
+    return float(norm.isf(level / 2) / t.isf(level / 2, max(1, floor(df + 1e-9)))) ** 2
 
 
-def wilson(p: float, n: float) -> tuple[float, float]:
-    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+def wilson(p: float, n: float, level: float = 0.05) -> tuple[float, float]:
+    z = float(norm.isf(level / 2))
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return centre - half, centre + half
 
 
@@ -179,7 +179,10 @@ def share_interval(
 
 
 def difference_interval(
-    observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
+    observations: list[Observation],
+    clustering: Clustering | None = None,
+    n_most: float | None = None,
+    level: float = 0.05,
 ) -> tuple[float, float]:
     """Return the interval of the difference of two scores (MOVER)."""
     pairs = add_up_pairs(observations)
@@ -193,12 +196,17 @@ def difference_interval(
 
     def count(own: list[tuple[int, int]], other: list[tuple[int, int]]) -> float:
         if any(c for c, _ in own) or not any(c for c, _ in other):
-            return effective_size(own, clustering, n_most, n_informative=informative)
-        known = effective_size(other, clustering, n_most, n_informative=informative, is_certain=True)
-        return min(known, 2 * effective_size(other, clustering, n_most, n_informative=informative))
+            return effective_size(own, clustering, n_most, n_informative=informative, level=level)
+        known, estimated = (
+            effective_size(
+                other, clustering, n_most, n_informative=informative, is_certain=is_certain, level=level
+            )
+            for is_certain in (True, False)
+        )
+        return min(known, 2 * estimated)
 
-    p_low, p_high = wilson(p, count(gained, lost))
-    q_low, q_high = wilson(q, count(lost, gained))
+    p_low, p_high = wilson(p, count(gained, lost), level)
+    q_low, q_high = wilson(q, count(lost, gained), level)
 
     def reach(a: float, b: float) -> float:
         return sqrt(max(a * a - 2 * r * a * b + b * b, 0))
@@ -308,15 +316,8 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
     ]
 
 
-MIN_CLUSTERS = 10
-
-
 def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
-    """Return the difference, and its limits unless there are too few clusters."""
-    clustering = measure_clustering(observations)
-    low, high = difference_interval(observations, clustering, n_most)
-    if clustering.n_effective < MIN_CLUSTERS:
-        low = high = None
+    low, high = difference_interval(observations, measure_clustering(observations), n_most)
     return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 
 

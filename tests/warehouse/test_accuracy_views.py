@@ -231,10 +231,13 @@ def test_effects_of_forms(published: DataFolder, settings: Settings, policy: str
         if not both:
             assert row["difference"] is row["p_value"] is None
             continue
-        se, expected = difference_error(both, measure_clustering(both)), expected_difference(both)
+        expected = expected_difference(both)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-6), row
-        if se:
-            assert row["p_value"] == pytest.approx(2 * norm.sf(abs(row["difference"]) / se), rel=1e-5)
+        if row["difference"]:
+            at_level = difference_interval(both, measure_clustering(both), level=row["p_value"])
+            assert min(map(abs, at_level)) == pytest.approx(0, abs=1e-6)
+        else:
+            assert row["p_value"] == 1
     for values in group(rows, lambda row: row["model_id"]).values():
         p = sorted(row["p_value"] for row in values if row["p_value"] is not None)
         adjusted = [max((len(p) - j) * p[j] for j in range(i + 1)) for i in range(len(p))]

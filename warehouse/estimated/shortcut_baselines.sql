@@ -17,8 +17,10 @@ create or replace temp table observations as
 select
     key, unnest(['average', 'joint', 'mastery']) as measure,
     head_cluster, positive_tail_cluster, negative_tail_cluster,
-    unnest([n_right::bigint, n_triplets_right::bigint, floor(mastery)::bigint]) as gained,
-    unnest([n_samples, n_triplets, is_complete::bigint]) as n
+    unnest([n_positive_right, n_positive_triplets_right, floor(mastery)]) as gained,
+    unnest([n_positive, n_positive_triplets, is_complete::bigint]) as n,
+    unnest([n_right - n_positive_right, n_triplets_right - n_positive_triplets_right, null]) as negative_gained,
+    unnest([n_samples - n_positive, n_triplets - n_positive_triplets, null]) as negative_n
 from scored
 inner join pair_clusters using (edition_id, pair_id);
 
