@@ -1,11 +1,20 @@
 """The subcommands that read results from the warehouse: sql and compare."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commands.arguments import Subcommands, add_command, add_root, read_path, read_share, write_output
+from commands.arguments import (
+    Subcommands,
+    add_command,
+    add_root,
+    read_path,
+    read_share,
+    report_progress,
+    write_output,
+)
 from pretexeval.primitives.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +66,9 @@ def _add_sql(subcommands: Subcommands) -> None:
         help="write the result to this file, which must not exist yet",
     )
     parser.add_argument(
-        "--wide", action="store_true", help="show all columns of a table, also those that do not fit"
+        "--wide",
+        action="store_true",
+        help="show all columns of a table, also those that do not fit the terminal; a pipe gets all of them",
     )
 
 
@@ -71,21 +82,36 @@ def query(options: argparse.Namespace) -> int:
     if options.papers is not None:
         if form != "table":
             raise InputError("--papers prints tables for people; query the views for other formats")
-        text = _render_papers(options.root, options.papers)
-    elif form == "parquet":
+        _show(_render_papers(options.root, options.papers), path)
+        return 0
+    sql = _choose_query(options)
+    if form == "parquet":
         from warehouse.query import read_table
 
-        _write_parquet(read_table(options.root, _choose_query(options)), path)
-        return 0
+        table = read_table(options.root, sql)
+        _write_parquet(table, path)
+        n_rows = table.num_rows
     else:
-        text = _render(options, form)
+        from warehouse.query import run_query
+
+        columns, rows = run_query(options.root, sql)
+        _show(_render(columns, rows, form, options), path)
+        n_rows = len(rows)
+    if path is not None:
+        write_output(f"{path}: {n_rows:,} row{'s' * (n_rows != 1)}")
+    elif n_rows == 0:
+        report_progress("The result has no rows.")
+    return 0
+
+
+def _show(text: str, path: Path | None) -> None:
+    """Print a text, or write it to a file."""
     if path is None:
         write_output(text)
-    else:
-        from pretexeval.storage.files import write_bytes
+        return
+    from pretexeval.storage.files import write_bytes
 
-        write_bytes(path, f"{text}\n".encode())
-    return 0
+    write_bytes(path, f"{text}\n".encode())
 
 
 def _choose_format(form: str | None, path: Path | None) -> str:
@@ -131,14 +157,17 @@ def _choose_query(options: argparse.Namespace) -> str:
     return COLUMNS.format(asked)
 
 
-def _render(options: argparse.Namespace, form: str) -> str:
-    from report.console import render_rows
-    from warehouse.query import run_query
+def _render(
+    columns: Sequence[str], rows: Sequence[tuple[Any, ...]], form: str, options: argparse.Namespace
+) -> str:
+    """Return a result as text. Only a table in a terminal leaves out what does not fit."""
+    from report.console import N_ROWS_SHOWN, render_rows
 
-    columns, rows = run_query(options.root, _choose_query(options))
     if options.query is None and form == "table":
         return _render_listing(rows)
-    return render_rows(columns, rows, form, is_wide=options.wide or options.output is not None)
+    is_terminal = options.output is None and sys.stdout is not None and sys.stdout.isatty()
+    n_rows = N_ROWS_SHOWN if is_terminal else len(rows)
+    return render_rows(columns, rows, form, is_wide=options.wide or not is_terminal, n_rows=n_rows)
 
 
 def _render_listing(rows: Sequence[tuple[Any, ...]]) -> str:
