@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
 """Ending of a file -> the format in which it is written."""
+N_NAMED = 5
+"""Editions that the warning of pooled editions names at most."""
 MEASURES = ("mastery", "average_accuracy", "joint_accuracy")
 
 
@@ -90,7 +92,7 @@ def query(options: argparse.Namespace) -> int:
 
         table = read_table(options.root, sql)
         _write_parquet(table, path)
-        n_rows = table.num_rows
+        columns, n_rows = table.column_names, table.num_rows
     else:
         from warehouse.query import run_query
 
@@ -101,7 +103,21 @@ def query(options: argparse.Namespace) -> int:
         write_output(f"{path}: {n_rows:,} row{'s' * (n_rows != 1)}")
     elif n_rows == 0:
         report_progress("The result has no rows.")
+    if options.query == sql and "edition_id" not in columns:
+        _warn_of_pooled_editions(options.root, sql)
     return 0
+
+
+def _warn_of_pooled_editions(root: Path, sql: str) -> None:
+    """Say on stderr that rows of several editions stand together, if they do."""
+    from warehouse.pooled_editions import find_pooled_editions
+
+    if pooled := find_pooled_editions(root, sql):
+        listed = ", ".join(pooled[:N_NAMED]) + f", and {len(pooled) - N_NAMED} more" * (len(pooled) > N_NAMED)
+        report_progress(
+            f"Rows of {len(pooled)} editions stand here together, and no column says of which: {listed}. "
+            f"Add edition_id to the columns, or choose an edition: where edition_id = '{pooled[-1]}'"
+        )
 
 
 def _show(text: str, path: Path | None) -> None:

@@ -141,7 +141,7 @@ def read_table(root: Path, sql: str) -> "pa.Table":
 
 def _run_locked(root: Path, sql: str, fetch: Fetch[T]) -> T:
     with open_warehouse(root) as connection:
-        _lock_down(connection)
+        lock_down(connection)
         try:
             sql.encode()
             return _wait_for_result(connection, sql, fetch)
@@ -154,7 +154,7 @@ def _run_locked(root: Path, sql: str, fetch: Fetch[T]) -> T:
             raise InputError(f"the query failed: {error}") from error
 
 
-def _lock_down(connection: duckdb.DuckDBPyConnection) -> None:
+def lock_down(connection: duckdb.DuckDBPyConnection) -> None:
     """Take the file system away from the connection; do nothing if another connection has already done so."""
     (is_locked,) = connection.execute("select current_setting('lock_configuration')").fetchone() or (False,)
     for statement in () if is_locked else LOCK_DOWN:
