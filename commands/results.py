@@ -15,7 +15,7 @@ from commands.arguments import (
     report_progress,
     write_output,
 )
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,8 +158,6 @@ def _choose_query(options: argparse.Namespace) -> str:
     Raises:
         InputError: there is no view or table of this name.
     """
-    from difflib import get_close_matches
-
     from warehouse.query import COLUMNS, LISTING, run_query
 
     asked: str | None = options.query
@@ -167,9 +165,10 @@ def _choose_query(options: argparse.Namespace) -> str:
         return LISTING if asked is None else asked
     names = [name for _, name, _ in run_query(options.root, LISTING)[1]]
     if asked not in names:
-        near = get_close_matches(asked, names)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`pretexeval sql` lists all of them"
-        raise InputError(f"the warehouse has no table or view {asked!r}; {hint}")
+        near = suggest(asked, names)
+        raise InputError(
+            f"the warehouse has no table or view {asked!r}{near}; `pretexeval sql` lists all of them"
+        )
     return COLUMNS.format(asked)
 
 

@@ -68,8 +68,24 @@ def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask,
     assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
     rows = json.loads(ask("editions", "--format", "json"))
     assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition"}
-    assert "did you mean leaderboard" in ask("leaderbord", status=2)
-    assert "`pretexeval sql` lists all" in ask("xyz", status=2)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "leaderbord",
+            "no table or view 'leaderbord' (did you mean leaderboard?); `pretexeval sql` lists all",
+        ),
+        ("from leaderbord", "leaderbord is no view or table (did you mean leaderboard?); `pretexeval sql`"),
+        ("xyz", "no table or view 'xyz'; `pretexeval sql` lists all"),
+        ("select n_prompts from leaderboard", "n_prompts is a column of cost, token_usage, writer_tokens"),
+        ("select l.mastry from leaderboard as l", "mastery is a column of leaderboard, accuracy_by_relation"),
+        ("select duration from runs", "duration_s is a column of "),
+    ],
+)
+def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask, sql: str, said: str) -> None:
+    assert said in ask(sql, status=2)
 
 
 def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
