@@ -65,9 +65,10 @@ def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Ask) -> None:
 def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask, published: Path) -> None:
     _, _, *lines = ask("leaderboard").splitlines()
     assert [line.split()[0] for line in lines] == run_query(published, "from leaderboard")[0]
-    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
+    meaning = "name of the edition [key, refers to editions]"
+    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", meaning]
     rows = json.loads(ask("editions", "--format", "json"))
-    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition"}
+    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition [key]"}
 
 
 @pytest.mark.parametrize(
