@@ -3,8 +3,8 @@
 -- difference = its average accuracy − the other's, likewise mastery_difference. An interval without 0 is the test that
 -- the models differ. It is not D ± 1.96 difference_se: it combines the limits of gains and losses (Zou and Donner
 -- 2008), so that it has a width even at a standard error of 0.
--- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
--- than 80 % of all pairs: they are the models' own selection.
+-- Mastery counts the pairs that are complete for both models. Under `excluded` it is null, with
+-- their number, where these are less than 80 % of all pairs: they are the models' own selection.
 -- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
@@ -23,7 +23,10 @@ select
     average.difference_fixed_base_ci_low, average.difference_fixed_base_ci_high,
     detectable(average.difference_ci_high - average.difference_ci_low) as detectable_difference,
     average.n_effective,
-    coalesce(mastery.n_observations, 0) as n_complete_pairs,
+    case
+        when average.scoring_policy = 'excluded' then mastery.n_observations
+        else coalesce(mastery.n_observations, 0)
+    end as n_complete_pairs,
     mastery.score as mastery, mastery.other_score as other_mastery,
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,
