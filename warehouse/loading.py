@@ -103,6 +103,9 @@ RISK_COLUMNS = (
     "wrong_rate_ci_low",
     "wrong_rate_ci_high",
     "is_balanced",
+    "n_base_heads",
+    "n_base_facts",
+    "n_tested_facts",
 )
 EDITION_ORDER = {
     "triplets": "relation, pair_id, is_positive desc, triplet_id",
@@ -196,8 +199,10 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         withdrawn and withdrawn.get("reason"),
     ]
     insert_row(connection, "editions", row)
-    for relation, found in manifest.get("balance", {}).items():
-        risks = [found.get(name) for name in RISK_COLUMNS]
+    sizes = manifest.get("profile", {}).get("relations", {})
+    for relation, balance in manifest.get("balance", {}).items():
+        figures = balance | sizes.get(relation, {})
+        risks = [figures.get(name) for name in RISK_COLUMNS]
         insert_row(connection, "label_risks", [folder.name, relation, *risks])
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)

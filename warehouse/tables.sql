@@ -17,7 +17,8 @@ create table label_risks (
     edition_id varchar not null, relation varchar not null, n_pairs bigint not null, n_left_out bigint not null,
     shape varchar, tail_rate double not null, guessable_rate double not null,
     n_tried bigint not null, n_wrong bigint not null, missing_share double not null,
-    wrong_rate double, wrong_rate_ci_low double, wrong_rate_ci_high double, is_balanced boolean not null
+    wrong_rate double, wrong_rate_ci_low double, wrong_rate_ci_high double, is_balanced boolean not null,
+    n_base_heads bigint, n_base_facts bigint, n_tested_facts bigint
 );
 
 create table variants (

@@ -82,7 +82,7 @@ def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask,
         ("xyz", "no table or view 'xyz'; `pretexeval sql` lists all"),
         ("select n_prompts from leaderboard", "n_prompts is a column of cost, token_usage, writer_tokens"),
         ("select l.mastry from leaderboard as l", "mastery is a column of leaderboard, accuracy_by_relation"),
-        ("select duration from runs", "duration_s is a column of "),
+        ("select duration from runs", "duration_s is a column of cost, runs"),
     ],
 )
 def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask, sql: str, said: str) -> None:
