@@ -110,7 +110,7 @@ def query(options: argparse.Namespace) -> int:
 
 def _warn_of_pooled_editions(root: Path, sql: str) -> None:
     """Say on stderr that rows of several editions stand together, if they do."""
-    from warehouse.pooled_editions import find_pooled_editions
+    from commands.pooled_editions import find_pooled_editions
 
     if pooled := find_pooled_editions(root, sql):
         listed = ", ".join(pooled[:N_NAMED]) + f", and {len(pooled) - N_NAMED} more" * (len(pooled) > N_NAMED)

@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 
 from commands.main import build_parser
+from commands.pooled_editions import find_pooled_editions
 from pretexeval.config.reference import render_reference
 from pretexeval.knowledge.tables import Layout, read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 from warehouse.catalogue import VIEWS
-from warehouse.pooled_editions import find_pooled_editions
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 

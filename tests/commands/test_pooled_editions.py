@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from commands.main import main
+from commands.pooled_editions import find_pooled_editions
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from warehouse.pooled_editions import find_pooled_editions
 from warehouse.publishing import build_warehouse
 
 ONE, OTHER = EDITIONS = ["tiny-seed1-00000001", "tiny-seed2-00000002"]
