@@ -103,6 +103,25 @@ def write_output(text: object = "") -> None:
     print(escape_controls(str(text)), flush=True)
 
 
+def report_published(root: Path) -> None:
+    """Say on stderr in one sentence what the warehouse holds, and where its pages are."""
+    from pretexeval.storage.layout import page_file
+    from warehouse.query import run_query
+
+    _, [(n_editions, n_withdrawn, n_runs, n_models)] = run_query(
+        root,
+        "select count(*), count(withdrawn_at), (select count(*) from runs), "
+        "(select count(distinct model_id) from runs) from editions",
+    )
+    editions = _count(n_editions, "edition") + (f" ({n_withdrawn:,} withdrawn)" if n_withdrawn else "")
+    runs = f"{_count(n_runs, 'evaluation')} of {_count(n_models, 'model')}"
+    report_progress(f"The warehouse holds {editions} and {runs}; its pages begin at {root / page_file()}.")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
 def report_error(message: str) -> None:
     """Print an error to stderr under the command's name."""
     report_progress(f"pretexeval: {message}")

@@ -11,6 +11,7 @@ from commands.arguments import (
     read_path,
     report_error,
     report_progress,
+    report_published,
     write_output,
 )
 from commands.selection import add_selection, select_evaluations
@@ -177,6 +178,7 @@ def publish(options: argparse.Namespace) -> int:
             return 0
     if options.score is not None:
         _score(config, options)
+        report_published(config.storage.root)
         return 0
     edition = fetch_edition(config, open_store(config.storage))
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
@@ -186,6 +188,7 @@ def publish(options: argparse.Namespace) -> int:
         )
     for path in paths:
         write_output(path)
+    report_published(config.storage.root)
     return 0
 
 

@@ -9,6 +9,7 @@ from commands.arguments import (
     add_root,
     report_error,
     report_progress,
+    report_published,
     write_output,
 )
 from commands.selection import select_models
@@ -56,13 +57,14 @@ def backfill(options: argparse.Namespace) -> int:
     paths, failures = run_backfill(config, options.first, options.last, report_progress, options.config)
     for path in paths:
         write_output(path)
+    report_published(config.storage.root)
     for what, reason in failures.items():
         report_error(f"{what}: {reason}")
     return 1 if failures else 0
 
 
 def withdraw(options: argparse.Namespace) -> int:
-    """Write the record, publish without the scores of the edition, and print the paths."""
+    """Write the record, publish without the scores of the edition, and say what is published now."""
     from commands.in_process import run_publish
     from pretexeval.storage.withdrawals import withdraw_edition
     from warehouse.query import open_warehouse
@@ -73,4 +75,8 @@ def withdraw(options: argparse.Namespace) -> int:
     withdraw_edition(options.root, edition_id, options.reason)
     for path in run_publish(Config.model_validate({"storage": {"root": options.root}}), None):
         write_output(path)
+    report_progress(
+        f"{edition_id} is withdrawn: its texts stay, its scores left the warehouse and the pages."
+    )
+    report_published(options.root)
     return 0

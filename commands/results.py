@@ -1,18 +1,29 @@
 """The subcommands that read results from the warehouse: sql and compare."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commands.arguments import Subcommands, add_command, add_root, read_path, read_share, write_output
-from pretexeval.primitives.errors import InputError
+from commands.arguments import (
+    Subcommands,
+    add_command,
+    add_root,
+    read_path,
+    read_share,
+    report_progress,
+    write_output,
+)
+from pretexeval.primitives.errors import InputError, suggest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
 """Ending of a file -> the format in which it is written."""
+N_NAMED = 5
+"""Editions that the warning of pooled editions names at most."""
 MEASURES = ("mastery", "average_accuracy", "joint_accuracy")
 
 
@@ -57,7 +68,9 @@ def _add_sql(subcommands: Subcommands) -> None:
         help="write the result to this file, which must not exist yet",
     )
     parser.add_argument(
-        "--wide", action="store_true", help="show all columns of a table, also those that do not fit"
+        "--wide",
+        action="store_true",
+        help="show all columns of a table, also those that do not fit the terminal; a pipe gets all of them",
     )
 
 
@@ -71,21 +84,50 @@ def query(options: argparse.Namespace) -> int:
     if options.papers is not None:
         if form != "table":
             raise InputError("--papers prints tables for people; query the views for other formats")
-        text = _render_papers(options.root, options.papers)
-    elif form == "parquet":
+        _show(_render_papers(options.root, options.papers), path)
+        return 0
+    sql = _choose_query(options)
+    if form == "parquet":
         from warehouse.query import read_table
 
-        _write_parquet(read_table(options.root, _choose_query(options)), path)
-        return 0
+        table = read_table(options.root, sql)
+        _write_parquet(table, path)
+        columns, n_rows = table.column_names, table.num_rows
     else:
-        text = _render(options, form)
+        from warehouse.query import run_query
+
+        columns, rows = run_query(options.root, sql)
+        _show(_render(columns, rows, form, options), path)
+        n_rows = len(rows)
+    if path is not None:
+        write_output(f"{path}: {n_rows:,} row{'s' * (n_rows != 1)}")
+    elif n_rows == 0:
+        report_progress("The result has no rows.")
+    if options.query == sql and "edition_id" not in columns:
+        _warn_of_pooled_editions(options.root, sql)
+    return 0
+
+
+def _warn_of_pooled_editions(root: Path, sql: str) -> None:
+    """Say on stderr that rows of several editions stand together, if they do."""
+    from commands.pooled_editions import find_pooled_editions
+
+    if pooled := find_pooled_editions(root, sql):
+        listed = ", ".join(pooled[:N_NAMED]) + f", and {len(pooled) - N_NAMED} more" * (len(pooled) > N_NAMED)
+        report_progress(
+            f"Rows of {len(pooled)} editions stand here together, and no column says of which: {listed}. "
+            f"Add edition_id to the columns, or choose an edition: where edition_id = '{pooled[-1]}'"
+        )
+
+
+def _show(text: str, path: Path | None) -> None:
+    """Print a text, or write it to a file."""
     if path is None:
         write_output(text)
-    else:
-        from pretexeval.storage.files import write_bytes
+        return
+    from pretexeval.storage.files import write_bytes
 
-        write_bytes(path, f"{text}\n".encode())
-    return 0
+    write_bytes(path, f"{text}\n".encode())
 
 
 def _choose_format(form: str | None, path: Path | None) -> str:
@@ -116,8 +158,6 @@ def _choose_query(options: argparse.Namespace) -> str:
     Raises:
         InputError: there is no view or table of this name.
     """
-    from difflib import get_close_matches
-
     from warehouse.query import COLUMNS, LISTING, run_query
 
     asked: str | None = options.query
@@ -125,20 +165,24 @@ def _choose_query(options: argparse.Namespace) -> str:
         return LISTING if asked is None else asked
     names = [name for _, name, _ in run_query(options.root, LISTING)[1]]
     if asked not in names:
-        near = get_close_matches(asked, names)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`pretexeval sql` lists all of them"
-        raise InputError(f"the warehouse has no table or view {asked!r}; {hint}")
+        near = suggest(asked, names)
+        raise InputError(
+            f"the warehouse has no table or view {asked!r}{near}; `pretexeval sql` lists all of them"
+        )
     return COLUMNS.format(asked)
 
 
-def _render(options: argparse.Namespace, form: str) -> str:
-    from report.console import render_rows
-    from warehouse.query import run_query
+def _render(
+    columns: Sequence[str], rows: Sequence[tuple[Any, ...]], form: str, options: argparse.Namespace
+) -> str:
+    """Return a result as text. Only a table in a terminal leaves out what does not fit."""
+    from report.console import N_ROWS_SHOWN, render_rows
 
-    columns, rows = run_query(options.root, _choose_query(options))
     if options.query is None and form == "table":
         return _render_listing(rows)
-    return render_rows(columns, rows, form, is_wide=options.wide or options.output is not None)
+    is_terminal = options.output is None and sys.stdout is not None and sys.stdout.isatty()
+    n_rows = N_ROWS_SHOWN if is_terminal else len(rows)
+    return render_rows(columns, rows, form, is_wide=options.wide or not is_terminal, n_rows=n_rows)
 
 
 def _render_listing(rows: Sequence[tuple[Any, ...]]) -> str:

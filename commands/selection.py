@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from commands.arguments import read_count, report_progress
 from pretexeval.config.file import Config
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, suggest
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,8 @@ def select_models(config: Config, names: Sequence[str]) -> Config:
     known = [model.name for model in config.models]
     if unknown := [name for name in names if name not in known]:
         listed = ", ".join(known) or "none"
-        raise InputError(f"no model {unknown[0]!r} in the configuration; its models are: {listed}")
+        near = suggest(unknown[0], known)
+        raise InputError(f"no model {unknown[0]!r} in the configuration{near}; its models are: {listed}")
     chosen = tuple(model for model in config.models if model.name in names)
     return config.model_copy(update={"models": chosen})
 

@@ -43,6 +43,28 @@ def list_tables() -> dict[str, str]:
     return dict(read_meanings()["tables"])
 
 
+def list_keys() -> dict[str, list[str]]:
+    """Return table or view -> the columns that tell its rows apart."""
+    return {relation: key.split() for relation, key in read_meanings()["keys"].items()}
+
+
+def find_reference(relation: str, column: str) -> str | None:
+    """Return the table to whose key the column refers; None if it is no reference."""
+    table = read_meanings()["references"].get(column)
+    return None if table == relation else table
+
+
+def describe_column(relation: str, column: str) -> str:
+    """Return the comment on a column: its meaning, and in brackets what it has to do with keys.
+
+    Raises:
+        LookupError: neither a stage nor meanings.toml says what it means, or the relation has no key.
+    """
+    table = find_reference(relation, column)
+    marks = ["key"] * (column in list_keys()[relation]) + ([f"refers to {table}"] if table else [])
+    return explain_column(relation, column) + (f" [{', '.join(marks)}]" if marks else "")
+
+
 def explain_column(relation: str, column: str) -> str:
     """Return what a column of a table or view means.
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from commands.main import build_parser
+from commands.pooled_editions import find_pooled_editions
 from pretexeval.config.reference import render_reference
 from pretexeval.knowledge.tables import Layout, read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
@@ -85,6 +86,13 @@ def list_documented(*pages: Path) -> list[list[str]]:
             words = shlex.split(command.replace("\\\n", " "), comments=True)
             found += [words[1:]] if words[0] == "pretexeval" else []
     return found
+
+
+def list_queries() -> list[str]:
+    """Return every query of the pages that is a block of its own."""
+    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
+    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
+    return [sql for sql in queries if sql.strip()]
 
 
 def read(page: Path) -> str:
@@ -179,12 +187,11 @@ def test_every_documented_command_is_one_and_every_query_names_columns_of_views(
     parser = build_parser()
     for words in calls:
         parser.parse_args(words)
-    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
-    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
+    queries = list_queries()
     queries += [words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])]
     assert len(queries) > 40
     build_warehouse(tmp_path)
-    for sql in filter(str.strip, queries):
+    for sql in queries:
         assert run_query(tmp_path, sql)[0], sql
 
 
@@ -219,6 +226,9 @@ def test_commands_of_the_readme_run_on_the_quickstart(checkout: Path, quickstart
 def test_documented_commands_run_after_make_run(checkout: Path, after_make_run: str) -> None:
     run = run_documented((page for page in PAGES if page not in RUN_BY_PAGE), checkout, after_make_run)
     assert run == {"sql", "export", "review"}
+    root = checkout / "data"
+    for sql in list_queries():
+        assert "edition_id" in run_query(root, sql)[0] or find_pooled_editions(root, sql) == [], sql
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from pretexeval.primitives.errors import InputError
-from schemas.meanings import explain_column, list_tables
+from schemas.meanings import describe_column, list_tables
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
@@ -212,7 +212,12 @@ select 'table', table_name, comment from duckdb_tables() where not internal and 
 union all
 select 'view', view_name, comment from duckdb_views() where not internal and schema_name = 'main'
 """
-# The schema `storage` is for the publisher alone (storage_tables.sql).
+# The schema `storage` is for the publisher alone (storage_tables.sql): its views are explained, not columns.
+SHARED_VIEWS = """
+select 'view', 'storage.' || view_name, comment
+from duckdb_views()
+where not internal and schema_name = 'storage'
+"""
 COLUMNS = """
 select table_name, column_name, comment from duckdb_columns() where not internal and schema_name = 'main'
 """
@@ -236,14 +241,14 @@ def write_comments(connection: duckdb.DuckDBPyConnection, grains: Mapping[str, s
 
 
 def _comment_on_relations(connection: duckdb.DuckDBPyConnection, grains: Mapping[str, str]) -> Iterator[str]:
-    for kind, name, comment in connection.execute(RELATIONS).fetchall():
-        if comment != grains[name]:
-            yield f"comment on {kind} {name} is {_quote(grains[name])}"
+    for kind, name, comment in connection.execute(f"{RELATIONS} union all {SHARED_VIEWS}").fetchall():
+        if comment != (grain := grains.get(name.removeprefix("storage."), comment)):
+            yield f"comment on {kind} {name} is {_quote(grain)}"
 
 
 def _comment_on_columns(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     for relation, column, comment in connection.execute(COLUMNS).fetchall():
-        if comment != (meaning := explain_column(relation, column)):
+        if comment != (meaning := describe_column(relation, column)):
             yield f'comment on column {relation}."{column}" is {_quote(meaning)}'
 
 

@@ -66,6 +66,9 @@ RISK_COLUMNS = (
     "wrong_rate_ci_low",
     "wrong_rate_ci_high",
     "is_balanced",
+    "n_base_heads",
+    "n_base_facts",
+    "n_tested_facts",
 )
 # Table -> the stage whose rows it has.
 STAGES_OF_TABLES = {
@@ -177,12 +180,13 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
         withdrawn and parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
         withdrawn and withdrawn.get("reason"),
     ]
-    risks = manifest.get("balance", {}).items()
     insert_rows(connection, "editions", [row])
+    sizes = manifest.get("profile", {}).get("relations", {})
+    risks = {name: risk | sizes.get(name, {}) for name, risk in manifest.get("balance", {}).items()}
     insert_rows(
         connection,
         "label_risks",
-        [[edition_id, relation, *(risk.get(name) for name in RISK_COLUMNS)] for relation, risk in risks],
+        [[edition_id, relation, *map(risk.get, RISK_COLUMNS)] for relation, risk in risks.items()],
     )
 
 

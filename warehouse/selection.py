@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, suggest
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.layout import evaluation_folder
 from schemas.stages import REQUESTS
@@ -61,7 +61,9 @@ def find_edition(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     ]
     found = [name for name, is_published in meant if is_published] or [name for name, _ in meant]
     if not found:
-        raise InputError(f"the warehouse has no edition {text!r}; it contains: {_join(ids)}")
+        raise InputError(
+            f"the warehouse has no edition {text!r}{suggest(text, ids)}; it contains: {_join(ids)}"
+        )
     return _choose(found, f"the edition {text!r}")
 
 
@@ -88,7 +90,8 @@ def find_model(connection: duckdb.DuckDBPyConnection, edition_id: str, text: str
         )
     if found is None:
         names = [f"{name} ({model_id})" for model_id, name in evaluated]
-        raise InputError(f"{edition_id} has no scores of a model {text!r}; it has: {_join(names)}")
+        near = suggest(text, [name for _, name in evaluated])
+        raise InputError(f"{edition_id} has no scores of a model {text!r}{near}; it has: {_join(names)}")
     return EvaluatedModel(*found)
 
 

@@ -53,3 +53,4 @@ create view storage.undecided_pairs as
 select edition_id, pair_id
 from triplets
 where first_release = 'removed';
+comment on view storage.undecided_pairs is 'one row per edition and test pair whose true fact the base no longer lists';

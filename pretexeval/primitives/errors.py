@@ -7,7 +7,8 @@ import copyreg
 import errno
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from pretexeval.primitives.secrets import hide_secrets
@@ -27,6 +28,18 @@ class InputError(ValueError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Let pickle restore the error without __init__, whose parameters differ in subclasses."""
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
+
+
+def suggest(unknown: str, known: Collection[str], n: int = 3) -> str:
+    """Return the known names that an unknown one may stand for, in brackets for a message; or nothing."""
+    similar = find_similar(unknown, known)[:n]
+    return f" (did you mean {' or '.join(similar)}?)" if similar else ""
+
+
+def find_similar(unknown: str, known: Collection[str]) -> list[str]:
+    """Return up to three known names that contain the unknown one, or else that are spelled alike."""
+    containing = sorted(name for name in known if unknown and unknown.casefold() in name.casefold())
+    return containing[:3] or get_close_matches(unknown, known)
 
 
 N_PROBLEMS_SHOWN = 20

@@ -1,6 +1,5 @@
 """Read TOML files that users write, with errors that users can fix, and write values and tables as TOML."""
 
-import difflib
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, suggest
 from pretexeval.primitives.secrets import hide_secrets
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -184,9 +183,7 @@ def _render_place(location: Sequence[str | int]) -> str:
 def _suggest_keys(model: type[BaseModel], location: Sequence[str | int]) -> str:
     """Return the keys that are allowed at the place of an unknown key, and the closest of them."""
     known = _list_keys(model, location[:-1])
-    close = difflib.get_close_matches(str(location[-1]), known, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"{hint}; allowed: {', '.join(known)}"
+    return f"{suggest(str(location[-1]), known, n=1)}; allowed: {', '.join(known)}"
 
 
 def _list_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:

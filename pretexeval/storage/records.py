@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, suggest
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import FileRef, write_json
-from pretexeval.storage.layout import edition_folder, manifest_file
+from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, edition_folder, manifest_file
 
 logger = logging.getLogger(__name__)
 
@@ -227,6 +227,13 @@ def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
     """
     manifest = find_manifest(root, edition_id)
     if manifest is None:
+        folder = root / EDITIONS_FOLDER
+        known = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+        if known and not (root / edition_folder(edition_id)).exists():
+            raise InputError(
+                f"{folder} has no edition {edition_id!r}{suggest(edition_id, known)}; it contains: "
+                f"{', '.join(known)}"
+            )
         raise InputError(
             explain_missing(
                 root / manifest_file(edition_id),

@@ -189,7 +189,8 @@ def test_an_edition_that_holds_both_models_is_chosen(
     # The newest of a schedule.
     assert compare(data.root, "expert", "erratic") == 0
     assert "edition tiny-2026-W48-00000004, " in capsys.readouterr().out
-    assert compare(data.root, "expert", "nobody") == 2
+    assert compare(data.root, "expert", "exprt") == 2
     said = capsys.readouterr().err
-    assert "others-seed1-00000001 has no scores of a model 'nobody'; it has: Expert (expert)" in said
+    near = "(did you mean Expert?); it has: Expert (expert)"
+    assert f"others-seed1-00000001 has no scores of a model 'exprt' {near}" in said
     assert said.count("has no scores of") == 5

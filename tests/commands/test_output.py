@@ -65,11 +65,28 @@ def test_every_view_has_a_line_with_its_grain_in_its_group(ask: Ask) -> None:
 def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask, published: Path) -> None:
     _, _, *lines = ask("leaderboard").splitlines()
     assert [line.split()[0] for line in lines] == run_query(published, "from leaderboard")[0]
-    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", "name of the edition"]
+    meaning = "name of the edition [key, refers to editions]"
+    assert lines[0].split(maxsplit=2) == ["edition_id", "VARCHAR", meaning]
     rows = json.loads(ask("editions", "--format", "json"))
-    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition"}
-    assert "did you mean leaderboard" in ask("leaderbord", status=2)
-    assert "`pretexeval sql` lists all" in ask("xyz", status=2)
+    assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition [key]"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "leaderbord",
+            "no table or view 'leaderbord' (did you mean leaderboard?); `pretexeval sql` lists all",
+        ),
+        ("from leaderbord", "leaderbord is no view or table (did you mean leaderboard?); `pretexeval sql`"),
+        ("xyz", "no table or view 'xyz'; `pretexeval sql` lists all"),
+        ("select n_prompts from leaderboard", "n_prompts is a column of cost, token_usage, writer_tokens"),
+        ("select l.mastry from leaderboard as l", "mastery is a column of leaderboard, accuracy_by_relation"),
+        ("select duration from runs", "duration_s is a column of cost, runs"),
+    ],
+)
+def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask, sql: str, said: str) -> None:
+    assert said in ask(sql, status=2)
 
 
 def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
@@ -79,10 +96,16 @@ def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
     assert "no edition 'none'" in ask("--papers", "none", status=2)
 
 
-def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
+def test_a_terminal_shows_the_columns_that_fit_and_a_pipe_gets_all_columns_and_rows(
     ask: Ask, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns, _ = run_query(published, "from leaderboard")
+    for arguments, cut in (([], None), (["--wide"], None), (["--format", "csv"], ",")):
+        assert ask("from leaderboard", *arguments).splitlines()[0].split(cut) == columns
+    assert len(ask("from range(501)").splitlines()) == 2 + 501
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "500 of 501 rows" in ask("from range(501)")
+    assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
     monkeypatch.setenv("COLUMNS", "80")
     *lines, _, note = ask("from leaderboard").splitlines()
     shown = lines[0].split()
@@ -91,8 +114,6 @@ def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(
     assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
     assert max(map(len, lines)) <= 80
     assert f"edition_id ({EDITION}), method (pretexeval)" in note
-    assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
-    assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
 
 
 def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
@@ -104,7 +125,7 @@ def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
     assert expected.height > 0
     for ending in ("parquet", "csv", "json"):
         path = tmp_path / ending / f"found.{ending}"
-        assert ask(sql, "--output", path) == ""
+        assert ask(sql, "--output", path) == f"{path}: {len(rows)} rows\n"
         assert getattr(pl, f"read_{ending}")(path).equals(expected), ending
         assert list(path.parent.iterdir()) == [path]
     warehouse = published / "warehouse.duckdb"
@@ -112,6 +133,12 @@ def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
     said = ask("select 1", "--format", "parquet", "--output", warehouse, status=2)
     assert "exists already" in said
     assert warehouse.read_bytes() == before
+
+
+def test_an_empty_result_is_said(ask: Ask, capsys: pytest.CaptureFixture[str], published: Path) -> None:
+    sql = "select model from leaderboard where false"
+    assert main(["sql", sql, "--root", str(published)]) == 0
+    assert capsys.readouterr() == ("model\n-----\n", "The result has no rows.\n")
 
 
 def test_what_cannot_be_written(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,10 @@ def _make_past_weeks(bench: Bench) -> None:
 
 def _withdraw_first_week(bench: Bench, edition_id: str) -> None:
     assert edition_id in str(bench.query("from edition_drift"))
-    bench.call("withdraw", WEEKS[0], "--reason", REASON).require()
+    *_, withdrawn, published = bench.call("withdraw", WEEKS[0], "--reason", REASON).require().err.splitlines()
+    assert withdrawn.startswith(f"{edition_id} is withdrawn: its texts stay, its scores left the warehouse")
+    holds = "The warehouse holds 2 editions (1 withdrawn) and 2 evaluations of 2 models"
+    assert published == f"{holds}; its pages begin at data/report/index.html."
     assert {week for week, _ in bench.list_scored()} == {WEEKS[1]}
     assert bench.query("from edition_drift") == []
     (row,) = bench.query("from editions where withdrawn_at is not null")

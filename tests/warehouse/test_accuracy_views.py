@@ -256,6 +256,7 @@ def test_every_two_models_are_compared_on_what_both_grade(
     assert len(models) == N_MODELS
     samples = select(predictions, method="pretexeval")
     own = group(samples, lambda row: (row["model_id"], row["scoring_policy"]))
+    unscored: list[str] = []
     for mine, theirs, policy in product(models, models, SCORING_POLICIES):
         both = pair_up(own.get((mine, policy), []), own.get((theirs, policy), []))
         if mine >= theirs or not both:
@@ -266,6 +267,10 @@ def test_every_two_models_are_compared_on_what_both_grade(
         assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
+        if row["mastery"] is None:
+            unscored.append(policy)
+            assert row["n_complete_pairs"] == (None if policy == "excluded" else 0)
+    assert "excluded" in unscored
 
 
 def test_every_measure_of_two_models_and_mastery_pair_by_pair(

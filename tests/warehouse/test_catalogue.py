@@ -10,7 +10,9 @@ import pytest
 from scipy.stats import binom
 
 from pretexeval.primitives.errors import InputError
-from schemas.meanings import list_tables
+from pretexeval.storage.layout import WAREHOUSE
+from schemas.meanings import find_reference, list_keys, list_tables
+from tests.support.data_folder import DataFolder
 from warehouse.catalogue import (
     COLUMNS,
     ESTIMATED,
@@ -39,6 +41,9 @@ def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_th
     with duckdb.connect(str(path), read_only=True) as connection:
         relations = {name: comment for _, name, comment in connection.execute(RELATIONS).fetchall()}
         found = connection.execute(COLUMNS).fetchall()
+        views = dict(
+            connection.execute("select view_name, comment from duckdb_views() where not internal").fetchall()
+        )
         everything = set(
             connection.execute("select table_name, column_name from duckdb_columns()").fetchall()
         )
@@ -49,12 +54,37 @@ def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_th
     comments = {(name, column): comment for name, column, comment in found}
     assert {place for place, comment in comments.items() if not comment} == set()
     assert comments["leaderboard", "mastery"] == "share of the complete pairs with all samples right"
+    assert comments["leaderboard", "edition_id"] == "name of the edition [key, refers to editions]"
+    assert comments["triplets", "triplet_id"].endswith(" [key]")
+    assert {
+        name for name, comment in views.items() if not (comment or "").startswith("one row per ")
+    } == set()
     limits = [(name, column) for name, column in everything if "ci_" in column]
     assert len(limits) > 100
     for name, column in limits:
         score = re.sub("(_fixed_base)?_ci_(low|high)$", "", column)
         assert score != column
         assert (name, score) in everything, column
+
+
+def test_keys_tell_rows_apart_and_references_lead_to_rows(published: DataFolder) -> None:
+    keys, n_rows, found = list_keys(), {}, {}
+    with duckdb.connect(str(published.root / WAREHOUSE), read_only=True) as connection:
+        for relation, columns in keys.items():
+            sql = f"select count(*), count(distinct row({', '.join(columns)})) from {relation}"
+            ((n_rows[relation], n_keys),) = connection.execute(sql).fetchall()
+            assert n_keys == n_rows[relation], relation
+        for relation, column, _ in connection.execute(COLUMNS).fetchall():
+            if table := find_reference(relation, column):
+                (key,) = (name for name in keys[table] if column.endswith(name))
+                sql = f"select {column} from {relation} except select {key} from {table}"
+                found[relation, column] = sum(
+                    value is not None for (value,) in connection.execute(sql).fetchall()
+                )
+    assert sum(n > 1 for n in n_rows.values()) > 35
+    assert len(found) > 100
+    # The folder of this test has no files of variants.
+    assert {place for place, n in found.items() if n} == {("samples", "variant_id")}
 
 
 def test_every_view_is_in_one_group() -> None:

@@ -261,3 +261,5 @@ def test_what_changed_between_two_periods(tmp_path: Path) -> None:
         (None, "evaluated", 64, None),
         *((week, "anchors", 64, pytest.approx(64 * 40e-6)) for week in WEEKS),
     ]
+    times = [(row["n_asked"], row["duration_s"], row["seconds_per_prompt"]) for row in costs]
+    assert times == [(64, 1.5, 1.5 / 64)] * 4

@@ -38,6 +38,15 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     ]
 
 
+def test_the_size_of_the_base_is_loaded_with_the_risks(data: DataFolder) -> None:
+    path = data.root / "editions" / EDITION / "manifest.json"
+    sizes = {"n_base_heads": 30, "n_base_facts": 200, "n_tested_heads": 4, "n_tested_facts": 12}
+    write_record(path, require_record(path) | {"profile": {"relations": {"symptoms": sizes}}})
+    build_warehouse(data.root)
+    sql = "select n_base_heads, n_base_facts, n_tested_facts from label_risks order by relation"
+    assert run_query(data.root, sql)[1] == [(None, None, None), (30, 200, 12)]
+
+
 def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
     data.write_model("novice")
     data.write_answers(EDITION, "novice", expert)
@@ -160,6 +169,9 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
     assert row["reason"].endswith(REASON)
+    (cost,) = data.query("from cost")
+    n_asked = 64 + 6 * n_questions
+    assert (cost["n_asked"], cost["duration_s"], cost["seconds_per_prompt"]) == (n_asked, 4.5, 4.5 / n_asked)
     # A prompt is counted once, whatever it asked.
     (usage,) = data.query("from token_usage")
     (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")

@@ -8,6 +8,7 @@
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
 -- judge, panel, llmeval: what the judge of rewordings, the rephraser about the panel and the writer of llmeval were
 -- asked, from writer_tokens, which is filled when the edition is published with its own configuration.
+-- seconds_per_prompt: of the last session of every evaluation, samples and questions together.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with priced_runs as (
@@ -18,6 +19,12 @@ with priced_runs as (
     order by edition_id, model_id, period, finished_at desc nulls last
 ),
 
+timed_runs as (
+    select edition_id, model_id, period, sum(n_asked)::bigint as n_asked, sum(duration_s) as duration_s
+    from runs
+    group by edition_id, model_id, period
+),
+
 reworded as (
     select distinct edition_id, rephraser as model_id, prompt_key from attempts
 ),
@@ -26,8 +33,13 @@ used as (
     select
         usage.edition_id, usage.model_id, usage.period,
         case when usage.period is null then 'evaluated' else 'anchors' end as role,
-        n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens, price_input, price_output, price_currency
+        n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens, price_input, price_output, price_currency,
+        n_asked, duration_s
     from token_usage as usage
+    left join timed_runs as times
+        on usage.edition_id = times.edition_id
+        and usage.model_id = times.model_id
+        and usage.period is not distinct from times.period
     left join priced_runs as prices
         on usage.edition_id = prices.edition_id
         and usage.model_id = prices.model_id
@@ -55,6 +67,7 @@ select
     n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens,
     used.price_input, used.price_output, used.price_currency,
     (n_prompt_tokens * used.price_input + n_completion_tokens * used.price_output) / 1e6 as cost,
+    n_asked, duration_s, duration_s / nullif(n_asked, 0) as seconds_per_prompt,
     period
 from used
 inner join models using (model_id)

@@ -4,8 +4,8 @@
 -- the models differ: p_value is the level at which it meets 0. It combines the limits of gains and losses (Zou and
 -- Donner 2008), so that it has a width even at a standard error of 0. holm_p_value allows for the number of pairs of
 -- models in the edition (Holm 1979). With fewer than ten effective heads or tails (n_effective), there is no interval.
--- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
--- than 80 % of all pairs: they are the models' own selection.
+-- Mastery counts the pairs that are complete for both models. Under `excluded` it is null, with
+-- their number, where these are less than 80 % of all pairs: they are the models' own selection.
 -- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
 -- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
@@ -25,7 +25,10 @@ select
     average.p_value, average.holm_p_value,
     detectable(average.difference_ci_high - average.difference_ci_low) as detectable_difference,
     average.n_effective,
-    coalesce(mastery.n_observations, 0) as n_complete_pairs,
+    case
+        when average.scoring_policy = 'excluded' then mastery.n_observations
+        else coalesce(mastery.n_observations, 0)
+    end as n_complete_pairs,
     mastery.score as mastery, mastery.other_score as other_mastery,
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,

@@ -54,6 +54,13 @@ def test_files_of_a_manifest_can_be_read_by_stage(tmp_path: Path, manifest: Path
     assert read_manifest_files(tmp_path, "e", "trip") == {}
 
 
+def test_an_unknown_edition_gets_the_known_ones(tmp_path: Path, manifest: Path) -> None:
+    write_record(tmp_path / manifest_file("tiny-seed1-1"), {"edition_id": "tiny-seed1-1"})
+    said = r"has no edition 'seed1' \(did you mean tiny-seed1-1\?\); it contains: e, tiny-seed1-1"
+    with pytest.raises(InputError, match=said):
+        read_manifest(tmp_path, "seed1")
+
+
 @pytest.mark.parametrize(
     "content", [None, b"", b'{"files": ', b"\xff\xfe", b"[]", b"{}", b'{"edition_id": "e"}']
 )
