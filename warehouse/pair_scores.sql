@@ -30,5 +30,7 @@ select
     shortcut, shortcuts.mastery as shortcut_mastery
 from counted
 inner join pair_clusters using (edition_id, pair_id)
-inner join (from shortcut_scores where baseline = 'best') as shortcuts using (edition_id, method, pair_id)
+inner join (
+    select edition_id, method, pair_id, shortcut, mastery from shortcut_scores where baseline = 'best'
+) as shortcuts using (edition_id, method, pair_id)
 order by edition_id, model_id, method, scoring_policy, repeat, relation, pair_id
