@@ -1,13 +1,17 @@
 """Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
 
 The pairs, heads and tails are those of a real edition, by default of the bundled base. The intervals
-come from the SQL of the warehouse: those for new facts, and those of the view `weighted_accuracy` where
-a budget asks the same number of pairs of each relation.
+are those for new facts (pretexeval/statistics), and those of the table `weighted_accuracy` where a budget
+asks the same number of pairs of each relation.
 
 A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the
 sum of parts of the head, of the tail, of the pair and of the sample (a probit model with random
 effects), so that answers are correlated within heads, tails and pairs, and the true score is known
 exactly.
+
+Differences are simulated in two ways: two such models that are equally good, and models of which one gains or
+loses a few samples of a few triplets. The second table compares the interval with D ± t · se of Student's
+distribution with m − 1 degrees of freedom, whose se allows for shared heads and tails alike.
 """
 
 import tempfile
@@ -20,19 +24,24 @@ from typing import Any
 import duckdb
 import numpy as np
 import polars as pl
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from benchmarks.measuring import add_config, build_edition, build_parser
+from pretexeval.statistics.clusters import Observations, measure_spread
+from pretexeval.statistics.intervals import Estimates
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
 from tasks.evaluation.evaluation import RelationSize, divide_budget
 from warehouse.catalogue import create_tables, read_sql
+from warehouse.estimation import create_estimated
 
 K = len(TRANSFORMATIONS)
 MODEL_CORRELATION = 0.5
 """Correlation of what two models know about a head, a tail or a pair."""
 MEASURES = ("average", "joint", "mastery")
 N_BUDGET_PAIRS = 210
+N_FEW = 5
+"""Pairs of each relation in the smaller table of differences."""
 
 Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
@@ -110,23 +119,18 @@ def combine_samples(measure: str, right: Array) -> Array:
     return np.asarray(right.all(axes, keepdims=True) if axes else right)
 
 
-def observe(pairs: pl.DataFrame, measure: str, right: Array, other: Array | None = None) -> pl.DataFrame:
-    """Return rows for estimate_shares.sql: the score of a model, or its difference from another one."""
+def observe(
+    pairs: pl.DataFrame, measure: str, right: Array, other: Array | None = None
+) -> list[Observations]:
+    """Return the observations of each edition: of a score, or of the difference of two models."""
     mine = combine_samples(measure, right)
     theirs = np.zeros_like(mine) if other is None else combine_samples(measure, other)
-    columns = {
-        "key": np.repeat(np.arange(len(mine)), len(pairs)),
-        "head_cluster": np.tile(pairs["head"], len(mine)),
-        "positive_tail_cluster": np.tile(pairs["tail"], len(mine)),
-        "negative_tail_cluster": np.tile(pairs["tail_other"], len(mine)),
-    }
-    for side, prefix in zip(range(mine.shape[2]), ("", "negative_"), strict=False):
-        one, two = mine[:, :, side], theirs[:, :, side]
-        columns[f"{prefix}gained"] = (one & ~two).sum(-1, dtype=np.int32).ravel()
-        columns[f"{prefix}n"] = np.full(one.shape[:2], one.shape[-1], np.int32).ravel()
-        if other is not None:
-            columns[f"{prefix}lost"] = (two & ~one).sum(-1, dtype=np.int32).ravel()
-    return pl.DataFrame(columns).with_columns(measure=pl.lit(measure))
+    heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
+    gained, lost = ((one & ~two).sum(-1).astype(float) for one, two in ((mine, theirs), (theirs, mine)))
+    n = np.full(gained.shape[1:], float(mine.shape[-1]))
+    return [
+        Observations(gained[k], n, heads, tails, None if other is None else lost[k]) for k in range(len(mine))
+    ]
 
 
 @dataclass(frozen=True)
@@ -138,31 +142,92 @@ class Covered:
     n_effective: float
 
 
-def count_covered(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, truth: float) -> Covered:
-    """Return how often the intervals of estimate_shares.sql contain the truth."""
-    connection.register("observations", rows)
-    found = connection.execute(
-        "select avg(($truth between ci_low and ci_high)::integer), "
-        "avg(($truth between fixed_base_ci_low and fixed_base_ci_high)::integer), "
-        "any_value(n_effective) from estimate_shares('observations')",
-        {"truth": truth},
-    ).fetchall()
-    return Covered(*found[0])
+def count_covered(observations: Sequence[Observations], truth: float) -> Covered:
+    """Return how often the intervals contain the truth."""
+    estimates = estimate(observations)
+    free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
+    covers, fixed_covers = (np.mean((each.low <= truth) & (truth <= each.high)) for each in (free, fixed))
+    return Covered(float(covers), float(fixed_covers), float(estimates["n_effective"][0]))
+
+
+def estimate(observations: Sequence[Observations]) -> Estimates:
+    """Return the estimates of the editions."""
+    return Estimates([spread for each in observations if (spread := measure_spread(each))])
 
 
 def measure_coverage(
-    connection: duckdb.DuckDBPyConnection, pairs: pl.DataFrame, way: Answering, n_editions: int, seed: int
+    pairs: pl.DataFrame, way: Answering, n_editions: int, seed: int
 ) -> dict[str, tuple[Covered, Covered]]:
     """Return measure -> coverage of the score, and of the difference of two equally good models (0)."""
     one, other = simulate(pairs, way, n_editions, np.random.default_rng(seed), 2)
     truths = way.expect(1)
     return {
         measure: (
-            count_covered(connection, observe(pairs, measure, one), float(truths[measure][0])),
-            count_covered(connection, observe(pairs, measure, one, other), 0),
+            count_covered(observe(pairs, measure, one), float(truths[measure][0])),
+            count_covered(observe(pairs, measure, one, other), 0),
         )
         for measure in MEASURES
     }
+
+
+@dataclass(frozen=True)
+class Change:
+    """The share of the triplets of which one model gains so many of 8 samples, and of which it loses some."""
+
+    gaining: float
+    n_gained: int
+    losing: float = 0.0
+    n_lost: int = 0
+
+    @property
+    def difference(self) -> float:
+        """Return the expected difference of average accuracy; a triplet that does both is rare."""
+        return (self.gaining * self.n_gained - self.losing * self.n_lost) / K
+
+    def simulate(self, pairs: pl.DataFrame, way: Answering, n_editions: int, seed: int) -> list[Observations]:
+        """Return the differences in simulated editions; heads and tails share what changes, as in `way`."""
+        rng = np.random.default_rng(seed)
+        heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
+        head, tail, pair, sample = way.scales
+        n = np.full(tails.shape, float(K))
+
+        def draw(share: float, count: int) -> Array:
+            of_pairs = head * rng.standard_normal(heads.max() + 1)[heads]
+            of_pairs += pair * rng.standard_normal(len(heads))
+            of_triplets = tail * rng.standard_normal(tails.max() + 1)[tails]
+            of_triplets += sample * rng.standard_normal(tails.shape)
+            return np.where(of_pairs[:, None] + of_triplets < ndtri(share), float(count), 0.0)
+
+        editions = []
+        for _ in range(n_editions):
+            gained = draw(self.gaining, self.n_gained)
+            lost = np.minimum(draw(self.losing, self.n_lost), K - gained)
+            editions.append(Observations(gained, n, heads, tails, lost))
+        return editions
+
+
+CHANGES = (
+    Change(0.3, 1),
+    Change(0.05, 1),
+    Change(0.05, 8),
+    Change(0.1, 4, 0.03, 4),
+    Change(0.1, 1, 0.03, 1),
+    Change(0.05, 4, 0.01, 4),
+    Change(0.3, 1, 0.2, 1),
+)
+
+
+def compare_with_t(observations: Sequence[Observations], truth: float) -> tuple[float, float, float, float]:
+    """Return the coverage and the power of our interval, and of the interval of Student's distribution."""
+    estimates = estimate(observations)
+    limits = estimates.limit()
+    error = estimates["standard_error"] * np.sqrt(estimates["inflation"])
+    reach = stdtrit(estimates["n_pairs"] - 1, 0.975) * error
+    shares = []
+    for low, high in ((limits.low, limits.high), (estimates.scores - reach, estimates.scores + reach)):
+        shares += [np.mean((low <= truth) & (truth <= high)), np.mean((low > 0) | (high < 0))]
+    covers, power, t_covers, t_power = map(float, shares)
+    return covers, power, t_covers, t_power
 
 
 def measure_budget(
@@ -204,7 +269,8 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
         n_positive_right=pl.Series(halves[:, 0]),
         n_negative_right=pl.Series(halves[:, 1]),
     )
-    with open_macros() as connection:
+    with duckdb.connect() as connection:
+        create_tables(connection)
         connection.register("drawn", pairs)
         connection.register("answers", answers)
         connection.execute(
@@ -234,19 +300,9 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
             from pair_scores group by run
             """
         )
-        for name in ("weighted_observations", "views/weighted_accuracy"):
-            connection.execute(read_sql(f"{name}.sql"))
-        rows = connection.execute("from weighted_accuracy").fetchall()
-        names = [column[0] for column in connection.description or ()]
-        return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
-
-
-def open_macros() -> duckdb.DuckDBPyConnection:
-    """Return a database with the tables and macros of the warehouse."""
-    connection = duckdb.connect()
-    create_tables(connection)
-    connection.execute(read_sql("estimate_shares.sql"))
-    return connection
+        create_estimated(connection, read_sql("estimated/weighted_accuracy.sql"))
+        weighted: pl.DataFrame = connection.sql("from weighted_accuracy").pl()
+        return weighted
 
 
 def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:
@@ -254,10 +310,7 @@ def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:
     rows = []
     for tails in (0.0, 0.05, 0.2):
         ways = [Answering(p, heads, tails) for p in (0.5, 0.7, 0.9, 0.97) for heads in (0.0, 0.25, 0.5)]
-        with open_macros() as connection:
-            cells = [
-                measure_coverage(connection, pairs, way, n_editions, seed) for seed, way in enumerate(ways)
-            ]
+        cells = [measure_coverage(pairs, way, n_editions, seed) for seed, way in enumerate(ways)]
         for measure in MEASURES:
             scores, differences = zip(*(cell[measure] for cell in cells), strict=True)
             ranges = [
@@ -271,6 +324,19 @@ def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:
             rows.append([measure, f"{tails:.0%}", n_effective, *shown])
     columns = ["measure", "tails", "n_effective", "covers", "pairs only", "false alarms", "pairs only"]
     return align(columns, rows)
+
+
+def render_differences(pairs: pl.DataFrame, n_editions: int) -> str:
+    """Return one row per change and shares of heads and tails: coverage and power, ours and Student's."""
+    rows = []
+    for heads, tails in ((0.0, 0.0), (0.25, 0.05), (0.5, 0.2)):
+        way = Answering(0.5, heads, tails, pair_share=0.2 * (1 - heads - tails))
+        for change in CHANGES:
+            observations = change.simulate(pairs, way, n_editions, seed=1)
+            found = compare_with_t(observations, change.difference)
+            told = f"{change.gaining:.0%} gain {change.n_gained}, {change.losing:.0%} lose {change.n_lost}"
+            rows.append([f"{heads:.0%}", f"{tails:.0%}", told, *(f"{share:.1%}" for share in found)])
+    return align(["heads", "tails", "change", "covers", "power", "t covers", "t power"], rows)
 
 
 def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
@@ -297,4 +363,8 @@ def main(arguments: Sequence[str]) -> None:
     print(
         f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, options.editions), sep="\n\n", flush=True
     )
+    few = pairs.filter(pl.int_range(pl.len()).over("relation") < N_FEW)
+    for asked in (few, pairs):
+        table = render_differences(asked, 2 * options.editions)
+        print(f"\nDifferences, {len(asked)} pairs", table, sep="\n\n", flush=True)
     print("\nA budget", render_budget(pairs, options.editions), sep="\n\n")

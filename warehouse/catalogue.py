@@ -83,8 +83,8 @@ ESTIMATED = (
 )
 # The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
-# What an analyst reads: views, and those tables of scores that are read like views. In the order of creation: a view
-# comes after the views that it reads.
+# What an analyst reads: views, and those tables of scores that are read like views. In the order of creation:
+# a view comes after the views that it reads.
 VIEW_GROUPS = {
     "Scores of the models on an edition": (
         "leaderboard",

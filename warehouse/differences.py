@@ -1,7 +1,7 @@
 """Compute the table `differences`: two scores on the same samples, paired sample by sample.
 
-A sample is compared with the one in the same slot of the same fact, and the only sample of a triplet by a method
-without forms with all eight of the other. A measure counts what is graded on both sides.
+A sample is compared with the one in the same slot of the same fact, and the only sample of a triplet by a
+method without forms with all eight of the other. A measure counts what is graded on both sides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,10 +56,12 @@ def compare_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[Compariso
         kind = _relate(one, other)
         if kind == "models":
             first, second = sorted((one, other), key=lambda evaluation: evaluation.key["model_id"])
-            yield Comparison(kind, take_samples(first), take_samples(second), (AVERAGE, JOINT, MASTERY), by_relation=True)
+            yield Comparison(
+                kind, take_samples(first), take_samples(second), (AVERAGE, JOINT, MASTERY), by_relation=True
+            )
         for first, second in ((one, other), (other, one)) if kind == "methods" else ():
             if first.key["method"] == "pretexeval":
-                yield Comparison(kind, *_align(first, second), (AVERAGE,))
+                yield Comparison("methods", *_align(first, second), (AVERAGE,))
             if (first.key["method"], second.key["method"]) == ("prototype", "pretexeval"):
                 measures = (AVERAGE, JOINT, MASTERY)
                 yield Comparison("without_rephrasing", take_samples(first), take_samples(second), measures)
@@ -89,7 +91,9 @@ def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> 
             sides = take_samples(asked[number - 1]), take_samples(later)
             yield Comparison("anchors", *sides, (AVERAGE, MASTERY), part="successive")
             if number > 1:
-                yield Comparison("anchors", take_samples(asked[0]), take_samples(later), (AVERAGE, MASTERY), part="first")
+                yield Comparison(
+                    "anchors", take_samples(asked[0]), take_samples(later), (AVERAGE, MASTERY), part="first"
+                )
 
 
 def compare_editions(earlier: Sequence[Side], later: Sequence[Side]) -> Iterator[Comparison]:
@@ -172,7 +176,7 @@ def measure_differences(comparisons: Sequence[Comparison]) -> pl.DataFrame:
     }
     columns = [pl.Series(name, values).fill_nan(None) for name, values in computed.items()]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(columns)
-    return adjust(frame).select(list(SCHEMA)).cast(SCHEMA)
+    return adjust(frame).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
@@ -181,7 +185,9 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
     pairs, k = one.pairs, one.graded.shape[2]
     shared = one.graded & other.graded
     n = shared.sum(2)
-    right, other_right, both = ((array & shared).sum(2) for array in (one.right, other.right, one.right & other.right))
+    right, other_right, both = (
+        (array & shared).sum(2) for array in (one.right, other.right, one.right & other.right)
+    )
     has_triplet, is_right, is_other_right = n == k, right == k, other_right == k
     has_pair = has_triplet.all(1, keepdims=True)
     whole, other_whole = (array.all(1, keepdims=True) & has_pair for array in (is_right, is_other_right))
@@ -190,7 +196,7 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
         JOINT: (has_triplet, *_compare_flags(has_triplet & is_right, has_triplet & is_other_right)),
         MASTERY: (has_pair, *_compare_flags(whole, other_whole)),
     }
-    is_matched = (one.asked & other.asked).any((1, 2))
+    is_matched = np.asarray((one.asked & other.asked).any((1, 2)))
     parts: list[tuple[str | None, Flags]] = [(None, is_matched)]
     if comparison.by_relation:
         relations = pairs.frame["relation"].to_numpy()
@@ -228,7 +234,10 @@ def _has_enough(key: dict[str, Any], measure: str, n_observations: int, n_matche
 def _name_row(comparison: Comparison, relation: str | None, measure: str, n_matched: int) -> dict[str, Any]:
     one, other = comparison.one.key, comparison.other.key
     row = {"comparison": comparison.kind, **one}
-    row |= {f"other_{name}": other[name] for name in ("edition_id", "period", "model_id", "model", "method", "run")}
+    row |= {
+        f"other_{name}": other[name]
+        for name in ("edition_id", "period", "model_id", "model", "method", "run")
+    }
     return row | {"part": comparison.part, "relation": relation, "measure": measure, "n_matched": n_matched}
 
 
@@ -236,31 +245,36 @@ FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "mea
 
 
 def adjust(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with tests that allow for the number of comparisons, and with McNemar's test of mastery.
+    """Return the rows with tests that allow for the number of comparisons, and with McNemar's test of
+    mastery.
 
     holm_p_value: of all pairs of models of an edition, of their relations, or of the forms of one model.
     mcnemar_p, mcnemar_mid_p: with the base held fixed (docs/statistics.md).
     """
     is_form = pl.col("comparison") == "forms"
     own = pl.when(is_form).then(pl.col("run")).alias("family_run")
-    families = frame.with_columns(own, pl.col("relation").is_null().alias("is_whole"), number=pl.int_range(pl.len()))
+    families = frame.with_columns(
+        own, pl.col("relation").is_null().alias("is_whole"), number=pl.int_range(pl.len())
+    )
     adjusted = np.full(len(frame), np.nan)
     for (comparison, *_), family in families.group_by(*FAMILY, "family_run", "is_whole"):
         if comparison in ("models", "forms"):
-            adjusted[family["number"].to_numpy()] = adjust_by_holm(family["p_value"].fill_null(np.nan).to_numpy())
+            adjusted[family["number"].to_numpy()] = adjust_by_holm(
+                family["p_value"].fill_null(np.nan).to_numpy()
+            )
     exact = [
-        test_mcnemar(row["n_gained"], row["n_lost"]) if row["measure"] == MASTERY else (None, None)
+        compute_mcnemar(row["n_gained"], row["n_lost"]) if row["measure"] == MASTERY else (None, None)
         for row in frame.select("n_gained", "n_lost", "measure").to_dicts()
     ]
     tests = pl.DataFrame(exact, {"mcnemar_p": pl.Float64, "mcnemar_mid_p": pl.Float64}, orient="row")
     return frame.with_columns(pl.Series("holm_p_value", adjusted).fill_nan(None), *tests)
 
 
-def test_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
+def compute_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
     """Return McNemar's exact two-sided p (1947) and its mid-p (Fagerland, Lydersen and Laake 2013).
 
-    Of the b + c units that differ, b differ in one direction: p is twice the smaller tail of the binomial of b + c
-    and 1/2. The mid-p leaves half of the observed term out of the tail.
+    Of the b + c units that differ, b differ in one direction: p is twice the smaller tail of the binomial of
+    b + c and 1/2. The mid-p leaves half of the observed term out of the tail.
     """
     n, least = n_gained + n_lost, min(n_gained, n_lost)
     if n_gained == n_lost:

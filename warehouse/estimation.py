@@ -1,19 +1,23 @@
-"""Compute the tables of scores whose observations are queried: shares, means and differences with their intervals.
+"""Compute the tables of scores whose observations are queried: shares, means and differences with their
+intervals.
 
-Each has an SQL file in `estimated/`. Its first part makes the temporary table `observations`, with a row per score and
+Each has an SQL file in `estimated/`. Its first part makes the temporary table `observations`, with a row per
+score and
 unit:
 
 - key, measure: of any type, which name the score;
-- head_cluster, positive_tail_cluster, negative_tail_cluster: the clusters of the unit (pair_clusters.sql);
-- gained, n: right and all observations of the positive triplet; negative_gained, negative_n: those of the negative
+- head_cluster, positive_tail_cluster, negative_tail_cluster: the clusters of the unit (pair_clusters.sql); -
+gained, n: right and all observations of the positive triplet; negative_gained, negative_n: those of the
+negative
   one. Without these two columns, or where both are null, the unit is observed as a whole;
-- lost, negative_lost: of a difference, the observations that only the second score got right. gained has those that
+- lost, negative_lost: of a difference, the observations that only the second score got right. gained has
+those that
   only the first one did;
 - n_most: the most independent observations that the unit can amount to.
 
-The second part makes the table. It reads the temporary table `estimates`, which has a row per key and measure:
-share (or difference), n_pairs (units), n_observations, ci_low, ci_high, fixed_base_ci_low, fixed_base_ci_high,
-p_value and n_effective.
+The second part makes the table. It reads the temporary table `estimates`, which has a row per key and
+measure: share (or difference), n_pairs (units), n_observations, ci_low, ci_high, fixed_base_ci_low,
+fixed_base_ci_high, p_value and n_effective.
 """
 
 from typing import Any
@@ -74,7 +78,9 @@ def estimate(rows: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(schema=COMPUTED)
     heads, tails = number_clusters(rows)
     gained, lost, n = (_pair_columns(rows, name) for name in ("gained", "lost", "n"))
-    most = rows["n_most"].cast(pl.Float64).to_numpy() if "n_most" in rows.columns else np.full(len(rows), np.nan)
+    most = (
+        rows["n_most"].cast(pl.Float64).to_numpy() if "n_most" in rows.columns else np.full(len(rows), np.nan)
+    )
     starts = np.nonzero(rows["number"].diff().fill_null(1).to_numpy())[0]
     numbers, spreads = [], []
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -87,7 +93,7 @@ def estimate(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pair_columns(rows: pl.DataFrame, name: str) -> Floats:
-    """Return the counts of the positive and the negative triplet; nan where they are null. Shape (rows, 2)."""
+    """Return the counts of the positive and of the negative triplet, nan for null. Shape (rows, 2)."""
     columns = [
         rows[column].cast(pl.Float64).to_numpy() if column in rows.columns else np.full(len(rows), np.nan)
         for column in (name, f"negative_{name}")
@@ -129,4 +135,4 @@ def _list_estimates(numbers: list[int], spreads: list[Spread]) -> pl.DataFrame:
         "p_value": estimates.test(),
         "n_effective": estimates["n_effective"],
     }
-    return pl.DataFrame(columns).cast(COMPUTED).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return pl.DataFrame(columns).cast(pl.Schema(COMPUTED)).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -19,8 +19,8 @@ Flags = npt.NDArray[np.bool_]
 
 RUNS = """
 select
-    run, any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy', 'repeat'])),
-    samples_per_triplet(method) as k
+    run, any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy',
+    'repeat'])), samples_per_triplet(method) as k
 from sample_scores
 where edition_id = $edition_id
 group by run, method
@@ -37,7 +37,8 @@ order by pair_clusters.pair_id
 """
 SAMPLES = """
 select
-    pair_id, is_positive, slot, label, is_failed, is_unanswered, is_unfinished, is_refused, prediction, is_correct, margin
+    pair_id, is_positive, slot, label, is_failed, is_unanswered, is_unfinished, is_refused, prediction,
+    is_correct, margin
 from sample_scores
 where run = $run and slot < $k
 """
@@ -50,7 +51,8 @@ class Pairs:
     frame: pl.DataFrame
     """pair_id, relation and fact, with a row per pair in the order of pair_id."""
     heads: Codes
-    """A number for the head of each pair; the same name has the same number in all editions. Shape (pairs,)."""
+    """A number for the head of each pair; the same name has the same number in all editions. Shape
+    (pairs,)."""
     tails: Codes
     """Numbers for its true and its false tail. Shape (pairs, 2)."""
 
@@ -86,14 +88,16 @@ class Evaluation:
     @cached_property
     def asked_pairs(self) -> Flags:
         """Return which pairs were asked about."""
-        return self.asked.any((1, 2))
+        return np.asarray(self.asked.any((1, 2)))
 
 
 def read_evaluations(connection: duckdb.DuckDBPyConnection, edition_id: str) -> list[Evaluation]:
     """Return the evaluations of an edition; of anchors, one for each period."""
     asked = {"edition_id": edition_id}
     pairs = read_pairs(connection, edition_id)
-    return [_read_evaluation(connection, run, pairs) for run in connection.sql(RUNS, params=asked).pl().to_dicts()]
+    return [
+        _read_evaluation(connection, run, pairs) for run in connection.sql(RUNS, params=asked).pl().to_dicts()
+    ]
 
 
 def read_pairs(connection: duckdb.DuckDBPyConnection, edition_id: str) -> Pairs:
@@ -113,7 +117,11 @@ def number_clusters(frame: pl.DataFrame) -> tuple[Codes, Codes]:
 def _read_evaluation(connection: duckdb.DuckDBPyConnection, run: dict[str, Any], pairs: Pairs) -> Evaluation:
     k = run["k"]
     rows = connection.sql(SAMPLES, params={"run": run["run"], "k": k}).pl()
-    places = (pairs.find(rows["pair_id"]), 1 - rows["is_positive"].to_numpy().astype(int), rows["slot"].to_numpy())
+    places = (
+        pairs.find(rows["pair_id"]),
+        1 - rows["is_positive"].to_numpy().astype(int),
+        rows["slot"].to_numpy(),
+    )
     shape = (len(pairs.heads), 2, k)
 
     def place(flags: pl.Series) -> Flags:
@@ -151,7 +159,7 @@ def observe(
     lost: npt.NDArray[Any] | None = None,
     n_most: npt.NDArray[Any] | None = None,
 ) -> Observations:
-    """Return counts of the pairs of an edition, or of these rows of them, as observations with their clusters."""
+    """Return counts of the pairs of an edition, or of these rows of them, as observations."""
     chosen = slice(None) if rows is None else rows
     return Observations(
         right.astype(float),

@@ -1,7 +1,7 @@
 """Compute the table `scores`: the scores of every evaluation and of its parts, with their intervals.
 
-A part is a selection of pairs, of samples, or of one triplet of each pair. Its scores are average accuracy, joint
-accuracy, mastery and mastery above the best shortcut (docs/statistics.md).
+A part is a selection of pairs, of samples, or of one triplet of each pair. Its scores are average accuracy,
+joint accuracy, mastery and mastery above the best shortcut (docs/statistics.md).
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,7 +106,9 @@ class Rows:
         return frame.with_columns(columns)
 
 
-def score_evaluations(connection: duckdb.DuckDBPyConnection, evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+def score_evaluations(
+    connection: duckdb.DuckDBPyConnection, evaluations: Sequence[Evaluation]
+) -> pl.DataFrame:
     """Return one row per evaluation of an edition and part of it; evaluations of anchors have none."""
     rows = Rows()
     with_weights: set[tuple[str, str, int]] = set()
@@ -178,7 +180,7 @@ def _score_part(
 def _score_likelier(
     evaluation: Evaluation, shortcuts: Shortcuts
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
-    """Return the same for all samples if the answer with the higher log-probability counts; a tie is not right."""
+    """Return the same if the answer with the higher log-probability counts; a tie is not right."""
     part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
     graded = ~np.isnan(evaluation.margin)
     right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
@@ -188,8 +190,8 @@ def _score_likelier(
 def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]:
     """Yield the parts of the curve of joint accuracy with their observations, for n = 1 to k samples.
 
-    Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n independent
-    ones, so that both ends agree with average accuracy and joint accuracy.
+    Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n
+    independent ones, so that both ends agree with average accuracy and joint accuracy.
     """
     k = evaluation.k
     is_complete = evaluation.graded.sum(2) == k
@@ -240,12 +242,16 @@ def _count_part(
         "n_triplets": n_triplets,
         "n_triplet_pairs": int(has_triplet.any(1).sum()),
         "left_out_rate": 1 - n_triplets / n_asked_triplets,
-        "consistency": _divide((has_triplet & np.isin(right, (0, k))).sum(), n_triplets) if has_joint else None,
+        "consistency": _divide((has_triplet & np.isin(right, (0, k))).sum(), n_triplets)
+        if has_joint
+        else None,
         "n_asked_pairs": n_asked_pairs,
         "n_complete_pairs": n_complete,
         "pair_left_out_rate": 1 - n_complete / n_asked_pairs,
         "best_shortcut": " + ".join(sorted(set(shortcuts.names[is_asked]))) if by_shortcut else None,
-        "best_shortcut_mastery": _divide(shortcuts.mastery[has_pair].sum(), n_complete) if by_shortcut else None,
+        "best_shortcut_mastery": _divide(shortcuts.mastery[has_pair].sum(), n_complete)
+        if by_shortcut
+        else None,
         "tossed_rate": _divide(tossed.sum(), n_complete) if by_shortcut else None,
         "no_answer_rate": _divide(counts["unanswered"], n_replies),
         "unfinished_reasoning_rate": _divide(counts["unfinished"], n_replies),
@@ -296,7 +302,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     above = [f"mastery_above_shortcut{end}" for end in ("", "_ci_low", "_ci_high")]
     subtracted = [pl.col(name) - COIN_MASTERY * pl.col("tossed_rate") for name in above]
     named = frame.rename({"average_accuracy_n_effective": "n_effective"})
-    return named.with_columns(subtracted).select(list(SCHEMA)).cast(SCHEMA)
+    return named.with_columns(subtracted).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 ORDER = (

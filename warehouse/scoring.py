@@ -1,7 +1,7 @@
 """Compute the tables `scores` and `differences`, and keep them as Parquet files under the root.
 
-The files of an edition are named by a hash of everything that its scores depend on, so that a publication computes
-only what has changed. Files that the last publication did not need are removed.
+The files of an edition are named by a hash of everything that its scores depend on, so that a publication
+computes only what has changed. Files that the last publication did not need are removed.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +74,10 @@ class Scorer:
         """Create both tables, and remove the files that they do not need."""
         editions = self._connection.execute(EDITIONS).fetchall()
         inputs = {edition_id: self._hash_inputs(edition_id) for edition_id, _ in editions}
-        of_scores, of_differences = [pl.DataFrame(schema=scores.SCHEMA)], [pl.DataFrame(schema=differences.SCHEMA)]
+        of_scores, of_differences = (
+            [pl.DataFrame(schema=scores.SCHEMA)],
+            [pl.DataFrame(schema=differences.SCHEMA)],
+        )
         bases: dict[str, list[str]] = {}
         for edition_id, kb in editions:
             own = [inputs[edition_id]]
@@ -96,7 +99,8 @@ class Scorer:
         """Return hashes of the rows of an edition, which do not depend on their order."""
         counted = [
             self._connection.execute(
-                f"select count(*), bit_xor(hash(rows)) from {table} as rows where edition_id = ?", [edition_id]
+                f"select count(*), bit_xor(hash(rows)) from {table} as rows where edition_id = ?",
+                [edition_id],
             ).fetchone()
             for table in INPUTS
         ]

@@ -111,8 +111,8 @@ def _mean(values: Sequence[bool]) -> float:
 def _estimate_error(values: Sequence[tuple[str, bool]]) -> float:
     """Return the cluster-robust standard error of the mean, with the correction m / (m − 1) for m clusters.
 
-    It is the root of V of `warehouse/intervals.sql`: V = m/(m−1) · Σ (c − pN')² / N² (Taylor linearisation of
-    a ratio mean). Fewer than two clusters give NaN.
+    It is the `standard_error` of `pretexeval/statistics/clusters.py`: the root of V = m/(m−1) · Σ (c − pN')²
+    / N² (Taylor linearisation of a ratio mean). Fewer than two clusters give NaN.
 
     Args:
         values: the cluster and the value of every observation.

@@ -6,6 +6,7 @@ share of the observations that are right; a paired difference is the share that 
 got right (gained) less the share that only the second one did (lost).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,8 @@ class Observations:
     """The observations of one score. Rows are units; columns are their triplets, or the pair as a whole."""
 
     gained: Floats
-    """Right observations; of a difference, those that only the first score got right. Shape (m, 2) or (m, 1)."""
+    """Right observations; of a difference, those that only the first score got right. Shape (m, 2) or (m,
+    1)."""
     n: Floats
     """Observations, of the same shape."""
     heads: Codes
@@ -49,7 +51,7 @@ class Spread:
     """Share of the observations."""
     lost: float
     gained_robust_n: float
-    """Observations divided by the design effect of this side with the pair as the cluster; nan without variation."""
+    """Observations over the design effect of this side with pairs as clusters; nan without variation."""
     lost_robust_n: float
     gained_informative: float
     """Pairs with such an observation or pairs with another one, whichever are fewer; at most m − 1."""
@@ -57,7 +59,7 @@ class Spread:
     correlation: float
     """Of the residuals of gains and losses over the pairs; 0 if one of them does not vary."""
     standard_error: float
-    """Cluster-robust standard error of the share or difference with the pair as the cluster; nan for one pair."""
+    """Cluster-robust standard error of the score with the pair as the cluster; nan for one pair."""
     inflation: float
     """Variance for new facts over the variance with the pair as the only cluster; at least 1."""
     n_effective: float
@@ -76,7 +78,9 @@ def measure_spread(observations: Observations) -> Spread | None:
     lost = np.zeros_like(gained) if observations.lost is None else observations.lost[asked]
     size = n.sum(1)
     total, m = float(size.sum()), len(size)
-    of_gains, of_losses, of_net = (subtract_mean(counted, n).sum(1) for counted in (gained, lost, gained - lost))
+    of_gains, of_losses, of_net = (
+        subtract_mean(counted, n).sum(1) for counted in (gained, lost, gained - lost)
+    )
     both_vary = float(np.sqrt((of_gains**2).sum() * (of_losses**2).sum()))
     inflation, n_effective, n_rare = compare_clusters(
         gained - lost, gained + lost, n, observations.heads[asked], observations.tails[asked]
@@ -103,7 +107,7 @@ def measure_spread(observations: Observations) -> Spread | None:
 def subtract_mean(counted: Floats, n: Floats) -> Floats:
     """Return what each count has more than its part of the sum; 0 if all of them are rounding errors."""
     residual = counted - counted.sum() / n.sum() * n
-    return residual * (np.abs(residual.sum(1)).max() > NEGLIGIBLE * n.max())
+    return np.asarray(residual * (np.abs(residual.sum(1)).max() > NEGLIGIBLE * n.max()))
 
 
 def compare_clusters(
@@ -111,26 +115,27 @@ def compare_clusters(
 ) -> tuple[float, float, float]:
     """Return the variance for new facts over that with pairs as the only clusters, n_effective and n_rare.
 
-    The variance for new facts is two-way cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head + V_tail −
-    V_both, at least V_head, V_tail and V_pair. A triplet has one tail. A pair as a whole has two, so its V_tail is
-    that of dyads (Aronow, Samii and Assenova 2015), in which pairs that share both tails count once.
+    The variance for new facts is two-way cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head +
+    V_tail − V_both, at least V_head, V_tail and V_pair. A triplet has one tail. A pair as a whole has two, so
+    its V_tail is that of dyads (Aronow, Samii and Assenova 2015), in which pairs that share both tails count
+    once.
     """
     residual, total = subtract_mean(net, n), n.sum()
     of_pairs = residual.sum(1)
     by_pair = float((of_pairs**2).sum() * correct_residual(1 / len(n)))
-    sums_by_head = [np.bincount(heads, values.sum(1)) for values in (residual, n, changed)]
-    by_head = _add_squares(*sums_by_head[:2], total)
+    sums_by_head = [_add_up(heads, values.sum(1)) for values in (residual, n, changed)]
+    by_head = _add_squares(sums_by_head, total)
     if n.shape[1] == 2:
-        sums_by_tail = [np.bincount(tails.ravel(), values.ravel()) for values in (residual, n, changed)]
-        by_tail = _add_squares(*sums_by_tail[:2], total)
+        sums_by_tail = [_add_up(tails.ravel(), values.ravel()) for values in (residual, n, changed)]
+        by_tail = _add_squares(sums_by_tail, total)
         by_both = float((residual**2).sum() * correct_residual(1 / (n > 0).sum()))
     else:
         twice = [np.repeat(values, 2) for values in (residual, n, changed)]
-        sums_by_tail = [np.bincount(tails.ravel(), values) for values in twice]
+        sums_by_tail = [_add_up(tails.ravel(), values) for values in twice]
         low, high = tails.min(1), tails.max(1)
         same_tails = np.unique(low * (tails.max() + 1) + high, return_inverse=True)[1]
-        shared = [np.bincount(same_tails, values.sum(1)) for values in (residual, n)]
-        by_tail = _add_squares(*sums_by_tail[:2], total) - _add_squares(*shared, total)
+        shared = [_add_up(same_tails, values.sum(1)) for values in (residual, n)]
+        by_tail = _add_squares(sums_by_tail, total) - _add_squares(shared, total)
         by_both = by_pair
     inflation = max(by_head + by_tail - by_both, by_head, by_tail, by_pair) / by_pair if by_pair else 1.0
     counts = [
@@ -140,7 +145,14 @@ def compare_clusters(
     return inflation, min(sizes for sizes, *_ in counts), min(min(numbers) for numbers in counts)
 
 
-def _add_squares(residuals: Floats, sizes: Floats, total: float) -> float:
+def _add_up(codes: Codes, values: Floats) -> Floats:
+    """Return the sum of the values of each cluster."""
+    return np.asarray(np.bincount(codes, values), float)
+
+
+def _add_squares(clusters: Sequence[Floats], total: float) -> float:
+    """Return the sum of squares over clusters with these residuals and sizes."""
+    residuals, sizes = clusters[:2]
     return float((residuals**2 * correct_residual(sizes / total)).sum())
 
 
@@ -160,7 +172,7 @@ def count_effective(sizes: Floats) -> float:
 
 
 def _count_independent(counted: Floats, total: float, residual: Floats) -> float:
-    """Return n / deff, where deff = V / (p(1−p)/N) and V = m/(m−1) · Σ residual² / N² (Taylor linearisation)."""
+    """Return n / deff: deff = V / (p(1−p)/N), V = m/(m−1) · Σ residual² / N² (Taylor linearisation)."""
     m, right, squares = len(residual), float(counted.sum()), float((residual**2).sum())
     return right * (total - right) * (m - 1) / m / squares if squares else np.nan
 

@@ -1,9 +1,9 @@
 """Intervals and p-values of shares and of paired differences, for many scores at once.
 
-A share has Wilson's score interval (Wilson 1927) on an effective number of observations. A difference combines the
-limits of gains and losses (MOVER: Zou and Donner 2008; for single pairs, method 10 of Newcombe 1998). Its p-value is
-the level at which the interval meets 0, so that the test and the interval always agree. docs/statistics.md explains
-the corrections and says how often the intervals contain the truth.
+A share has Wilson's score interval (Wilson 1927) on an effective number of observations. A difference
+combines the limits of gains and losses (MOVER: Zou and Donner 2008; for single pairs, method 10 of Newcombe
+1998). Its p-value is the level at which the interval meets 0, so that the test and the interval always agree.
+docs/statistics.md explains the corrections and says how often the intervals contain the truth.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,8 @@ class Estimates:
         return self._columns[name]
 
     def limit(self, *, level: Floats | float = LEVEL, is_base_fixed: bool = False) -> Limits:
-        """Return the intervals that miss the truth with this probability; nan for a difference of too few clusters.
+        """Return the intervals that miss the truth with this probability; nan for a difference of too few
+        clusters.
 
         Args:
             is_base_fixed: claim nothing about other heads and tails, so that pairs are the only clusters.
@@ -86,7 +87,7 @@ class Estimates:
         return np.where(has_test, np.where(self.scores == 0, 1.0, np.exp(high)), np.nan)
 
     def _count_independent(self, level: Floats | float, is_base_fixed: bool) -> tuple[Floats, Floats]:
-        """Return to how many independent observations the gains and the losses amount (docs/statistics.md)."""
+        """Return to how many independent observations gains and losses amount (docs/statistics.md)."""
         m, n, most = self["n_pairs"], self["n_observations"], self["n_most"]
         inflation = np.ones_like(m) if is_base_fixed else self["inflation"]
         n_rare = np.full_like(m, np.inf) if is_base_fixed else self["n_rare"]
@@ -122,15 +123,15 @@ def limit_share(share: Floats, n: Floats, z: Floats) -> tuple[Floats, Floats]:
 def choose_degrees(inflation: Floats, n_rare: Floats, informative: Floats) -> Floats:
     """Return the degrees of freedom of the variance, a whole number of at least 1.
 
-    The share 1 / inflation of the variance comes from pairs, with `informative` degrees of freedom (inf where the
-    variance is known from the mean), and the rest from n_rare effective heads or tails. Only a third of these
-    counts, because their sizes are uneven, but at least three (benchmarks/coverage.py).
+    The share 1 / inflation of the variance comes from pairs, with `informative` degrees of freedom (inf where
+    the variance is known from the mean), and the rest from n_rare effective heads or tails. Only a third of
+    these counts, because their sizes are uneven, but at least three (benchmarks/coverage.py).
     """
     of_clusters = (1 - 1 / inflation) * 3 / np.maximum(n_rare, MIN_RARE)
     with np.errstate(divide="ignore"):
         of_pairs = np.where(informative > 0, 1 / inflation / informative, 0)
         degrees = np.where(of_clusters + of_pairs > 0, 1 / (of_clusters + of_pairs), np.inf)
-    return np.maximum(1, np.floor(1e-9 + np.minimum(degrees, np.minimum(informative, 1e6))))
+    return np.asarray(np.maximum(1, np.floor(1e-9 + np.minimum(degrees, np.minimum(informative, 1e6)))))
 
 
 def student_factor(level: Floats | float, degrees: Floats) -> Floats:
@@ -141,7 +142,7 @@ def student_factor(level: Floats | float, degrees: Floats) -> Floats:
 
 def _reach(away: Floats, toward: Floats, r: Floats) -> Floats:
     """Return the distance of a limit from a difference: √(away² − 2 r · away · toward + toward²)."""
-    return np.sqrt(np.maximum(away**2 - 2 * r * away * toward + toward**2, 0))
+    return np.asarray(np.sqrt(np.maximum(away**2 - 2 * r * away * toward + toward**2, 0)))
 
 
 def adjust_by_holm(p_values: Floats) -> Floats:

@@ -12,7 +12,6 @@ from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
 
-
 @pytest.fixture(scope="session", autouse=True)
 def _differences_of_few_clusters_have_intervals() -> Iterator[None]:
     """Give the intervals, which tests compute again, to the small worlds of this folder."""

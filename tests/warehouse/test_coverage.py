@@ -4,7 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.coverage import MEASURES, Answering, measure_budget, measure_coverage, open_macros
+from benchmarks.coverage import (
+    CHANGES,
+    MEASURES,
+    Answering,
+    Change,
+    compare_with_t,
+    measure_budget,
+    measure_coverage,
+)
 
 pytestmark = pytest.mark.long
 
@@ -22,8 +30,7 @@ def pairs() -> pl.DataFrame:
 @pytest.mark.parametrize("accuracy", [0.7, 0.95])
 def test_new_facts_are_covered_and_pairs_alone_are_too_narrow(pairs: pl.DataFrame, accuracy: float) -> None:
     """Of 400 editions, 95 % have a standard error of 1.1 points."""
-    with open_macros() as connection:
-        cell = measure_coverage(connection, pairs, Answering(accuracy, 0.5, 0.05), 400, seed=1)
+    cell = measure_coverage(pairs, Answering(accuracy, 0.5, 0.05), 400, seed=1)
     assert cell.keys() == set(MEASURES)
     for measure, (score, difference) in cell.items():
         assert score.n_effective > 100
@@ -31,6 +38,17 @@ def test_new_facts_are_covered_and_pairs_alone_are_too_narrow(pairs: pl.DataFram
         assert score.fixed_base_covers < 0.91, measure
         assert difference.covers >= 0.925, measure
         assert difference.fixed_base_covers < 0.945, measure
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_differences_of_few_samples_are_covered_and_found(pairs: pl.DataFrame, change: Change) -> None:
+    """Student's interval finds more only where it contains the truth too seldom."""
+    way = Answering(0.5, 0.25, 0.05)
+    covers, power, t_covers, t_power = compare_with_t(
+        change.simulate(pairs, way, 400, seed=1), change.difference
+    )
+    assert covers >= 0.92
+    assert power >= 0.9 * t_power or t_covers < 0.93
 
 
 def test_a_budget_saves_prompts_and_its_intervals_cover(pairs: pl.DataFrame) -> None:

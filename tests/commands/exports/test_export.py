@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import duckdb
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -31,6 +31,7 @@ from commands.exports.tool_tasks import bundle_modules
 from commands.main import main
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
+from pretexeval.statistics.clusters import Observations, measure_spread
 from pretexeval.storage.records import write_record
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
@@ -155,7 +156,7 @@ def test_the_folder_of_a_killed_export_goes_with_the_next_one(tmp_path: Path) ->
 
 
 def test_an_edition_that_is_not_there_or_damaged_leaves_no_folder(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'none' is not complete"):
+    with pytest.raises(InputError, match="no edition 'none'"):
         export_edition(root, "none", "inspect", tmp_path / "out")
     (root / "editions" / EDITION / "samples/symptoms.parquet").write_bytes(b"")
     with pytest.raises(InputError, match="was lost or changed"):
@@ -323,16 +324,11 @@ def test_scores_count_complete_triplets_and_pairs() -> None:
 
 
 def test_standard_errors_are_those_of_the_views() -> None:
-    """V = p(1 − p) / robust_n, where robust_n is the macro of the warehouse (warehouse/intervals.sql)."""
-    connection = duckdb.connect()
-    with open("warehouse/intervals.sql", encoding="utf-8") as file:
-        connection.execute(file.read())
-
     def estimate(clusters: list[tuple[int, int]]) -> float:
-        rows = ", ".join(map(str, clusters))
-        query = f"select robust_n(c, n), share(c, n) from (values {rows}) as clusters(c, n)"
-        robust_n, share = connection.execute(query).fetchall()[0]
-        return math.sqrt(share * (1 - share) / robust_n)
+        right, n = np.array(clusters, float).T
+        pairs = np.arange(len(n))
+        spread = measure_spread(Observations(right[:, None], n[:, None], pairs, np.stack([pairs, pairs], 1)))
+        return spread.standard_error if spread else math.nan
 
     assert estimate_accuracy_error(PAIRS) == pytest.approx(estimate([(4, 4), (3, 4), (1, 4), (3, 3), (1, 4)]))
     assert estimate_joint_error(PAIRS) == pytest.approx(estimate([(2, 2), (1, 2), (0, 2), (1, 1), (0, 2)]))
