@@ -13,7 +13,7 @@ from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 from warehouse.estimation import create_estimated
-from warehouse.scoring import Scorer
+from warehouse.scoring import create_scores
 
 FOLDER = Path(__file__).parent
 # Table -> the stage whose rows it has, each with its edition.
@@ -159,7 +159,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     views = {name: read_sql(f"views/{name}.sql") for name in VIEWS}
     for name in (*SHARED, *SUMS):
         connection.execute(texts[name])
-    Scorer(connection, root).create_tables()
+    create_scores(connection, root)
     for name in TABLE_MACROS:
         connection.execute(texts[name])
     for text in estimated.values():

@@ -4,9 +4,9 @@ A sample is compared with the one in the same slot of the same fact, and the onl
 method without forms with all eight of the other. A measure counts what is graded on both sides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,25 +49,31 @@ class Comparison:
     by_relation: bool = False
 
 
-def compare_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
-    """Yield the comparisons of evaluations of one edition, but not those of anchors."""
-    scored = [evaluation for evaluation in evaluations if evaluation.key["period"] is None]
-    for one, other in combinations(scored, 2):
-        kind = _relate(one, other)
-        if kind == "models":
-            first, second = sorted((one, other), key=lambda evaluation: evaluation.key["model_id"])
-            yield Comparison(
-                kind, take_samples(first), take_samples(second), (AVERAGE, JOINT, MASTERY), by_relation=True
-            )
-        for first, second in ((one, other), (other, one)) if kind == "methods" else ():
-            if first.key["method"] == "pretexeval":
-                yield Comparison("methods", *_align(first, second), (AVERAGE,))
-            if (first.key["method"], second.key["method"]) == ("prototype", "pretexeval"):
-                measures = (AVERAGE, JOINT, MASTERY)
-                yield Comparison("without_rephrasing", take_samples(first), take_samples(second), measures)
-    for evaluation in scored:
+def compare_models(ours: Sequence[Evaluation], theirs: Sequence[Evaluation]) -> Iterator[Comparison]:
+    """Yield the comparisons of two models on an edition; the first is the one whose id sorts first."""
+    for one, other in product(ours, theirs):
+        if _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS) and _is_scored(
+            one, other
+        ):
+            yield Comparison("models", _take(one), _take(other), (AVERAGE, JOINT, MASTERY), by_relation=True)
+
+
+def compare_methods(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
+    """Yield the comparisons of a model with itself on an edition: of methods, of components and of forms."""
+    for one, other in product(evaluations, evaluations):
+        if _name(one, *CONDITIONS) != _name(other, *CONDITIONS) or not _is_scored(one, other):
+            continue
+        methods = one.key["method"], other.key["method"]
+        if methods[0] == "pretexeval" != methods[1]:
+            yield Comparison("methods", _take(one), _align(other, one.k), (AVERAGE,))
+        if methods == ("prototype", "pretexeval"):
+            measures = (AVERAGE, JOINT, MASTERY)
+            yield Comparison("without_rephrasing", _take(one), _take(other), measures)
+    for evaluation in evaluations:
+        if not _is_scored(evaluation):
+            continue
         if evaluation.key["method"] == "pretexeval":
-            plain, every = _repeat(evaluation, FORMS[0], evaluation.k), take_samples(evaluation)
+            plain, every = _repeat(evaluation, FORMS[0], evaluation.k), _take(evaluation)
             yield Comparison("without_transformations", plain, every, (AVERAGE, JOINT, MASTERY))
         if evaluation.key["method"] in ("pretexeval", "prototype"):
             plain = _repeat(evaluation, FORMS[0], 1)
@@ -76,51 +82,46 @@ def compare_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[Compariso
 
 
 def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the comparisons of the answers to an edition of anchors with those in an earlier period.
+    """Yield the comparisons of the answers of a model to anchors with those in an earlier period.
 
     Args:
-        order: the periods of this edition in their order.
+        order: the periods of the edition of anchors in their order.
     """
     series: dict[tuple[Any, ...], list[Evaluation]] = {}
     for evaluation in evaluations:
-        if evaluation.key["period"] is not None:
-            series.setdefault(_name(evaluation.key, "model_id", "method", *CONDITIONS), []).append(evaluation)
+        if not _is_scored(evaluation):
+            series.setdefault(_name(evaluation, "method", *CONDITIONS), []).append(evaluation)
     for asked in series.values():
         asked.sort(key=lambda evaluation: order.index(evaluation.key["period"]))
         for number, later in enumerate(asked[1:], 1):
-            sides = take_samples(asked[number - 1]), take_samples(later)
+            sides = _take(asked[number - 1]), _take(later)
             yield Comparison("anchors", *sides, (AVERAGE, MASTERY), part="successive")
             if number > 1:
-                yield Comparison(
-                    "anchors", take_samples(asked[0]), take_samples(later), (AVERAGE, MASTERY), part="first"
-                )
+                yield Comparison("anchors", _take(asked[0]), _take(later), (AVERAGE, MASTERY), part="first")
 
 
-def compare_editions(earlier: Sequence[Side], later: Sequence[Side]) -> Iterator[Comparison]:
-    """Yield the comparisons of the same models on two editions of a base, by the facts that both test."""
-    by_name = {_name(side.key, "model_id", "method", *CONDITIONS): side for side in later}
-    for one in earlier:
-        if other := by_name.get(_name(one.key, "model_id", "method", *CONDITIONS)):
-            yield Comparison("editions", one, _place(other, one.pairs), (AVERAGE, MASTERY))
+def compare_editions(earlier: Sequence[Evaluation], later: Sequence[Evaluation]) -> Iterator[Comparison]:
+    """Yield the comparisons of a model on two editions of a base, by the facts that both test."""
+    for one, other in product(earlier, later):
+        if _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS) and _is_scored(
+            one, other
+        ):
+            yield Comparison("editions", _take(one), _place(other, one.pairs), (AVERAGE, MASTERY))
 
 
 CONDITIONS = ("scoring_policy", "repeat")
 
 
-def _relate(one: Evaluation, other: Evaluation) -> str | None:
-    """Return whether two evaluations differ only in their model or only in their method."""
-    if _name(one.key, *CONDITIONS) != _name(other.key, *CONDITIONS):
-        return None
-    differ = [name for name in ("model_id", "method") if one.key[name] != other.key[name]]
-    return {"model_id": "models", "method": "methods"}[differ[0]] if len(differ) == 1 else None
+def _name(evaluation: Evaluation, *names: str) -> tuple[Any, ...]:
+    return tuple(evaluation.key[name] for name in names)
 
 
-def _name(key: dict[str, Any], *names: str) -> tuple[Any, ...]:
-    return tuple(key[name] for name in names)
+def _is_scored(*evaluations: Evaluation) -> bool:
+    """Return whether these are no evaluations of anchors, which have no scores."""
+    return all(evaluation.key["period"] is None for evaluation in evaluations)
 
 
-def take_samples(evaluation: Evaluation) -> Side:
-    """Return all samples of an evaluation."""
+def _take(evaluation: Evaluation) -> Side:
     return Side(evaluation.key, evaluation.pairs, evaluation.asked, evaluation.graded, evaluation.right)
 
 
@@ -132,25 +133,25 @@ def _repeat(evaluation: Evaluation, form: str, n_slots: int) -> Side:
     return Side(evaluation.key, evaluation.pairs, *repeated)
 
 
-def _align(one: Evaluation, other: Evaluation) -> tuple[Side, Side]:
-    """Return two methods, of which one may have a single sample of a triplet."""
-    return take_samples(one), take_samples(other) if other.k == one.k else _repeat(other, FORMS[0], one.k)
+def _align(evaluation: Evaluation, n_slots: int) -> Side:
+    """Return the samples, or the single one of each triplet as often as this."""
+    return _take(evaluation) if evaluation.k == n_slots else _repeat(evaluation, FORMS[0], n_slots)
 
 
-def _place(side: Side, target: Pairs) -> Side:
+def _place(evaluation: Evaluation, target: Pairs) -> Side:
     """Return the samples at the places that their facts have in another edition."""
-    facts = side.pairs.frame.select("fact", source=pl.int_range(pl.len()))
+    facts = evaluation.pairs.frame.select("fact", source=pl.int_range(pl.len()))
     places = target.frame.select("fact", target=pl.int_range(pl.len())).join(facts, on="fact")
     rows, sources = places["target"].to_numpy(), places["source"].to_numpy()
     arrays = []
-    for array in (side.asked, side.graded, side.right):
+    for array in (evaluation.asked, evaluation.graded, evaluation.right):
         placed = np.zeros((len(target.heads), *array.shape[1:]), bool)
         placed[rows] = array[sources]
         arrays.append(placed)
-    return Side(side.key, side.pairs, *arrays)
+    return Side(evaluation.key, evaluation.pairs, *arrays)
 
 
-def measure_differences(comparisons: Sequence[Comparison]) -> pl.DataFrame:
+def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
     """Return one row per comparison, relation (null: all of them) and measure, with intervals and tests."""
     rows: list[dict[str, Any]] = []
     spreads: list[Spread] = []
@@ -176,7 +177,7 @@ def measure_differences(comparisons: Sequence[Comparison]) -> pl.DataFrame:
     }
     columns = [pl.Series(name, values).fill_nan(None) for name, values in computed.items()]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(columns)
-    return adjust(frame).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
+    return frame.with_columns(_test_mastery(rows)).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
@@ -245,29 +246,29 @@ FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "mea
 
 
 def adjust(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with tests that allow for the number of comparisons, and with McNemar's test of
-    mastery.
+    """Add holm_p_value, which allows for the number of comparisons.
 
-    holm_p_value: of all pairs of models of an edition, of their relations, or of the forms of one model.
-    mcnemar_p, mcnemar_mid_p: with the base held fixed (docs/statistics.md).
+    These are the pairs of models of an edition, the relations of all such pairs, or the forms of one model.
     """
-    is_form = pl.col("comparison") == "forms"
-    own = pl.when(is_form).then(pl.col("run")).alias("family_run")
-    families = frame.with_columns(
-        own, pl.col("relation").is_null().alias("is_whole"), number=pl.int_range(pl.len())
-    )
+    own = pl.when(pl.col("comparison") == "forms").then(pl.col("run")).alias("family_run")
+    is_whole = pl.col("relation").is_null().alias("is_whole")
+    families = frame.with_columns(own, is_whole, number=pl.int_range(pl.len()))
     adjusted = np.full(len(frame), np.nan)
     for (comparison, *_), family in families.group_by(*FAMILY, "family_run", "is_whole"):
         if comparison in ("models", "forms"):
-            adjusted[family["number"].to_numpy()] = adjust_by_holm(
-                family["p_value"].fill_null(np.nan).to_numpy()
-            )
-    exact = [
+            p_values = family["p_value"].fill_null(np.nan).to_numpy()
+            adjusted[family["number"].to_numpy()] = adjust_by_holm(p_values)
+    return frame.with_columns(pl.Series("holm_p_value", adjusted).fill_nan(None))
+
+
+def _test_mastery(rows: Sequence[dict[str, Any]]) -> list[pl.Series]:
+    """Return McNemar's test of the rows about mastery, with the base held fixed, and its mid-p."""
+    tests = [
         compute_mcnemar(row["n_gained"], row["n_lost"]) if row["measure"] == MASTERY else (None, None)
-        for row in frame.select("n_gained", "n_lost", "measure").to_dicts()
+        for row in rows
     ]
-    tests = pl.DataFrame(exact, {"mcnemar_p": pl.Float64, "mcnemar_mid_p": pl.Float64}, orient="row")
-    return frame.with_columns(pl.Series("holm_p_value", adjusted).fill_nan(None), *tests)
+    names = ("mcnemar_p", "mcnemar_mid_p")
+    return [pl.Series(name, [test[k] for test in tests], pl.Float64) for k, name in enumerate(names)]
 
 
 def compute_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
@@ -295,7 +296,7 @@ SCHEMA = {
     **dict.fromkeys(("score", "other_score", "difference", "difference_se"), pl.Float64),
     **dict.fromkeys(("difference_ci_low", "difference_ci_high"), pl.Float64),
     **dict.fromkeys(("difference_fixed_base_ci_low", "difference_fixed_base_ci_high"), pl.Float64),
-    **dict.fromkeys(("p_value", "holm_p_value", "mcnemar_p", "mcnemar_mid_p", "n_effective"), pl.Float64),
+    **dict.fromkeys(("p_value", "mcnemar_p", "mcnemar_mid_p", "n_effective"), pl.Float64),
     **dict.fromkeys(("n_gained", "n_lost"), pl.Int64),
     **dict.fromkeys(("run", "other_run"), pl.UInt64),
 }

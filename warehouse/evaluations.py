@@ -22,9 +22,9 @@ select
     run, any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy',
     'repeat'])), samples_per_triplet(method) as k
 from sample_scores
-where edition_id = $edition_id
+where edition_id = $edition_id and model_id = $model_id
 group by run, method
-order by model_id, method, scoring_policy, repeat, period
+order by method, scoring_policy, repeat, period
 """
 PAIRS = """
 select
@@ -48,6 +48,7 @@ where run = $run and slot < $k
 class Pairs:
     """The test pairs of an edition."""
 
+    edition_id: str
     frame: pl.DataFrame
     """pair_id, relation and fact, with a row per pair in the order of pair_id."""
     heads: Codes
@@ -91,10 +92,9 @@ class Evaluation:
         return np.asarray(self.asked.any((1, 2)))
 
 
-def read_evaluations(connection: duckdb.DuckDBPyConnection, edition_id: str) -> list[Evaluation]:
-    """Return the evaluations of an edition; of anchors, one for each period."""
-    asked = {"edition_id": edition_id}
-    pairs = read_pairs(connection, edition_id)
+def read_evaluations(connection: duckdb.DuckDBPyConnection, pairs: Pairs, model_id: str) -> list[Evaluation]:
+    """Return the evaluations of a model on the edition of these pairs; of anchors, one for each period."""
+    asked = {"edition_id": pairs.edition_id, "model_id": model_id}
     return [
         _read_evaluation(connection, run, pairs) for run in connection.sql(RUNS, params=asked).pl().to_dicts()
     ]
@@ -104,7 +104,7 @@ def read_pairs(connection: duckdb.DuckDBPyConnection, edition_id: str) -> Pairs:
     """Return the test pairs of an edition."""
     frame = connection.sql(PAIRS, params={"edition_id": edition_id}).pl().sort("pair_id")
     heads, tails = number_clusters(frame)
-    return Pairs(frame.select("pair_id", "relation", "fact"), heads, tails)
+    return Pairs(edition_id, frame.select("pair_id", "relation", "fact"), heads, tails)
 
 
 def number_clusters(frame: pl.DataFrame) -> tuple[Codes, Codes]:

@@ -1,12 +1,17 @@
-"""Compute the tables `scores` and `differences`, and keep them as Parquet files under the root.
+"""Compute the tables `scores` and `differences`, and keep their rows as Parquet files under the root.
 
-The files of an edition are named by a hash of everything that its scores depend on, so that a publication
-computes only what has changed. Files that the last publication did not need are removed.
+An edition has a file for each table. Its rows are grouped by what was computed at once, such as the scores
+of a model or its differences from another one, with a hash of everything that they depend on. A publication
+computes only those whose hash is new, so that one more model leaves the rows of the others as they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -17,17 +22,10 @@ from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import SCORES_FOLDER
 from warehouse import differences, scores
-from warehouse.differences import (
-    Side,
-    compare_editions,
-    compare_evaluations,
-    compare_periods,
-    measure_differences,
-    take_samples,
-)
-from warehouse.evaluations import Evaluation, read_evaluations
-from warehouse.scores import score_evaluations
+from warehouse.evaluations import Evaluation, Pairs, read_evaluations, read_pairs
 
+Schema = dict[str, Any]
+"""The columns of a table, with their types."""
 SCORES_VERSION = 1
 """Count it up when the same answers give other scores or differences."""
 EDITIONS = """
@@ -43,110 +41,159 @@ where edition_id = $edition_id and period is not null
 group by period
 order by min(period_start) nulls last, period
 """
-INPUTS = (
-    "sample_scores",
-    "pair_clusters",
-    "shortcut_scores",
-    "storage.pair_groups",
-    "storage.taught_pairs",
-    "storage.cutoff_pairs",
-)
-"""The tables that the scores of an edition depend on, each with its edition_id."""
+ANSWERS = """
+select model_id, count(*), bit_xor(hash(sample_scores))
+from sample_scores
+where edition_id = $edition_id
+group by model_id
+order by model_id
+"""
+OF_EDITION = ("pair_clusters", "shortcut_scores", "storage.pair_groups")
+OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
+"""What scores depend on beside the answers, by edition and by model."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Rows that are computed at once."""
+
+    key: str
+    """A hash of everything that they depend on."""
+    compute: Callable[[], pl.DataFrame]
+
+
+class EditionScorer:
+    """Scores the evaluations of an edition."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
+        """Take the database, in which the tables of answers are filled."""
+        self._connection, self.edition_id = connection, edition_id
+        self._of_edition = [self._hash(table) for table in OF_EDITION]
+        answers = connection.execute(ANSWERS, {"edition_id": edition_id}).fetchall()
+        self.inputs = {model_id: [*contents, self._of_edition] for model_id, *contents in answers}
+        self.periods = [
+            name for (name,) in connection.execute(PERIODS, {"edition_id": edition_id}).fetchall()
+        ]
+        self._pairs: Pairs | None = None
+        self._evaluations: dict[str, list[Evaluation]] = {}
+
+    def _hash(self, table: str, condition: str = "true") -> tuple[int, int | None]:
+        """Return the number and a hash of the rows of the edition, which does not depend on their order."""
+        ((n_rows, contents),) = self._connection.execute(
+            f"select count(*), bit_xor(hash(rows)) from {table} as rows where edition_id = ? and {condition}",
+            [self.edition_id],
+        ).fetchall()
+        return n_rows, contents
+
+    def read(self, model_id: str) -> list[Evaluation]:
+        """Return the evaluations of a model."""
+        if self._pairs is None:
+            self._pairs = read_pairs(self._connection, self.edition_id)
+        if model_id not in self._evaluations:
+            self._evaluations[model_id] = read_evaluations(self._connection, self._pairs, model_id)
+        return self._evaluations[model_id]
+
+    def list_scores(self) -> Iterator[Unit]:
+        """Yield the scores of each model."""
+        for model_id, inputs in self.inputs.items():
+            condition = f"model_id = '{model_id}'"
+            others = [self._hash(table, condition) for table in OF_MODEL]
+            compute = partial(self._score, model_id)
+            yield Unit(_name("scores", model_id, inputs, others), compute)
+
+    def _score(self, model_id: str) -> pl.DataFrame:
+        return scores.score_evaluations(self._connection, self.read(model_id))
+
+    def list_differences(self) -> Iterator[Unit]:
+        """Yield the differences of each model from itself, and from each other model."""
+        for model_id, inputs in self.inputs.items():
+            compute = partial(self._compare_alone, model_id)
+            yield Unit(_name("alone", model_id, inputs, self.periods), compute)
+        for one, other in combinations(sorted(self.inputs), 2):
+            both = [self.inputs[one], self.inputs[other]]
+            yield Unit(_name("models", one, other, *both), partial(self._compare_two, one, other))
+
+    def _compare_alone(self, model_id: str) -> pl.DataFrame:
+        evaluations = self.read(model_id)
+        of_periods = differences.compare_periods(evaluations, self.periods)
+        return differences.measure_differences([*differences.compare_methods(evaluations), *of_periods])
+
+    def _compare_two(self, one: str, other: str) -> pl.DataFrame:
+        return differences.measure_differences(differences.compare_models(self.read(one), self.read(other)))
+
+    def list_changes(self, earlier: "EditionScorer") -> Iterator[Unit]:
+        """Yield the differences of each model from an earlier edition of the base."""
+        for model_id in self.inputs.keys() & earlier.inputs.keys():
+            both = [earlier.inputs[model_id], self.inputs[model_id]]
+            compute = partial(self._compare_editions, earlier, model_id)
+            yield Unit(_name("editions", earlier.edition_id, model_id, *both), compute)
+
+    def _compare_editions(self, earlier: "EditionScorer", model_id: str) -> pl.DataFrame:
+        before, now = earlier.read(model_id), self.read(model_id)
+        return differences.measure_differences(differences.compare_editions(before, now))
+
+    def forget(self) -> None:
+        """Free the memory of the evaluations."""
+        self._evaluations.clear()
+
+
+def _name(*parts: object) -> str:
+    return hash_json([SCORES_VERSION, duckdb.__version__, *parts])
+
+
+def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Create both tables, and remove the files of editions that are gone."""
+    folder = root / SCORES_FOLDER
+    rows: dict[ModuleType, list[pl.DataFrame]] = {
+        table: [pl.DataFrame(schema=table.SCHEMA)] for table in (scores, differences)
+    }
+    bases: dict[str, list[EditionScorer]] = {}
+    files: set[Path] = set()
+    for edition_id, kb in connection.execute(EDITIONS).fetchall():
+        edition, earlier = EditionScorer(connection, edition_id), bases.setdefault(kb, [])
+        units = {scores: list(edition.list_scores()), differences: list(edition.list_differences())}
+        units[differences] += [unit for other in earlier for unit in edition.list_changes(other)]
+        for table, of_table in units.items():
+            path = folder / edition_id / f"{table.__name__.rpartition('.')[2]}.parquet"
+            files.add(path)
+            rows[table].append(provide_rows(path, of_table, table.SCHEMA))
+        earlier.append(edition)
+        for each in earlier:
+            each.forget()
+    _create(connection, "scores", pl.concat(rows[scores]).sort(*scores.ORDER))
+    adjusted = differences.adjust(pl.concat(rows[differences]))
+    _create(connection, "differences", adjusted.sort(*differences.ORDER))
+    for path in set(folder.glob("*/*.parquet")) - files:
+        path.unlink()
+
+
+def provide_rows(path: Path, units: list[Unit], schema: Schema) -> pl.DataFrame:
+    """Return the rows of the units; compute those that the file lacks, and write the file if it differs."""
+    columns: Schema = {"unit": pl.String, **schema}
+    try:
+        kept = pl.DataFrame(pq.ParquetFile(path, page_checksum_verification=True).read())
+        kept = kept.select(list(columns)).cast(pl.Schema(columns))
+    except (OSError, pa.ArrowException, pl.exceptions.PolarsError):
+        kept = pl.DataFrame(schema=columns)
+    wanted = {unit.key for unit in units}
+    known = set(kept["unit"])
+    new = [_compute(unit, columns) for unit in units if unit.key not in known]
+    rows = pl.concat([kept.filter(pl.col("unit").is_in(wanted)), *new])
+    if new or known - wanted:
+        with write_atomically(path) as temporary, temporary.open("wb") as file:
+            pq.write_table(rows.to_arrow(), file, compression="zstd", write_page_checksum=True)
+    return rows.filter(pl.col(next(iter(schema))).is_not_null()).drop("unit")
+
+
+def _compute(unit: Unit, columns: Schema) -> pl.DataFrame:
+    """Return the rows of a unit; one without rows has an empty one, so that it counts as computed."""
+    rows = unit.compute()
+    if rows.is_empty():
+        rows = pl.DataFrame({"unit": [unit.key]})
+    return pl.concat([pl.DataFrame(schema=columns), rows.with_columns(unit=pl.lit(unit.key))], how="diagonal")
 
 
 def _create(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
     connection.register("computed", rows.to_arrow())
     connection.execute(f"create table {table} as from computed")
     connection.unregister("computed")
-
-
-class Scorer:
-    """Scores the evaluations of a root."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-        """Take the database, in which the tables of answers are filled."""
-        self._connection, self._folder = connection, root / SCORES_FOLDER
-        self._used: set[Path] = set()
-        self._evaluations: dict[str, list[Evaluation]] = {}
-        self._sides: dict[str, list[Side]] = {}
-
-    def create_tables(self) -> None:
-        """Create both tables, and remove the files that they do not need."""
-        editions = self._connection.execute(EDITIONS).fetchall()
-        inputs = {edition_id: self._hash_inputs(edition_id) for edition_id, _ in editions}
-        of_scores, of_differences = (
-            [pl.DataFrame(schema=scores.SCHEMA)],
-            [pl.DataFrame(schema=differences.SCHEMA)],
-        )
-        bases: dict[str, list[str]] = {}
-        for edition_id, kb in editions:
-            own = [inputs[edition_id]]
-            of_scores.append(self._provide("scores", edition_id, own, self._score))
-            of_differences.append(self._provide("differences", edition_id, own, self._compare))
-            earlier = bases.setdefault(kb, [])
-            if earlier:
-                all_inputs = [*own, *(inputs[name] for name in earlier)]
-                compare = partial(self._compare_with, tuple(earlier))
-                of_differences.append(self._provide("other-editions", edition_id, all_inputs, compare))
-            earlier.append(edition_id)
-            self._evaluations.pop(edition_id, None)
-        _create(self._connection, "scores", pl.concat(of_scores).sort(*scores.ORDER))
-        _create(self._connection, "differences", pl.concat(of_differences).sort(*differences.ORDER))
-        for path in set(self._folder.glob("*/*.parquet")) - self._used:
-            path.unlink()
-
-    def _hash_inputs(self, edition_id: str) -> list[object]:
-        """Return hashes of the rows of an edition, which do not depend on their order."""
-        counted = [
-            self._connection.execute(
-                f"select count(*), bit_xor(hash(rows)) from {table} as rows where edition_id = ?",
-                [edition_id],
-            ).fetchone()
-            for table in INPUTS
-        ]
-        return [duckdb.__version__, *counted, self._list_periods(edition_id)]
-
-    def _list_periods(self, edition_id: str) -> list[str]:
-        found = self._connection.execute(PERIODS, {"edition_id": edition_id}).fetchall()
-        return [period for (period,) in found]
-
-    def _provide(
-        self, kind: str, edition_id: str, inputs: Sequence[object], compute: Callable[[str], pl.DataFrame]
-    ) -> pl.DataFrame:
-        """Return the rows of a file, which is written if it is missing or damaged."""
-        key = hash_json([SCORES_VERSION, kind, *inputs])
-        path = self._folder / edition_id / f"{kind}-{key}.parquet"
-        self._used.add(path)
-        try:
-            return pl.DataFrame(pq.ParquetFile(path, page_checksum_verification=True).read())
-        except (OSError, pa.ArrowException):
-            rows = compute(edition_id)
-        with write_atomically(path) as temporary, temporary.open("wb") as file:
-            pq.write_table(rows.to_arrow(), file, compression="zstd", write_page_checksum=True)
-        return rows
-
-    def _score(self, edition_id: str) -> pl.DataFrame:
-        return score_evaluations(self._connection, self._read(edition_id))
-
-    def _compare(self, edition_id: str) -> pl.DataFrame:
-        evaluations = self._read(edition_id)
-        periods = compare_periods(evaluations, self._list_periods(edition_id))
-        return measure_differences([*compare_evaluations(evaluations), *periods])
-
-    def _compare_with(self, earlier: Sequence[str], edition_id: str) -> pl.DataFrame:
-        later = self._take_sides(edition_id)
-        return measure_differences(
-            [each for name in earlier for each in compare_editions(self._take_sides(name), later)]
-        )
-
-    def _read(self, edition_id: str) -> list[Evaluation]:
-        if edition_id not in self._evaluations:
-            self._evaluations[edition_id] = read_evaluations(self._connection, edition_id)
-        return self._evaluations[edition_id]
-
-    def _take_sides(self, edition_id: str) -> list[Side]:
-        """Return the answers to samples of an edition, without those of anchors."""
-        if edition_id not in self._sides:
-            scored = [each for each in self._read(edition_id) if each.key["period"] is None]
-            self._sides[edition_id] = [take_samples(each) for each in scored]
-        return self._sides[edition_id]
