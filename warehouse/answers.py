@@ -98,6 +98,9 @@ where readings.error is null
 """
 
 
+KEY = ("edition_id", "kind", "setting", "period", "model_id")
+
+
 class UnsoundRows(Exception):
     """Files do not fit each other, which was noticed after some of their rows had been inserted."""
 
@@ -122,8 +125,7 @@ def load_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluatio
         raise InputError(f"{evaluation.folder / RUN}: lists no answers")
     _require_answers(connection, evaluation, files)
     insert_rows(connection, "runs", [_describe_run(connection, evaluation, files)])
-    names = ("edition_id", "kind", "setting", "period", "model_id")
-    key = {name: getattr(evaluation, name) for name in names}
+    key = {name: getattr(evaluation, name) for name in KEY}
     (n_rows,) = connection.execute(INSERT_ANSWERS, key | files).fetchone() or (0,)
     _require_rows(evaluation, n_rows)
     if evaluation.kind != "anchors":
@@ -145,29 +147,20 @@ def _require_rows(evaluation: Evaluation, n_rows: int) -> None:
 
 def _describe_run(
     connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
-) -> list[Any]:
-    """Return the row of the table runs."""
-    run, period = evaluation.run, evaluation.period
-    row = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchone()
-    n_items, n_repeats, prompt_style, sampling = row or (0, 0, None, None)
-    return [
-        evaluation.edition_id,
-        evaluation.setting,
-        period,
-        evaluation.model_id,
-        find_first_day(period) if period is not None else None,
-        run["scoring_policies"],
-        n_items,
-        n_repeats,
-        *(run[name] for name in ("n_asked", "n_reused", "n_errors")),
-        parse_time(evaluation.folder / RUN, dict(run), "finished_at"),
-        *(run[name] for name in ("duration_s", "max_error_rate", "served")),
-        run.get("remarks", []),
-        *read_price(run),
-        prompt_style,
-        sampling,
-        run["n_demonstrations"],
-    ]
+) -> dict[str, Any]:
+    """Return the row of the table runs, by its columns."""
+    (counts,) = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchall()
+    names = ("n_items", "n_repeats", "prompt_style", "sampling")
+    period = evaluation.period
+    return {
+        "remarks": [],
+        **evaluation.run,
+        **dict(zip(names, counts, strict=True)),
+        **{name: getattr(evaluation, name) for name in KEY},
+        **read_price(evaluation.run),
+        "period_start": find_first_day(period) if period is not None else None,
+        "finished_at": parse_time(evaluation.folder / RUN, dict(evaluation.run), "finished_at"),
+    }
 
 
 def _require_answers(
