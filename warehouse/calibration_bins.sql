@@ -13,7 +13,6 @@ with weighed as (
         rank() over ranking
         + (count(*) over (ranking range between current row and current row) - 1) / 2 as mean_rank
     from sample_scores
-    semi join storage.scope using (edition_id, model_id)
     semi join (
         select edition_id, model_id, min(scoring_policy) as scoring_policy
         from sample_scores

@@ -1,6 +1,6 @@
 """Create the tables, macros and views of the warehouse in an explicit order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,38 +154,36 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
     write_comments(connection, {name: read_grain(text) for name, text in texts.items()})
 
 
-def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]) -> None:
-    """Insert one row with all columns in order; raise InputError if a value does not fit."""
-    marks = ", ".join("?" for _ in row)
+def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows with all columns in order; raise InputError, and insert none, if a value does not fit."""
+    if not rows:
+        return
+    marks = ", ".join("?" for _ in rows[0])
+    connection.begin()
     try:
-        connection.execute(f"insert into {table} values ({marks})", row)
+        connection.executemany(f"insert into {table} values ({marks})", rows)
+        connection.commit()
     except (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException) as error:
+        connection.rollback()
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{table}: the record of {row[0]} has a value that does not fit ({reason}); "
+            f"{table}: the record of {rows[0][0]} has a value that does not fit ({reason}); "
             "run `pretexeval run CONFIG` to write it again"
         ) from error
 
 
 def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the eight transformations in their order."""
-    for k, t in enumerate(TRANSFORMATIONS):
-        insert_row(
-            connection,
-            "transformations",
-            [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated],
-        )
+    rows = [
+        [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated] for k, t in enumerate(TRANSFORMATIONS)
+    ]
+    insert_rows(connection, "transformations", rows)
 
 
 def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the four facets in the order of their types of question."""
-    for k, (kind, facet) in enumerate(FACET_OF.items()):
-        insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet)])
-
-
-def read_query(name: str) -> str:
-    """Return the query whose rows a table of sums or estimates has."""
-    return read_sql(f"{name}.sql").split(f"create table {name} as\n", maxsplit=1)[1]
+    rows = [[facet, kind, k, FACET_ORDER.index(facet)] for k, (kind, facet) in enumerate(FACET_OF.items())]
+    insert_rows(connection, "facets", rows)
 
 
 def read_sql(name: str) -> str:

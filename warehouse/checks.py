@@ -4,7 +4,7 @@ The reports on the stages of editions and on grades are in the folder `checks` o
 measurements and evaluations are in the records of these.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.layout import checks_record, diversity_record, freshness_record, guesses_record
 from pretexeval.storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
-from warehouse.appraisals import list_grades
-from warehouse.catalogue import insert_row
+from warehouse.catalogue import insert_rows
 from warehouse.records import parse_time
+from warehouse.sources import list_grades
 
 Report = dict[str, Any]
 NEEDED = {"stage", "content", "n_rows", "checks"}
@@ -43,31 +43,32 @@ order by edition_id, stage, expectation, checked_columns, requirement
 """
 
 
-def load_checks(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Insert one row per loaded edition, stage and expectation, for the stages with a report."""
-    for (edition_id,) in connection.execute("select edition_id from editions").fetchall():
-        of_edition = [*_read_reports(root, edition_id), *_read_measured(root, edition_id)]
-        insert_reports(connection, "edition_checks", {"edition_id": edition_id}, of_edition)
+def load_checks(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert one row per expectation of the stages of an edition that have a report, and its freshness limit.
 
-
-def load_freshness_limit(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert the least share of new texts of an edition, if it has a record. A damaged one is set aside."""
+    The limit is the least share of new texts. A damaged record of it is set aside.
+    """
+    reports = [*_read_reports(root, edition_id), *_read_measured(root, edition_id)]
+    insert_reports(connection, "edition_checks", (edition_id, None, None), reports)
     path = root / freshness_record(edition_id)
-    remedy = "the next publication of the edition writes it again"
-    if record := find_record(path, remedy, edition_id=edition_id):
+    limit_remedy = "the next publication of the edition writes it again"
+    if record := find_record(path, limit_remedy, edition_id=edition_id):
         checked_at = parse_time(path, record, "checked_at")
-        insert_row(connection, "storage.freshness_limits", [edition_id, record["min_new_texts"], checked_at])
+        limit = [edition_id, record["min_new_texts"], checked_at]
+        insert_rows(connection, "storage.freshness_limits", [limit])
 
 
 def insert_reports(
-    connection: duckdb.DuckDBPyConnection, table: str, key: Mapping[str, str], reports: Iterable[Report]
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    ids: tuple[str, str | None, str | None],
+    reports: Iterable[Report],
 ) -> None:
     """Insert one row per expectation into a table of the schema `storage`.
 
     Args:
-        key: edition_id; with model_id and setting for the stages of an evaluation.
+        ids: the edition; the model and the setting for the stages of an evaluation.
     """
-    ids = [key.get(name) for name in ("edition_id", "model_id", "setting")]
     rows = [(*ids, *row) for report in reports for row in _list_rows(report)]
     connection.register("found", pl.DataFrame(rows, COLUMNS, orient="row").to_arrow())
     connection.execute(INSERT.format(table=f"storage.{table}"))

@@ -14,7 +14,6 @@ with predicted as (
 grouped as (
     select edition_id, setting, model_id, scoring_policy, error, count(*) as n
     from predicted
-    semi join storage.scope using (edition_id, model_id)
     group by all
 ),
 

@@ -16,7 +16,6 @@ with observed as (
         run, facet, is_negated, edition_id, point_id,
         sum(n_right_parts)::integer as gained, sum(n_parts)::integer as n, sum(n_independent) as n_most
     from point_scores
-    semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, edition_id, point_id, is_negated), (run, facet, edition_id, point_id))
     having sum(n_parts) > 0
 ),
@@ -24,7 +23,6 @@ with observed as (
 facet_baselines as (
     select edition_id, facet, is_negated, favg(random_accuracy(type, options)) as random_baseline
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test'
     group by grouping sets ((edition_id, facet, is_negated), (edition_id, facet))
 ),
@@ -114,7 +112,6 @@ counted as (
         sum(n_failed)::bigint as n_errors,
         share(n_failed, n_asked) as error_rate
     from point_scores
-    semi join storage.scope using (edition_id)
     group by grouping sets ((run, facet, is_negated), (run, facet), (run, is_negated), (run))
 )
 

@@ -12,7 +12,6 @@ with answered as (
         position, type, is_negated,
         answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
     from question_predictions
-    semi join storage.scope using (edition_id)
     inner join questions using (edition_id, question_id)
     inner join facets using (type)
     where is_correct is not null and split = 'test'

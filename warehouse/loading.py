@@ -1,81 +1,44 @@
-"""Load the Parquet files and records under a root into the tables.
-
-The rows of a part are inserted in the order of their keys, so that the same data gives the same rows
-however it is split into files. An edition, a model or a run without its record (manifest.json, model.json,
-run.json) is not complete and is left out. What contradicts its record is left out too; the rest is loaded.
-"""
+"""Fill the tables of an empty warehouse from the Parquet files and records under a root."""
 
 import json
-from collections.abc import Callable
+import logging
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import duckdb
+import polars as pl
 
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.labels import require_derived_labels
-from pretexeval.storage.layout import MANIFEST, rewordings_record, withdrawal_record, writer_tokens_record
-from pretexeval.storage.records import explain_missing, find_manifest, find_record, read_files, set_aside
-from pretexeval.storage.withdrawals import find_withdrawal
-from schemas.columns import Stage
-from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from warehouse.answer_loading import RUNS, load_run, warn_of_lost_replies
-from warehouse.appraisals import load_diversity, load_grades, load_guesses
-from warehouse.catalogue import create_tables, create_views, insert_row
-from warehouse.checks import load_checks, load_freshness_limit
-from warehouse.increments import Increment, report_left_out, write_loaded_parts
-from warehouse.model_loading import load_model
-from warehouse.parts import Part, name_parts
-from warehouse.records import (
-    RecordMissing,
-    check_files,
-    check_rows,
-    find_files,
-    insert_parquet,
-    parse_time,
-    read_price,
+from pretexeval.primitives.literal_paths import escape_pattern
+from pretexeval.storage.layout import (
+    FAILURES_FOLDER,
+    responses_folder,
+    rewordings_record,
+    withdrawal_record,
+    writer_tokens_record,
 )
+from pretexeval.storage.records import find_record, set_aside
+from pretexeval.storage.withdrawals import find_withdrawal
+from schemas.question_stages import QUESTIONS
+from schemas.stages import (
+    ATTEMPTS,
+    DIVERSITY,
+    GUESSES,
+    HUMAN_GRADES,
+    RESPONSES,
+    SAMPLES,
+    STATEMENTS,
+    TRIPLETS,
+    VARIANTS,
+)
+from warehouse.answers import load_evaluation
+from warehouse.catalogue import create_tables, create_views, insert_rows
+from warehouse.checks import load_checks
+from warehouse.records import parse_time, read_price
+from warehouse.sources import Sources
 
-INSERT = """
-insert into variants
-select
-    $edition_id, variant_id, variants.triplet_id, variants.pair_id, variants.relation, variants.split,
-    variants.transformation, variants.label, predicate, prototype_id, statement
-from storage.read_files($variants) as variants
-left join storage.read_files($statements) as statements using (variant_id)
-order by variants.relation, variants.pair_id, variants.triplet_id, variants.variant_id
-"""
-
-
-def load_variants(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: dict[str, Any]) -> None:
-    """Insert one row per variant that the manifest of the edition lists; editions without triplets have none.
-
-    Raises:
-        InputError: a file cannot be read, or it has another number of rows than the manifest lists.
-    """
-    files = {stage.name: (stage, find_files(folder, manifest, stage)) for stage in (VARIANTS, STATEMENTS)}
-    if not all(paths for _, paths in files.values()):
-        return
-    n_rows = insert_parquet(connection, INSERT, files, edition_id=folder.name)
-    for stage in (VARIANTS, STATEMENTS):
-        check_rows(folder, manifest, stage, n_rows)
-
-
-REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
-COUNTS = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
-
-
-def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert one row per role, if the edition has a record. A damaged record is set aside."""
-    record = find_record(root / writer_tokens_record(edition_id), REMEDY, edition_id=edition_id) or {}
-    for role in record.get("roles", []):
-        counts = [role[name] for name in COUNTS]
-        row = [edition_id, role["role"], role["model_id"], *counts, *read_price(role)]
-        insert_row(connection, "writer_tokens", row)
-
+logger = logging.getLogger(__name__)
 
 EDITION_COLUMNS = (
     "edition_id",
@@ -107,140 +70,237 @@ RISK_COLUMNS = (
     "n_base_facts",
     "n_tested_facts",
 )
-EDITION_ORDER = {
-    "triplets": "relation, pair_id, is_positive desc, triplet_id",
-    "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
-    "attempts": "relation, variant_id, attempt",
-    "questions": "relation, point_id, question_id",
+# Table -> the stage whose rows it has.
+STAGES_OF_TABLES = {
+    "triplets": TRIPLETS,
+    "samples": SAMPLES,
+    "attempts": ATTEMPTS,
+    "questions": QUESTIONS,
+    "sample_diversity": DIVERSITY,
+    "guesses": GUESSES,
 }
+INSERT_VARIANTS = """
+insert into variants
+select
+    owner, variant_id, variants.triplet_id, variants.pair_id, variants.relation, variants.split,
+    variants.transformation, variants.label, predicate, prototype_id, statement
+from storage.read_files($variants) as variants
+inner join owners on variants.filename = owners.path
+left join (
+    select owner, variant_id, prototype_id, statement
+    from storage.read_files($statements) as statements
+    inner join owners on statements.filename = owners.path
+) as statements using (owner, variant_id)
+"""
+# If a prompt was asked again after a failure, the answer counts. If there are two answers, the one in the
+# file whose name sorts first counts.
+READ_RESPONSES = """
+read_parquet($files, hive_partitioning = false, filename = true, file_row_number = true, union_by_name = true)
+"""
+RECEIVE = f"""
+create temp table received as
+select * exclude (prompt), hash(prompt) as prompt_hash
+from (
+    -- Files of answers may lack these columns.
+    from (select null::varchar as reasoning, null::varchar as served where false)
+    union all by name
+    from {READ_RESPONSES}
+)
+"""
+INSERT_RESPONSES = f"""
+insert into storage.responses by name
+select {", ".join(name for name in RESPONSES.names if name != "prompt")}, prompt_hash
+from received
+qualify row_number() over (partition by prompt_key, repeat order by status desc, filename) = 1
+"""
+NEW_PROMPTS = (
+    "create temp table new_prompts as "
+    "select prompt_hash, min((filename, file_row_number)) as place "
+    "from received anti join storage.prompts using (prompt_hash) group by prompt_hash"
+)
+# Most models are asked the prompts of other models, whose texts are then not read again.
+INSERT_PROMPTS = f"""
+insert into storage.prompts
+select prompt_hash, prompt
+from {READ_RESPONSES} as answered
+inner join new_prompts on (answered.filename, answered.file_row_number) = place
+"""
+WRITER_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
+COUNTS = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+FAILURE_REMEDY = "the next evaluation of this model writes it again if it fails"
 
 
-def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> list[str]:
-    """Bring a database up to date with everything sound under `root`; return why other parts were left out.
+def load_warehouse(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
+    """Create all tables and views in an empty database, with everything that is sound under a root.
 
-    An empty database gets all tables and views first. A part without a record is only logged, because a run
-    that was interrupted leaves such parts.
-    """
-    if not connection.execute("from duckdb_schemas() where schema_name = 'storage'").fetchone():
-        create_tables(connection)
-        create_views(connection)
-    loaded_parts = Increment(connection, name_parts(root), partial(_load_part, connection, root)).apply()
-    write_loaded_parts(connection, loaded_parts)
-    warn_of_lost_replies(connection, root)
-    return report_left_out(loaded_parts.values())
-
-
-def _load_part(connection: duckdb.DuckDBPyConnection, root: Path, part: Part) -> None:
-    """Insert the rows of a part; what belongs to an edition that is left out is left out with it."""
-    edition_id = part.key.get("edition_id")
-    if part.kind == "edition":
-        load_edition(connection, part.path)
-    elif part.kind == "model":
-        load_model(connection, part.path)
-    elif part.kind == "checks":
-        load_checks(connection, root)
-    elif edition_id and _has_edition(connection, edition_id):
-        _load_part_of_edition(connection, root, part, edition_id)
-
-
-def _load_part_of_edition(
-    connection: duckdb.DuckDBPyConnection, root: Path, part: Part, edition_id: str
-) -> None:
-    loads: dict[str, Callable[[], None]] = {
-        "guesses": partial(load_guesses, connection, root, edition_id),
-        "diversity": partial(load_diversity, connection, root, edition_id),
-        "writer_tokens": partial(load_writer_tokens, connection, root, edition_id),
-        "freshness_limit": partial(load_freshness_limit, connection, root, edition_id),
-        "grades": partial(load_grades, connection, part.path, edition_id),
-        **dict.fromkeys(RUNS, partial(load_run, connection, part)),
-        "failure": partial(load_failure, connection, part.path, edition_id),
-    }
-    loads[part.kind]()
-
-
-def _has_edition(connection: duckdb.DuckDBPyConnection, edition_id: str) -> bool:
-    return bool(connection.execute("from editions where edition_id = ?", [edition_id]).fetchone())
-
-
-def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Insert one row of editions, its risks, and the rows of those of its stages that it has.
+    What does not fit its table is left out, and added to the problems of the sources.
 
     Raises:
-        RecordMissing: its manifest is missing or damaged.
-        InputError: a file is not as its manifest lists it, or a sample has a wrong label.
+        duckdb.Error: a file cannot be read, or the database cannot be written.
     """
-    manifest = find_manifest(folder.parent.parent, folder.name)
-    if manifest is None:
-        consequence = (
-            "so the edition and its evaluations are left out; `pretexeval build` with its configuration "
-            "completes it"
-        )
-        raise RecordMissing(explain_missing(folder / MANIFEST, consequence))
-    check_files(folder, manifest, MANIFEST)
-    require_derived_labels(Path(), read_files(manifest, folder.as_posix()))
-    manifest["edition_id"] = folder.name
-    if not find_files(folder, manifest, TRIPLETS):
+    create_tables(connection)
+    for load, parts in ((_load_edition, sources.editions), (_load_model, sources.models)):
+        for name in list(parts):
+            try:
+                load(connection, sources, name)
+            except InputError as error:
+                sources.problems.append(str(error))
+                del parts[name]
+    _load_stages(connection, sources)
+    for model_id in sources.models:
+        _load_responses(connection, sources, model_id)
+    for evaluation in sources.evaluations:
+        if evaluation.edition_id in sources.editions and evaluation.model_id in sources.models:
+            sources.note_problem(partial(load_evaluation, connection, evaluation))
+    for edition_id in sources.editions:
+        load_writer_tokens(connection, sources.root, edition_id)
+        sources.note_problem(partial(load_checks, connection, sources.root, edition_id))
+        _load_failures(connection, sources.root, edition_id)
+    create_views(connection)
+
+
+def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, edition_id: str) -> None:
+    """Insert one row of editions, and its label risks."""
+    root, manifest = sources.root, sources.editions[edition_id] | {"edition_id": edition_id}
+    if edition_id not in sources.files.get(TRIPLETS.name, {}).values():
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
-    configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
-    is_anchors = "anchor_pairs" in (manifest.get("configuration") or {})
-    root = folder.parent.parent
-    withdrawn = find_withdrawal(root, folder.name)
-    path = root / rewordings_record(folder.name)
-    reviewed = find_record(path, "import the sheet again", edition_id=folder.name)
+    configuration = manifest.get("configuration")
+    withdrawn = find_withdrawal(root, edition_id)
+    reviewed = find_record(
+        root / rewordings_record(edition_id), "import the sheet again", edition_id=edition_id
+    )
     wrong_texts = (reviewed or manifest).get("wrong_texts")
     row = [
         *(manifest.get(name) for name in EDITION_COLUMNS),
-        configuration,
+        json.dumps(configuration, sort_keys=True),
         json.dumps(wrong_texts) if wrong_texts else None,
         json.dumps(manifest["naturalness"]) if manifest.get("naturalness") else None,
-        is_anchors,
+        "anchor_pairs" in (configuration or {}),
         find_first_day(str(manifest.get("label"))),
-        withdrawn and parse_time(root / withdrawal_record(folder.name), withdrawn, "withdrawn_at"),
+        withdrawn and parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
         withdrawn and withdrawn.get("reason"),
     ]
-    insert_row(connection, "editions", row)
     sizes = manifest.get("profile", {}).get("relations", {})
-    for relation, balance in manifest.get("balance", {}).items():
-        figures = balance | sizes.get(relation, {})
-        risks = [figures.get(name) for name in RISK_COLUMNS]
-        insert_row(connection, "label_risks", [folder.name, relation, *risks])
-    for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
-        _load_stage(connection, folder, manifest, stage)
-    load_variants(connection, folder, manifest)
-
-
-def _load_stage(
-    connection: duckdb.DuckDBPyConnection, folder: Path, manifest: dict[str, Any], stage: Stage
-) -> None:
-    """Insert every row of one stage that the edition's manifest lists."""
-    paths = find_files(folder, manifest, stage)
-    if not paths:
-        return
-    n_rows = insert_parquet(
+    risks = [
+        (relation, balance | sizes.get(relation, {}))
+        for relation, balance in manifest.get("balance", {}).items()
+    ]
+    insert_rows(connection, "editions", [row])
+    insert_rows(
         connection,
-        f"insert into {stage.name} (edition_id, {', '.join(stage.names)}) "
-        f"select $edition_id, {', '.join(stage.names)} from storage.read_files($files) "
-        f"order by {EDITION_ORDER[stage.name]}",
-        {"files": (stage, paths)},
-        edition_id=folder.name,
+        "label_risks",
+        [[edition_id, relation, *(risk.get(name) for name in RISK_COLUMNS)] for relation, risk in risks],
     )
-    check_rows(folder, manifest, stage, n_rows)
 
 
-def load_failure(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: str) -> None:
-    """Insert one row of failures: an evaluation of the edition whose last attempt ended with an error.
+def _load_model(connection: duckdb.DuckDBPyConnection, sources: Sources, model_id: str) -> None:
+    """Insert one row of models."""
+    model = sources.models[model_id]
+    row = [
+        model_id,
+        model.get("name") or model_id,
+        model.get("engine"),
+        json.dumps(model.get("identity"), sort_keys=True),
+        model.get("known_heads"),
+        model.get("taught_base") and json.dumps(model["taught_base"]),
+        model.get("training_cutoff"),
+        *read_price(model),
+    ]
+    insert_rows(connection, "models", [row])
+
+
+def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
+    """Insert the rows of all stages of editions, and of what is measured on them."""
+    tables = {table: (stage,) for table, stage in STAGES_OF_TABLES.items()}
+    for table, stages in {
+        **tables,
+        "variants": (VARIANTS, STATEMENTS),
+        "human_grades": (HUMAN_GRADES,),
+    }.items():
+        files = {
+            stage.name: {
+                path: owner for path, owner in sources.files[stage.name].items() if owner in sources.editions
+            }
+            for stage in stages
+            if stage.name in sources.files
+        }
+        if not all(files.get(stage.name) for stage in stages):
+            continue
+        owned = [(str(path.absolute()), owner) for paths in files.values() for path, owner in paths.items()]
+        connection.register("owners", pl.DataFrame(owned, ["path", "owner"], orient="row").to_arrow())
+        columns = ", ".join(name for name in stages[0].names if name != "edition_id")
+        connection.execute(
+            INSERT_VARIANTS
+            if table == "variants"
+            else f"insert into {table} (edition_id, {columns}) select owner, {columns} "
+            f"from storage.read_files(${stages[0].name}) inner join owners on filename = path",
+            {stage: [escape_pattern(path) for path in paths] for stage, paths in files.items()},
+        )
+        connection.unregister("owners")
+
+
+def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources, model_id: str) -> None:
+    """Insert every response of a model, and the texts of prompts that no other model was asked."""
+    owners = sources.files.get(RESPONSES.name, {})
+    files = {"files": [escape_pattern(path) for path, owner in owners.items() if owner == model_id]}
+    if not files["files"]:
+        return
+    connection.execute(RECEIVE, files)
+    connection.execute(INSERT_RESPONSES)
+    connection.execute(NEW_PROMPTS)
+    if connection.execute("from new_prompts limit 1").fetchone():
+        connection.execute(INSERT_PROMPTS, files)
+    connection.execute("drop table received; drop table new_prompts")
+
+
+def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert one row per role, if the edition has a record. A damaged record is set aside."""
+    record = find_record(root / writer_tokens_record(edition_id), WRITER_REMEDY, edition_id=edition_id) or {}
+    rows = [
+        [edition_id, role["role"], role["model_id"], *(role[name] for name in COUNTS), *read_price(role)]
+        for role in record.get("roles", [])
+    ]
+    insert_rows(connection, "writer_tokens", rows)
+
+
+def _load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert one row per evaluation of the edition whose last attempt ended with an error.
 
     A damaged record is set aside. The failures of a setting, in which questions are asked, are in a folder
-    with its name.
+    with its name. Those of a withdrawn edition are of no interest.
     """
-    remedy = "the next evaluation of this model writes it again if it fails"
-    record = find_record(path, remedy, edition_id=edition_id, model=path.stem)
-    if record is None:
+    folder = root / FAILURES_FOLDER / edition_id
+    if find_withdrawal(root, edition_id) is not None:
         return
-    setting = None if path.parent.name == edition_id else path.parent.name
-    try:
-        failed_at = parse_time(path, record, "failed_at")
-        row = [edition_id, setting, path.stem, record.get("model_id"), record.get("reason"), failed_at]
-        insert_row(connection, "failures", row)
-    except InputError as error:
-        set_aside(path, error, remedy)
+    for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
+        record = find_record(path, FAILURE_REMEDY, edition_id=edition_id, model=path.stem)
+        if record is None:
+            continue
+        setting = None if path.parent == folder else path.parent.name
+        try:
+            failed_at = parse_time(path, record, "failed_at")
+            row = [edition_id, setting, path.stem, record.get("model_id"), record.get("reason"), failed_at]
+            insert_rows(connection, "failures", [row])
+        except InputError as error:
+            set_aside(path, error, FAILURE_REMEDY)
+
+
+def warn_of_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Log which writers lack replies behind the attempts of an edition, because a file of them was lost.
+
+    The texts themselves are in the stage attempts, so nothing is left out of the warehouse.
+    """
+    lost = connection.execute(
+        "with replies as (select model_id, prompt_key from storage.responses) "
+        "select rephraser, count(distinct prompt_key) "
+        "from (select rephraser, rephraser as model_id, prompt_key from attempts) "
+        "semi join models using (model_id) anti join replies using (model_id, prompt_key) "
+        "group by rephraser order by rephraser"
+    ).fetchall()
+    for model_id, n_lost in lost:
+        logger.warning(
+            "%s: %s replies behind attempts of editions are lost, because a file of them was lost; the texts "
+            "are kept in the editions. If you have a backup, restore the file",
+            root / responses_folder(model_id),
+            f"{n_lost:,}",
+        )

@@ -12,7 +12,6 @@ create table mastered_points as
 with asked as (
     select distinct edition_id, facet, place
     from questions
-    semi join storage.scope using (edition_id)
     inner join facets using (facet)
     where split = 'test'
 ),

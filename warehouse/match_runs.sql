@@ -4,7 +4,6 @@ create macro match_runs() as table
 with runs_asked as (
     select distinct run, edition_id, setting, model_id, scoring_policy
     from point_scores
-    semi join storage.scope using (edition_id)
 )
 
 select one.run, other.run as other_run

@@ -26,7 +26,6 @@ with options as (
         chr(64 + place) as letter,
         list_contains(right_letters, letter) as is_right, right_letters = [letter] as is_right_alone
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test' and type <> 'TFQ'
 ),
 
@@ -72,7 +71,6 @@ guessed as (
         unnest(case type when 'RQ' then ['agree'] else ['always_true', 'always_false'] end),
         unnest(case type when 'RQ' then [answer[1] = 'T'] else [answer = 'T', answer = 'F'] end)
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test' and type in ('RQ', 'TFQ')
 ),
 

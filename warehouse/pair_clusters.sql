@@ -10,7 +10,6 @@ select
     hash(lower(any_value(tail) filter (is_positive))) as positive_tail_cluster,
     hash(lower(any_value(tail) filter (not is_positive))) as negative_tail_cluster
 from triplets
-semi join storage.scope using (edition_id)
 where split = 'test'
 group by edition_id, pair_id
 order by edition_id, pair_id

@@ -44,7 +44,6 @@ with samples as (
         *, 'edition' as grouping_by, '' as group_name, 1 as group_position,
         samples_per_triplet(method)::integer as k
     from sample_scores
-    semi join storage.scope using (edition_id, model_id)
     where period is null
 )
 

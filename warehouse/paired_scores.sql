@@ -15,17 +15,14 @@
 -- (part_scores).
 create table paired_scores as
 with evaluations as (
-    select *, (edition_id, model_id) in (select (edition_id, model_id) from storage.scope) as is_new
-    from (
-        select run, edition_id, null::varchar as period, model_id, model, method, scoring_policy, repeat, k
-        from part_scores
-        where grouping_by = 'edition'
-        union all
-        select distinct
-            run, edition_id, period, model_id, model, method, scoring_policy, repeat, samples_per_triplet(method) as k
-        from sample_scores
-        where period is not null
-    )
+    select run, edition_id, null::varchar as period, model_id, model, method, scoring_policy, repeat, k
+    from part_scores
+    where grouping_by = 'edition'
+    union all
+    select distinct
+        run, edition_id, period, model_id, model, method, scoring_policy, repeat, samples_per_triplet(method) as k
+    from sample_scores
+    where period is not null
 ),
 
 ordered as (
@@ -39,7 +36,6 @@ periods as (
     select run, lag(run) over successive as previous_run, first_value(run) over successive as first_run
     from evaluations
     inner join runs using (edition_id, period, model_id)
-    where is_new
     window successive as (
         partition by edition_id, model_id, method, scoring_policy, repeat
         order by coalesce(runs.period_start, date 'infinity'), period
@@ -51,31 +47,31 @@ comparisons as (
     select 'models' as comparison, one.run, other.run as other_run, null as part, 'all' as slots, 'all' as other_slots
     from ordered as one
     inner join ordered as other using (edition_id, method, scoring_policy, repeat)
-    where one.model_id < other.model_id and (one.is_new or other.is_new)
+    where one.model_id < other.model_id
     union all
     select 'editions', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (kb, model_id, method, scoring_policy, repeat)
-    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id) and (one.is_new or other.is_new)
+    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
     union all
     select 'methods', one.run, other.run, null, 'all', case when other.k = 1 then 'first for all' else 'all' end
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
-    where one.method = 'pretexeval' and other.method <> 'pretexeval' and one.is_new
+    where one.method = 'pretexeval' and other.method <> 'pretexeval'
     union all
     select 'without_rephrasing', one.run, other.run, null, 'all', 'all'
     from ordered as one
     inner join ordered as other using (edition_id, model_id, scoring_policy, repeat)
-    where one.method = 'prototype' and other.method = 'pretexeval' and one.is_new
+    where one.method = 'prototype' and other.method = 'pretexeval'
     union all
     select 'without_transformations', run, run, null, 'first for all', 'all'
     from ordered
-    where method = 'pretexeval' and is_new
+    where method = 'pretexeval'
     union all
     select 'forms', run, run, transformation, transformation, 'none'
     from ordered
     cross join transformations
-    where method in ('pretexeval', 'prototype') and transformation <> 'none' and is_new
+    where method in ('pretexeval', 'prototype') and transformation <> 'none'
     union all
     select 'anchors', previous_run, run, 'successive', 'all', 'all'
     from periods

@@ -20,7 +20,6 @@ create table part_scores as
 with scored as (
     select *
     from pair_scores
-    semi join storage.scope using (edition_id, model_id)
 ),
 
 evaluations as (
@@ -48,7 +47,6 @@ sample_groups as (
 samples as (
     select * exclude (period)
     from sample_scores
-    semi join storage.scope using (edition_id, model_id)
     where period is null
 ),
 

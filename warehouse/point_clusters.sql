@@ -7,7 +7,6 @@ create table point_clusters as
 with points as (
     select edition_id, point_id, any_value(columns(['pair_id', 'relation', 'head']))
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test'
     group by edition_id, point_id
 )

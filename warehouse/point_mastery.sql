@@ -6,7 +6,6 @@ create table point_mastery as
 with forms as (
     select edition_id, point_id, facet, is_negated, answer like 'F|%' as is_wrong_offered, count(*) as n
     from questions
-    semi join storage.scope using (edition_id)
     where split = 'test'
     group by all
 ),
@@ -33,7 +32,6 @@ needed as (
 asked as (
     select distinct run, edition_id, point_id
     from point_scores
-    semi join storage.scope using (edition_id, model_id)
 ),
 
 facet_scores as (

@@ -23,7 +23,6 @@ asked as (
         coalesce(has_refused, false) and is_unanswered as is_refused,
         is_correct as is_right
     from question_predictions
-    semi join storage.scope using (edition_id, model_id)
     semi join (from error_counts where is_evaluated) as evaluated using (edition_id, setting, model_id)
     inner join questions using (edition_id, question_id)
     left join replied using (edition_id, setting, model_id, question_id)

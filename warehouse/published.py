@@ -1,38 +1,38 @@
 """The published file: which code wrote it, who has it open, and what somebody else put into or beside it."""
 
-import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 import duckdb
 
+from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import link_or_copy
 from pretexeval.storage.layout import (
-    ALL_EVALUATIONS,
+    ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    QUESTION_EVALUATIONS_FOLDER,
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
+    UNSURE_EVALUATIONS_FOLDER,
     WAREHOUSE,
     edition_folder,
 )
 from schemas import meanings
 from warehouse import catalogue
-from warehouse.increments import read_loaded_parts
 from warehouse.query import STORAGE_VERSION, connect, require_usable_name
 
 logger = logging.getLogger(__name__)
 
 
-# DuckDB uses the space of deleted rows again. If more than this share of the file is unused, everything is
-# loaded into an empty file.
-MAX_FREE_SHARE, MIN_FREE_BYTES = 1 / 3, 100_000_000
 CODE_SUFFIXES = (".py", ".sql", ".toml")
 OBJECTS = " union ".join(
     f"select schema_name || '.' || {name} from {function}() where database_name = current_database()"
@@ -43,15 +43,53 @@ OBJECTS = " union ".join(
     )
 )
 """The query for the names of all tables, views and macros."""
+PARTS = {
+    EDITIONS_FOLDER: "select null from editions",
+    RESPONSES_FOLDER: "select null from models",
+    EVALUATIONS_FOLDER: "select edition_id from runs where setting is null and period is null",
+    QUESTION_EVALUATIONS_FOLDER: f"select edition_id from runs where setting <> '{UNSURE}'",
+    UNSURE_EVALUATIONS_FOLDER: f"select edition_id from runs where setting = '{UNSURE}'",
+    ANCHOR_EVALUATIONS_FOLDER: "select edition_id from runs where period is not null",
+    REVIEWS_FOLDER: "select distinct on (edition_id, grader) edition_id from human_grades",
+}
+"""Folder -> the query for one row per part that was loaded from it.
+
+A part of an edition may be removed together with it. Its row is the edition, and null for other parts.
+"""
 
 
-def sign(connection: duckdb.DuckDBPyConnection, changed_at_ns: int) -> None:
-    """Note in the database which code wrote it and which objects, and the time of change of its file."""
-    connection.execute("delete from storage.publication")
+@dataclass(frozen=True)
+class Publication:
+    """From what a warehouse was published, and what was left out of it."""
+
+    root_fingerprint: str
+    """Of all files under the root (`stamp_root`)."""
+    problems: Sequence[str]
+    """Why parts contradict their records."""
+    incomplete: Sequence[str]
+    """What lacks a record, as after an interrupted run."""
+
+
+def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, changed_at_ns: int) -> None:
+    """Note in the database how it was published, by which code, and the time of change of its file."""
     connection.execute(
-        f"insert into storage.publication select ?, ?, list(name) from ({OBJECTS}) as objects (name)",
-        [describe_code(), changed_at_ns],
+        "insert into storage.publication "
+        f"select ?, ?, ?, list(name), ?, ? from ({OBJECTS}) as objects (name)",
+        [
+            publication.root_fingerprint,
+            describe_code(),
+            changed_at_ns,
+            list(publication.problems),
+            list(publication.incomplete),
+        ],
     )
+
+
+def read_publication(connection: duckdb.DuckDBPyConnection) -> Publication | None:
+    """Return how the database was published."""
+    columns = "root_fingerprint, problems, incomplete"
+    row = connection.execute(f"select {columns} from storage.publication").fetchone()
+    return Publication(*row) if row else None
 
 
 @contextmanager
@@ -75,7 +113,7 @@ def open_published(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
 def _read_signature(connection: duckdb.DuckDBPyConnection) -> tuple[str, int] | None:
     try:
         return connection.execute(
-            "select schema_fingerprint, changed_at_ns from storage.publication"
+            "select code_fingerprint, changed_at_ns from storage.publication"
         ).fetchone()
     except duckdb.Error:
         return None
@@ -157,17 +195,15 @@ def check_folders(old: duckdb.DuckDBPyConnection, root: Path) -> None:
         InputError: a folder is missing or empty that held an edition, answers, reviews, or evaluations of an
             edition that is still there.
     """
-    try:
-        loaded_parts = read_loaded_parts(old).values()
-    except duckdb.Error:
-        return
-    for name in (EDITIONS_FOLDER, RESPONSES_FOLDER, *ALL_EVALUATIONS, REVIEWS_FOLDER):
+    for name, query in PARTS.items():
         folder = root / name
         if folder.is_dir() and any(folder.iterdir()):
             continue
-        keys = [json.loads(part.key) for part in loaded_parts if part.path.startswith(f"{name}/")]
-        of_editions = [key["edition_id"] for key in keys if "edition_id" in key and name != EDITIONS_FOLDER]
-        n_lost = len(keys) - sum(not (root / edition_folder(each)).is_dir() for each in of_editions)
+        try:
+            editions = [edition_id for (edition_id,) in old.execute(query).fetchall()]
+        except duckdb.Error:
+            return
+        n_lost = sum(each is None or (root / edition_folder(each)).is_dir() for each in editions)
         if n_lost:
             raise InputError(
                 f"{folder} is missing or empty, but {root / WAREHOUSE} holds {n_lost} parts from it: mount "
@@ -188,16 +224,6 @@ def _list_foreign_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
 def _list_side_files(path: Path) -> list[Path]:
     """Return the logs of changes that DuckDB left beside the file, also of interrupted checkpoints."""
     return [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.wal")]
-
-
-def is_extensible(path: Path) -> bool:
-    """Return whether a copy of the published file can be brought up to date, and has little unused space."""
-    with open_published(path) as connection:
-        if connection is None:
-            return False
-        sizes = "select free_blocks * block_size, total_blocks * block_size from pragma_database_size()"
-        n_free, n_bytes = connection.execute(sizes).fetchone() or (0, 0)
-        return bool(n_free < max(MIN_FREE_BYTES, MAX_FREE_SHARE * n_bytes))
 
 
 def describe_code() -> str:

@@ -1,11 +1,8 @@
-"""Publish the warehouse: bring a copy of the old file up to date, then rename the copy over the old file.
+"""Publish the warehouse: build the whole file aside, then rename it over the old file.
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
 nobody waits, and a crash leaves the old file intact. `write_atomically` of pretexeval/storage/files.py does
 not fit: a killed build leaves a database and its log behind, which the next build must remove.
-
-The old file is used only if this version of the code wrote it and nobody changed it since. Otherwise
-everything is loaded into an empty file, which gives the same tables.
 """
 
 import logging
@@ -13,62 +10,28 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from shutil import copyfile, rmtree
+from shutil import rmtree
 
 import duckdb
 from filelock import FileLock, Timeout
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import PUBLISH_LOCK, WAREHOUSE
-from pretexeval.storage.user_cache import copy_cached, find_cached, keep_cached
-from warehouse.answer_loading import warn_of_lost_replies
-from warehouse.catalogue import create_tables, create_views
-from warehouse.increments import is_current, read_loaded_parts, report_left_out
-from warehouse.loading import load_warehouse
-from warehouse.parts import name_parts
+from warehouse.answers import UnsoundRows
+from warehouse.loading import load_warehouse, warn_of_lost_replies
 from warehouse.published import (
+    Publication,
     check_folders,
-    describe_code,
-    is_extensible,
     keep_writers_out,
     open_published,
+    read_publication,
     replace_published,
     sign,
 )
 from warehouse.query import connect, limit_memory
+from warehouse.sources import Sources, collect_sources, find_unreadable, stamp_root
 
 logger = logging.getLogger(__name__)
-
-
-def copy_empty_warehouse(path: Path) -> bool:
-    """Copy the database of this version of the code, which is made first if there is none.
-
-    Return whether it was copied; it is not where the user's caches cannot be written.
-    """
-    if copy_cached(_name_copy(), path):
-        return True
-    keep_cached(_name_copy(), _create)
-    return copy_cached(_name_copy(), path)
-
-
-def forget_empty_warehouse() -> None:
-    """Remove the database from the caches, because it is damaged."""
-    find_cached(_name_copy()).unlink(missing_ok=True)
-
-
-def _create(path: Path) -> None:
-    try:
-        with connect(path, is_writable=True) as made:
-            create_tables(made)
-            create_views(made)
-            made.execute("checkpoint")
-    except duckdb.Error as error:
-        raise OSError(str(error)) from error
-
-
-def _name_copy() -> str:
-    return f"warehouse-{describe_code()[:16]}.duckdb"
-
 
 LOCK_TIMEOUT_S = 600.0
 # Parts that a message names.
@@ -104,6 +67,12 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
             f"{root / PUBLISH_LOCK}: another publisher has held the lock for {lock_timeout_s:g} s; "
             "wait until it has finished, then publish again"
         ) from error
+    except (duckdb.DataError, duckdb.ProgrammingError, duckdb.IntegrityError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{root / WAREHOUSE}: cannot be built ({reason}), though every file can be read; the previous "
+            "warehouse, if any, is still there. Please report this message"
+        ) from error
     except (OSError, duckdb.Error) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
@@ -114,7 +83,8 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
 
 def is_warehouse_current(root: Path) -> bool:
     """Return whether the warehouse agrees with everything under the root, and nothing was left out of it."""
-    return _find_problems(root / WAREHOUSE, root) == []
+    publication = _find_current(root / WAREHOUSE, root, stamp_root(root))
+    return publication is not None and not publication.problems
 
 
 def _publish(root: Path) -> Path:
@@ -122,75 +92,77 @@ def _publish(root: Path) -> Path:
     # The file may be on another disk, to which a symbolic link leads.
     path = (root / WAREHOUSE).resolve()
     _remove_leftovers(path)
-    problems = _find_problems(path, root)
-    if problems is None:
-        problems = _replace(path, root)
-    if problems:
-        raise PartsLeftOut(problems)
+    # What changes while the file is built is noticed by the next publication.
+    fingerprint = stamp_root(root)
+    publication = _find_current(path, root, fingerprint) or _replace(path, root, fingerprint)
+    for text in publication.incomplete:
+        logger.warning("%s", text)
+    if publication.problems:
+        raise PartsLeftOut(publication.problems)
     return root / WAREHOUSE
 
 
-def _find_problems(path: Path, root: Path) -> list[str] | None:
-    """Return what was left out of a warehouse that agrees with the root; null if it must be replaced."""
+def _find_current(path: Path, root: Path, fingerprint: str) -> Publication | None:
+    """Return how the warehouse was published if it agrees with the root; null if it must be replaced."""
     try:
         with open_published(path) as connection:
-            if connection is None or not is_current(
-                loaded_parts := read_loaded_parts(connection), name_parts(root)
-            ):
+            publication = read_publication(connection) if connection else None
+            if connection is None or publication is None or publication.root_fingerprint != fingerprint:
                 return None
             warn_of_lost_replies(connection, root)
+            return publication
     except duckdb.Error:
         return None
-    return report_left_out(loaded_parts.values())
 
 
-def _replace(path: Path, root: Path) -> list[str]:
-    """Build a temporary file and rename it; remove the file if the build fails. Return what was left out."""
+def _replace(path: Path, root: Path, fingerprint: str) -> Publication:
+    """Build a temporary file and rename it; remove the file if the build fails."""
     aside = path.with_name(f"{path.name}.next-{os.getpid()}")
     with keep_writers_out(path) as old:
         if old is not None:
             check_folders(old, root)
         try:
-            problems = _build(aside, path, root)
+            publication = _build(aside, root, fingerprint)
             replace_published(aside, path, old)
         except BaseException:
             _remove_leftovers(path)
             raise
     _sync(path.parent)
-    return problems
+    return publication
 
 
-def _build(aside: Path, path: Path, root: Path) -> list[str]:
-    """Write the database from the published one, or from nothing; return what was left out."""
-    if is_extensible(path):
+def _build(aside: Path, root: Path, fingerprint: str) -> Publication:
+    """Write the database, and again without the parts of files whose rows turn out to be unsound."""
+    unsound: dict[Path, str] = {}
+    while True:
+        sources = collect_sources(root.absolute(), unsound)
         try:
-            copyfile(path, aside)
-            return _load(aside, root)
-        except duckdb.Error as error:
-            logger.warning("%s: cannot be extended (%s), so it is built from nothing", path, error)
-            _remove_leftovers(path)
-    if copy_empty_warehouse(aside):
-        try:
-            return _load(aside, root)
-        except duckdb.Error as error:
-            logger.warning("the copy of an empty warehouse cannot be used (%s); a new one is made", error)
-            forget_empty_warehouse()
-            _remove_leftovers(path)
-    return _load(aside, root)
+            return _write(aside, sources, fingerprint)
+        except UnsoundRows as error:
+            unsound[error.path] = error.problem
+        except duckdb.Error:
+            unreadable = find_unreadable(sources)
+            if not unreadable:
+                raise
+            unsound |= unreadable
+        _remove_leftovers(aside.with_name(aside.name.rpartition(".next-")[0]))
 
 
-def _load(aside: Path, root: Path) -> list[str]:
-    """Bring a database up to date, merge its log into it, and flush it to disk; return what was left out."""
+def _write(aside: Path, sources: Sources, fingerprint: str) -> Publication:
+    """Fill a database, merge its log into it, and flush it to disk."""
     # Steps of a microsecond, because not every file system keeps nanoseconds.
     changed_at_ns = time.time_ns() // 1000 * 1000
     with connect(aside, is_writable=True) as connection:
         limit_memory(connection)
-        problems = load_warehouse(connection, root)
-        sign(connection, changed_at_ns)
+        load_warehouse(connection, sources)
+        warn_of_lost_replies(connection, sources.root)
+        incomplete = list(dict.fromkeys(sources.incomplete))
+        publication = Publication(fingerprint, sources.problems, incomplete)
+        sign(connection, publication, changed_at_ns)
         connection.execute("checkpoint")
     os.utime(aside, ns=(changed_at_ns, changed_at_ns))
     _sync(aside)
-    return problems
+    return publication
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -1,17 +1,16 @@
-"""Read JSON records and Parquet files from disk, with errors that name the file."""
+"""Read the records of a root and the files that they list, with errors that name the file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.primitives.literal_paths import escape_pattern
-from pretexeval.storage.files import FileRef
-from pretexeval.storage.records import explain_missing, find_record, read_files
+from pretexeval.storage.records import DAMAGED_SUFFIX, explain_missing, find_record, read_files
 from schemas.columns import Stage
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"
@@ -22,26 +21,42 @@ class RecordMissing(InputError):
     """A folder cannot be loaded, because a record is missing that a run writes again."""
 
 
-def require_record(path: Path, **expected: object) -> dict[str, Any]:
-    """Return the record in a file; set a damaged one aside.
+def require_record(path: Path, remedy: str = REBUILD, **expected: object) -> dict[str, Any]:
+    """Return the record in a file; set a damaged or edited one aside.
+
+    Args:
+        expected: values that the record must have, such as the ids in its path. A record with other values
+            stays where it is, because its folder may have got another name.
 
     Raises:
-        RecordMissing: the record is missing or damaged.
+        RecordMissing: the record was never written.
+        InputError: the record was set aside, now or earlier, or it has other values.
     """
-    record = find_record(path, REBUILD, **expected)
+    record = find_record(path, remedy)
     if record is None:
-        raise RecordMissing(explain_missing(path, f"so {path.parent} is left out; {REBUILD}"))
+        aside = path.with_name(path.name + DAMAGED_SUFFIX)
+        if aside.is_file() and not path.is_file():
+            raise InputError(f"{path} was damaged or edited, and is now {aside.name}; {remedy}")
+        raise RecordMissing(explain_missing(path, f"so {path.parent} is left out; {remedy}"))
+    for name, value in expected.items():
+        if record.get(name) != value:
+            raise InputError(
+                f"{path} has the {name} {record.get(name)!r} and not {value!r}: a folder was renamed or "
+                "exchanged; give it its own name again"
+            )
     return record
 
 
-def check_files(folder: Path, record: dict[str, Any], name: str) -> None:
+def check_files(folder: Path, record: dict[str, Any], name: str, unsound: Mapping[Path, str]) -> None:
     """Check every file that the record of a folder lists, also those that are not loaded.
 
     Args:
         name: of the record.
+        unsound: files whose rows are unsound, and why.
 
     Raises:
-        InputError: a file is missing, or its bytes are not those that the record lists.
+        InputError: a file is missing or unsound, or it has other bytes or another number of rows than
+            the record lists.
     """
     for ref in read_files(record, folder.as_posix()):
         path = Path(ref.path)
@@ -51,6 +66,39 @@ def check_files(folder: Path, record: dict[str, Any], name: str) -> None:
             raise InputError(
                 f"{path}: differs from the checksum in {name}, so one of them was changed; {RESTORE}"
             )
+        if path in unsound:
+            raise InputError(f"{path}: {unsound[path]}; {REBUILD}")
+        n_rows = _count_rows(path)
+        if n_rows != ref.n_rows:
+            raise InputError(f"{path}: {n_rows} rows where {ref.n_rows} are listed; {REBUILD}")
+
+
+def _count_rows(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}); {REBUILD}") from error
+
+
+def list_stage_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
+    """Return the stage's files that the record lists, by path.
+
+    The list decides because a folder may still contain a relation that no longer belongs to it.
+    """
+    prefix = f"{folder.as_posix()}/{stage.name}/"
+    return sorted(
+        Path(ref.path) for ref in read_files(record, folder.as_posix()) if ref.path.startswith(prefix)
+    )
+
+
+def explain_unreadable(path: Path, stage: Stage) -> str | None:
+    """Return why a file cannot be read as a stage, with the checksums of its pages; null if it can."""
+    try:
+        options = {"page_checksum_verification": True, "partitioning": None}
+        pq.read_table(path, columns=stage.names, **options).cast(stage.schema)
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+        return f"cannot be read as {stage.name} ({str(error).splitlines()[0]})"
+    return None
 
 
 def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None:
@@ -72,76 +120,3 @@ def read_price(record: Mapping[str, Any]) -> list[Any]:
     """Return the prices of a million prompt and completion tokens, and their currency; null if unknown."""
     price = record.get("price")
     return [price.get(name) if isinstance(price, dict) else None for name in ("input", "output", "currency")]
-
-
-def find_filled(folder: Path) -> list[Path]:
-    """Return the subfolders that hold Parquet files of a stage, sorted by name, with or without a record.
-
-    Files of an evaluation that is being asked are one level deeper, so it does not count.
-    """
-    return sorted({path.parent.parent for path in folder.glob("*/*/*.parquet")})
-
-
-def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
-    """Return the stage's files that the record lists, by path.
-
-    The list decides because a folder may still contain a relation that no longer belongs to it.
-    """
-    return [Path(ref.path) for ref in _list_files(folder, record, stage)]
-
-
-def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) -> None:
-    """Raise InputError if the stage's files have another number of rows than the record lists."""
-    n_listed = sum(ref.n_rows for ref in _list_files(folder, record, stage))
-    if n_rows != n_listed:
-        raise InputError(f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}")
-
-
-def _list_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[FileRef]:
-    prefix = f"{folder.as_posix()}/{stage.name}/"
-    refs = read_files(record, folder.as_posix())
-    return sorted((ref for ref in refs if ref.path.startswith(prefix)), key=lambda ref: ref.path)
-
-
-def insert_parquet(
-    connection: duckdb.DuckDBPyConnection,
-    statement: str,
-    files: Mapping[str, tuple[Stage, Sequence[Path]]],
-    *,
-    remedy: str = REBUILD,
-    **values: object,
-) -> int:
-    """Run an `insert … from storage.read_files($name)`, and return the number of inserted rows.
-
-    `files` gives the stage and its files for each $name.
-
-    Raises:
-        InputError: if a file cannot be read or lacks a column of its stage; names the file and `remedy`.
-    """
-    parameters: dict[str, object] = dict(values)
-    for name, (_, paths) in files.items():
-        parameters[name] = [escape_pattern(path) for path in paths]
-    try:
-        row = connection.execute(statement, parameters).fetchone()
-    except duckdb.Error:
-        for stage, paths in files.values():
-            _find_broken(connection.cursor(), stage, paths, remedy)
-        raise
-    return int(row[0]) if row else 0
-
-
-def _find_broken(
-    connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path], remedy: str
-) -> None:
-    """Read all columns of each file separately, and raise InputError for the first file that fails."""
-    # A count would read only the headers of the columns, not their values.
-    values = ", ".join(stage.names)
-    for path in paths:
-        try:
-            connection.execute(
-                f"select bit_xor(hash({values})) from storage.read_files($path)",
-                {"path": [escape_pattern(path)]},
-            ).fetchall()
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{path}: cannot be read as {stage.name} ({reason}); {remedy}") from error

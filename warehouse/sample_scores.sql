@@ -27,7 +27,6 @@ counted as (
         answered.*,
         hash(edition_id, answered.period, model_id, repeat, sample_id) as answer
     from answered
-    semi join storage.scope using (edition_id, model_id)
     semi join evaluated
         on (answered.edition_id, answered.model_id) = (evaluated.edition_id, evaluated.model_id)
         and answered.period is not distinct from evaluated.period
@@ -41,7 +40,6 @@ placed as (
         triplets.is_positive,
         coalesce(transformations.position, samples.sample_index) as slot
     from samples
-    semi join storage.scope using (edition_id)
     inner join triplets using (edition_id, triplet_id)
     left join transformations using (transformation)
     anti join storage.undecided_pairs as undecided

@@ -13,7 +13,6 @@ with scored as materialized (
         {'edition_id': edition_id, 'method': method, 'relation': unnest([relation, null]), 'baseline': baseline} as key,
         *
     from shortcut_scores
-    semi join storage.scope using (edition_id)
 ),
 
 observations as (

@@ -20,7 +20,6 @@ affirmed as (
         edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id,
         bool_and(coalesce((prediction = samples.label) = is_positive, false))::integer as is_affirmed
     from predictions
-    semi join storage.scope using (edition_id, model_id)
     semi join first_policies using (edition_id, model_id, scoring_policy)
     inner join samples using (edition_id, sample_id)
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)

@@ -2,32 +2,24 @@
 
 create schema storage;
 
--- The rows of Parquet files, of which no column comes from a folder `name=value` above them.
-create macro storage.read_files(files) as table from read_parquet(files, hive_partitioning = false);
+-- The rows of Parquet files with the path of each one, of which no column comes from a folder `name=value` above them.
+create macro storage.read_files(files) as table
+from read_parquet(files, hive_partitioning = false, filename = true);
 
--- What the warehouse was published from. schema_fingerprint: of the code that wrote it (published.py). changed_at_ns:
--- the time of change that the publisher gave to the file, in nanoseconds. objects: its tables, views and macros.
+-- What the warehouse was published from. root_fingerprint: of all files under the root (sources.py).
+-- code_fingerprint: of the code that wrote it (published.py). changed_at_ns: the time of change that the publisher gave
+-- to the file, in nanoseconds. objects: its tables, views and macros. problems: why parts were left out.
+-- incomplete: what lacked a record, as after an interrupted run.
 create table storage.publication (
-    schema_fingerprint varchar not null, changed_at_ns bigint not null, objects varchar[] not null
+    root_fingerprint varchar not null, code_fingerprint varchar not null, changed_at_ns bigint not null,
+    objects varchar[] not null, problems varchar[] not null, incomplete varchar[] not null
 );
 
--- The evaluations, or the editions (model_id is null), of which the tables of sums and scores are computed next; empty
--- in a published warehouse.
-create table storage.scope (edition_id varchar not null, model_id varchar);
-
--- One row per part of the root (parts.py). problem: why it was left out; null if it was loaded.
--- is_incomplete: it lacks a record, as after an interrupted run.
-create table storage.loaded_parts (
-    path varchar not null, kind varchar not null, key json not null, fingerprint varchar not null,
-    problem varchar, is_incomplete boolean not null
-);
-
--- A prompt is its prefix and its rest. The prefix, up to the last blank line, holds the demonstrations, which are
--- the same in thousands of prompts. Models that are asked the same prompt share its row.
-create table storage.prompt_prefixes (prefix_number integer not null, prefix varchar not null);
-create table storage.prompts (prompt_number integer not null, prefix_number integer not null, rest varchar not null);
+-- Models that are asked the same prompt share its text. Thousands of prompts begin with the same demonstrations: this
+-- compression takes 0.4 s and 5 MB for 137,000 prompts, where that which DuckDB chooses takes 1.0 s and 56 MB.
+create table storage.prompts (prompt_hash ubigint not null, prompt varchar not null using compression zstd);
 create table storage.responses (
-    prompt_key varchar not null, model_id varchar not null, repeat smallint not null, prompt_number integer not null,
+    prompt_key varchar not null, model_id varchar not null, repeat smallint not null, prompt_hash ubigint not null,
     response varchar, status varchar not null, error varchar, finish_reason varchar,
     n_prompt_tokens integer, n_completion_tokens integer, logprob_true double, logprob_false double,
     reasoning varchar, served varchar
@@ -51,12 +43,9 @@ create table storage.freshness_limits (
 
 -- Responses are shared by all editions.
 create view responses as
-select
-    prompt_key, model_id, repeat, prefix || rest as prompt,
-    stored.* exclude (prompt_key, model_id, repeat, prompt_number)
+select prompt_key, model_id, repeat, prompt, stored.* exclude (prompt_key, model_id, repeat, prompt_hash)
 from storage.responses as stored
-inner join storage.prompts using (prompt_number)
-inner join storage.prompt_prefixes using (prefix_number);
+inner join storage.prompts using (prompt_hash);
 
 -- The test pairs whose true fact the base no longer lists. That a fact has left a list proves nothing, so no score
 -- counts such a pair; stale_beliefs says what models affirm.

@@ -14,7 +14,6 @@ with asked as (
         union all
         select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
     )
-    semi join storage.scope using (edition_id, model_id)
 )
 
 select

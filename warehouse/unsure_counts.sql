@@ -9,7 +9,6 @@ create table unsure_counts as
 with evaluated as (
     select runs.edition_id, runs.model_id, runs.setting, scoring_policies[1] as scoring_policy
     from runs
-    semi join storage.scope using (edition_id, model_id)
     inner join error_counts
         on runs.edition_id = error_counts.edition_id
         and runs.model_id = error_counts.model_id

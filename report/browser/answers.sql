@@ -33,7 +33,7 @@ with replies as (
             round(if(isfinite(logprob_false), logprob_false, null), 4) as likely_false
         from browsed_split
     ) as split
-    left join browsed_numbers as before using (prefix_number, before, how)
+    left join browsed_parts as before on split.before = before.part and split.how = before.how
     left join browsed_parts as after on split.after = after.part and after.how = 0
     group by position, place
 )

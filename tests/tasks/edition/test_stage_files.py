@@ -30,6 +30,7 @@ from tasks.evaluation.request_files import build_relation_requests
 from tests.support.command import read_stamps
 from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, read_rows_of
 from warehouse.loading import load_warehouse
+from warehouse.sources import collect_sources
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 TAILS_OF_ALL = [f"tail {i}" for i in range(9)]
@@ -160,7 +161,7 @@ def test_pieces_are_published_and_asked_about_as_one_relation(cut: tuple[Edition
     edition, built = cut
     samples = read_rows_of(built[-1], edition.root)
     with duckdb.connect() as connection:
-        assert load_warehouse(connection, edition.root) == []
+        load_warehouse(connection, collect_sources(edition.root, {}))
         counted = connection.sql("select relation, count(*) from samples group by relation order by relation")
         assert counted.fetchall() == samples.group_by("relation").len().sort("relation").rows()
     model = ModelConfig(name="m", engine="openai", model="m", base_url="http://localhost:1/v1")

@@ -27,6 +27,7 @@ from tasks.evaluation.scoring import score_again
 from tests.support.command import read_bytes
 from tests.tasks.evaluation.conftest import build_questions
 from warehouse.loading import load_warehouse
+from warehouse.sources import collect_sources
 
 Row = dict[str, Any]
 
@@ -79,7 +80,7 @@ class Folder:
     def query(self, *queries: str) -> list[list[tuple[Any, ...]]]:
         """Return the rows of each query."""
         with duckdb.connect() as connection:
-            load_warehouse(connection, self.root)
+            load_warehouse(connection, collect_sources(self.root, {}))
             return [connection.execute(sql).fetchall() for sql in queries]
 
 

@@ -1,10 +1,11 @@
-"""Publishing step by step gives the rows of a publication from nothing, also of roots with damaged parts."""
+"""Damaged, edited and exchanged parts are left out with the reason, and the rest is published."""
 
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 from pretexeval.primitives.errors import InputError
@@ -14,13 +15,15 @@ from pretexeval.storage.withdrawals import withdraw_edition
 from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
-from tests.support.question_models import always_right, erratic, fill_points
+from tests.support.question_models import erratic, fill_points
 from tests.support.simulated_models import expert, silent
-from tests.support.stage_rows import Row, digest, response_row, write_measured, write_rows
+from tests.support.stage_rows import digest, response_row, write_measured, write_rows, write_run
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
-from warehouse import published, publishing
+from warehouse import published
 from warehouse.catalogue import SUMS, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
+from warehouse.query import run_query
+from warehouse.records import require_record
 
 FRESH = "tiny-seed2-00000002"
 HEADACHE = "Kopf-\n\nschmerz 🤕\u0301"
@@ -56,77 +59,6 @@ def publish(root: Path) -> str:
     return ""
 
 
-def assert_as_rebuilt(root: Path, *kinds: str) -> Rows:
-    """Check that the published tables and views are those of a publication from nothing; return them."""
-    found = read_rows(root / WAREHOUSE, *kinds)
-    other = root.with_name("rebuilt")
-    shutil.copytree(root, other)
-    (other / WAREHOUSE).unlink()
-    publish(other)
-    expected = read_rows(other / WAREHOUSE, *kinds)
-    shutil.rmtree(other)
-    assert found.keys() == expected.keys()
-    assert {name for name, rows in found.items() if rows != expected[name]} == set()
-    return found
-
-
-@pytest.fixture
-def extended(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """List the warehouses that were copied to be extended."""
-    copied: list[Path] = []
-    copy = shutil.copyfile
-
-    def note(source: Path, target: Path) -> object:
-        copied.append(source)
-        return copy(source, target)
-
-    monkeypatch.setattr(publishing, "copyfile", note)
-    return copied
-
-
-def fail_itch(sample: Row) -> str | None:
-    return "HTTP 500" if sample["tail"] == "Itch" else None
-
-
-@pytest.mark.long
-def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list[Path]) -> None:
-    folder = fill_points(QuestionFolder(fill_pairs(DataFolder(tmp_path / "data"))))
-    data, root = folder.data, folder.data.root
-    methods = ("pretexeval", "direct")
-    folder.write_edition(EDITION, methods)
-    publish(root)
-    data.write_model("middle")
-    data.write_answers(EDITION, "middle", expert, methods=methods, fail=fail_itch, max_error_rate=0.9)
-    folder.write_answers(EDITION, "middle", erratic)
-    failure = {"edition_id": EDITION, "model": "another", "reason": "it is down"}
-    write_record(root / "failures" / EDITION / "another.json", failure)
-    publish(root)
-    # Both sort before what was there, so that the numbers of runs and clusters change.
-    data.add_pair("symptoms", "Abscess", "Aching", "Fever")
-    folder.write_edition("a-" + FRESH, methods)
-    data.write_model("another")
-    data.write_answers("a-" + FRESH, "another", silent, methods=methods)
-    data.write_answers("a-" + FRESH, "middle", expert, methods=methods)
-    folder.write_answers("a-" + FRESH, "another", always_right)
-    (root / "failures" / EDITION / "another.json").unlink()
-    publish(root)
-    rows = assert_as_rebuilt(root, "BASE TABLE")
-    assert len(rows["editions"]) == len(rows["models"]) == 2
-    assert not rows["failures"]
-    # The failed prompts of the first edition are asked again; then a model is removed.
-    data.write_answers(EDITION, "middle", expert, methods=methods)
-    publish(root)
-    shutil.rmtree(root / "responses" / "another")
-    publish(root)
-    found = assert_as_rebuilt(root)
-    assert "another" not in str(found["leaderboard"])
-    assert "HTTP 500" not in str(found["predictions"])
-    shutil.rmtree(root / "editions" / f"a-{FRESH}")
-    publish(root)
-    assert f"a-{FRESH}" not in str(assert_as_rebuilt(root, "BASE TABLE")["label_risks"])
-    assert len(extended) == 5
-
-
 def test_scores_of_a_withdrawn_edition_leave_all_tables_and_come_back(data: DataFolder) -> None:
     other = fill_pairs(DataFolder(data.root, wording="fresh "))
     other.write_edition(FRESH)
@@ -137,7 +69,7 @@ def test_scores_of_a_withdrawn_edition_leave_all_tables_and_come_back(data: Data
     before = read_rows(data.root / WAREHOUSE, "BASE TABLE")
     withdraw_edition(data.root, FRESH, " the base listed wrong drugs ")
     assert publish(data.root) == ""
-    rows = assert_as_rebuilt(data.root)
+    rows = read_rows(data.root / WAREHOUSE)
     named = {name for name, found in rows.items() if FRESH in str(found)}
     # Its texts stay, and what was found out about them without a model.
     assert named & {*VIEW_GROUPS["Scores of the models on an edition"], "runs", "predictions"} == set()
@@ -150,21 +82,97 @@ def test_scores_of_a_withdrawn_edition_leave_all_tables_and_come_back(data: Data
     assert read_rows(data.root / WAREHOUSE, "BASE TABLE") == before
 
 
-def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder, extended: list[Path]) -> None:
+def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder) -> None:
     publish(data.root)
     path = data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet"
     content = path.read_bytes()
     path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
     first = publish(data.root)
     assert "all.parquet: differs from the checksum in run.json" in first
-    assert not assert_as_rebuilt(data.root, "BASE TABLE")["pair_scores"]
+    assert not read_rows(data.root / WAREHOUSE, "BASE TABLE")["pair_scores"]
     before = identify(data.root / WAREHOUSE)
     assert publish(data.root) == first
     assert identify(data.root / WAREHOUSE) == before
     path.write_bytes(content)
     assert publish(data.root) == ""
     assert len(read_rows(data.root / WAREHOUSE, "BASE TABLE")["pair_scores"]) == 4
-    assert len(extended) == 2
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Give two files or folders each other's name."""
+    aside = one.with_name("aside")
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
+def test_each_edited_or_exchanged_part_has_one_line(data: DataFolder) -> None:
+    for name in ("one", "other"):
+        data.write_model(name)
+        data.write_answers(EDITION, name, expert)
+    root, evaluations = data.root, data.root / "predictions" / EDITION
+    parts = [next((root / "responses" / name).glob("*.parquet")) for name in ("one", "other")]
+    exchange(root / "responses" / "one", root / "responses" / "other")
+    names = "model.json has the model_id '{}' and not '{}': a folder was renamed or exchanged"
+    expected = [f"{root}/responses/{a}/{names.format(b, a)}" for a, b in (("one", "other"), ("other", "one"))]
+    assert_left_out(root, expected, {"expert"})
+    exchange(root / "responses" / "one", root / "responses" / "other")
+    # Only the answers are exchanged.
+    for part, name in zip(parts, ("other", "one"), strict=True):
+        part.rename(root / "responses" / name / part.name)
+    text = "{}/responses/{}/{}: holds answers of {}, but is in the folder of {}"
+    expected = [
+        text.format(root, a, part.name, b, a)
+        for a, b, part in (("one", "other", parts[1]), ("other", "one", parts[0]))
+    ]
+    assert_left_out(root, expected, {"expert"})
+    for part in parts:
+        next((root / "responses").glob(f"*/{part.name}")).rename(part)
+    assert_left_out(root, [], {"expert", "one", "other"})
+    # The evaluations are exchanged, a record is edited, and readings are edited.
+    exchange(evaluations / "one", evaluations / "other")
+    record = evaluations / "expert" / "run.json"
+    record.write_text(record.read_text().replace("strict", "Strict"))
+    edited = f"{record} was damaged or edited, and is now run.json.damaged"
+    names = "run.json has the model_id '{}' and not '{}'"
+    expected = [f"{evaluations}/{a}/{names.format(b, a)}" for a, b in (("one", "other"), ("other", "one"))]
+    assert_left_out(root, [edited, *expected], set())
+    exchange(evaluations / "one", evaluations / "other")
+    # The record was set aside, and what it completed is still left out.
+    assert_left_out(root, [edited], {"one", "other"})
+    record.with_name("run.json.damaged").unlink()
+    path = evaluations / "one" / "readings" / "all.parquet"
+    pl.read_parquet(path).with_columns(answer=pl.lit("T")).write_parquet(path)
+    assert_left_out(root, [f"{path}: differs from the checksum in run.json"], {"other"})
+
+
+def assert_left_out(root: Path, expected: list[str], models: set[str]) -> None:
+    """Check that one line names each part that is left out, and of which models there are scores."""
+    lines = publish(root).splitlines()
+    assert len(lines) == len(expected) + bool(expected)
+    assert [line.strip()[: len(text)] for line, text in zip(lines[1:], expected, strict=True)] == expected
+    assert {model_id for (model_id,) in run_query(root, "select model_id from leaderboard")[1]} == models
+
+
+def test_a_file_with_unsound_rows_is_left_out_with_its_part(data: DataFolder) -> None:
+    """The record has the checksum of the file, so that the rows are noticed only when they are loaded."""
+    data.write_model("other")
+    data.write_answers(EDITION, "other", expert)
+    folder = data.root / "predictions" / EDITION / "other"
+    path, record = folder / "readings" / "all.parquet", require_record(folder / "run.json")
+    del record["files"]
+    whole = pl.read_parquet(path)
+    for rows, problem in (
+        (whole.drop("error"), f"{path}: cannot be read as readings"),
+        (whole.with_columns(repeat=pl.lit("one")), f"{path}: cannot be read as readings"),
+        (whole.with_columns(item_id=pl.lit("x")), f"{folder}/predictions/all.parquet: 0 of 64 rows fit"),
+    ):
+        rows.write_parquet(path)
+        write_run(folder, record)
+        assert_left_out(data.root, [problem], {"expert"})
+    whole.write_parquet(path)
+    write_run(folder, record)
+    assert_left_out(data.root, [], {"expert", "other"})
 
 
 def damage(path: Path, how: int) -> None:
@@ -218,7 +226,7 @@ def test_an_edition_whose_withdrawal_is_damaged_is_not_published(data: DataFolde
 
 
 def test_nothing_new_leaves_the_file_alone_and_another_program_or_hand_makes_a_rebuild(
-    data: DataFolder, extended: list[Path], monkeypatch: pytest.MonkeyPatch
+    data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = build_warehouse(data.root)
     with duckdb.connect(str(path)) as connection:
@@ -234,7 +242,6 @@ def test_nothing_new_leaves_the_file_alone_and_another_program_or_hand_makes_a_r
     path.write_bytes(b"this is no database")
     build_warehouse(data.root)
     assert read_rows(path, "BASE TABLE")["samples"].total() == 80
-    assert extended == []
 
 
 def test_a_prompt_is_stored_once_and_returned_whole(data: DataFolder) -> None:
@@ -250,7 +257,6 @@ def test_a_prompt_is_stored_once_and_returned_whole(data: DataFolder) -> None:
     found = {row["prompt_key"]: row["prompt"] for row in stored}
     assert {row["prompt_key"]: row["prompt"] for row in rows + others}.items() <= found.items()
     counts = data.query(
-        "select (select count(*) from storage.prompts) as n_texts, "
-        "(select count(*) from storage.prompt_prefixes) as n_prefixes"
+        "select count(*) as n_texts, count(distinct prompt) as n_different from storage.prompts"
     )
-    assert counts == [{"n_texts": 64 + len(prompts), "n_prefixes": 5}]
+    assert counts == [dict.fromkeys(("n_texts", "n_different"), 64 + len(prompts))]

@@ -1,0 +1,238 @@
+"""Load what a model answered to the samples, the questions or the anchors of an edition."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pretexeval.config.schedule import find_first_day
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.literal_paths import escape_pattern
+from pretexeval.storage.layout import RUN, responses_folder
+from schemas.columns import Stage
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS
+from warehouse.catalogue import insert_rows
+from warehouse.checks import insert_reports
+from warehouse.records import RESTORE, parse_time, read_price
+from warehouse.sources import Evaluation
+
+# A prompt that had failed when the answers were scored counts as failed until they are scored again.
+READ = """
+with answers as (
+    select
+        * exclude (prompt_hash, error)
+    from storage.responses
+    where model_id = $model_id
+),
+
+read as (
+    select
+        readings.* exclude (is_unfinished_reasoning, is_refused),
+        coalesce(readings.is_unfinished_reasoning, false) as is_unfinished_reasoning,
+        coalesce(readings.is_refused, false) as is_refused,
+        requests.n_demonstrations_dropped,
+        answers.response,
+        answers.logprob_true,
+        answers.logprob_false,
+        coalesce(
+            answers.reasoning,
+            nullif(trim(substring(
+                answers.response, readings.thought_start + 1, readings.thought_end - readings.thought_start
+            )), '')
+        ) as reasoning
+    from storage.read_files($readings) as readings
+    left join answers
+        on
+            readings.prompt_key = answers.prompt_key
+            and readings.repeat = answers.repeat
+            and readings.error is null
+    left join storage.read_files($requests) as requests
+        on readings.item_id = requests.item_id and readings.repeat = requests.repeat
+)
+"""
+"""The requests of a run with what was read in the responses, and what the model thought (reasoning)."""
+# The log-probabilities are those of the first token. If the model thought first, they say nothing.
+INSERT_PREDICTIONS = f"""
+insert into {{table}} by name
+{READ}
+select
+    {{key}},
+    predictions.item_id as sample_id,
+    predictions.repeat,
+    predictions.scoring_policy,
+    read.prompt_key,
+    read.n_demonstrations_dropped,
+    {{answer}},
+    case
+        when predictions.item_id not in (
+            select sample_id from samples semi join storage.undecided_pairs using (edition_id, pair_id)
+            where edition_id = $edition_id
+        ) then predictions.is_correct
+    end as is_correct,
+    read.is_unfinished_reasoning,
+    read.is_refused,
+    read.response,
+    read.reasoning,
+    read.error,
+    case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_true end
+        as logprob_true,
+    case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_false end
+        as logprob_false
+from storage.read_files($predictions) as predictions
+inner join read using (item_id, repeat)
+order by predictions.scoring_policy, predictions.repeat, predictions.relation, predictions.item_id
+"""
+INSERT_ANSWERS = f"""
+insert into question_answers by name
+{READ}
+select
+    {{key}},
+    item_id as question_id,
+    repeat,
+    prompt_key,
+    answer,
+    rule,
+    error,
+    is_unfinished_reasoning,
+    is_refused,
+    n_demonstrations_dropped,
+    response,
+    reasoning
+from read
+order by relation, item_id, repeat
+"""
+INSERT_QUESTION_PREDICTIONS = """
+insert into question_predictions by name
+select
+    {key},
+    item_id as question_id,
+    scoring_policy,
+    prediction,
+    is_correct,
+    n_answers,
+    n_agreeing,
+    error
+from storage.read_files($predictions)
+order by scoring_policy, relation, item_id
+"""
+
+DESCRIBE_REQUESTS = """
+select count(distinct item_id), max(repeat) + 1, min(prompt_style), min(sampling)
+from storage.read_files($requests)
+"""
+COUNT_LOST = """
+select count(*)
+from storage.read_files($readings) as readings
+anti join (from storage.responses where model_id = $model_id) as responses using (prompt_key, repeat)
+where readings.error is null
+"""
+TABLES = {
+    "samples": "predictions",
+    "questions": "question_answers",
+    "unsure": "unsure_predictions",
+    "anchors": "anchor_predictions",
+}
+"""Kind of evaluation -> the table with one row per answer."""
+# A sample has two answers, or three (unsure_predictions).
+TWO_ANSWERS, THREE_ANSWERS = "predictions.prediction = 'T' as prediction", "predictions.prediction as answer"
+
+
+class UnsoundRows(Exception):
+    """Files do not fit each other, which was noticed after some of their rows had been inserted."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        """Make an error about one of the files."""
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+def load_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> None:
+    """Insert one row of runs, and what a model answered to one edition.
+
+    Raises:
+        InputError: its record has a value that does not fit, or an answer that was scored is lost.
+        UnsoundRows: its readings or its requests do not fit its predictions.
+    """
+    files = {
+        stage.name: [escape_pattern(path) for path in evaluation.list_files(stage)]
+        for stage in (REQUESTS, READINGS, PREDICTIONS)
+    }
+    if not all(files.values()):
+        raise InputError(f"{evaluation.folder / RUN}: lists no answers")
+    _require_answers(connection, evaluation, files)
+    insert_rows(connection, "runs", [_describe_run(connection, evaluation, files)])
+    key = {
+        "edition_id": evaluation.edition_id,
+        "setting": evaluation.setting,
+        "period": evaluation.period,
+        "model_id": evaluation.model_id,
+    }
+    key = {name: value for name, value in key.items() if value is not None}
+    selected = ", ".join(f"${name} as {name}" for name in key)
+    if evaluation.kind == "questions":
+        readings = {name: files[name] for name in ("requests", "readings")}
+        inserted = connection.execute(INSERT_ANSWERS.format(key=selected), key | readings).fetchone()
+        _require_rows(evaluation, READINGS, inserted)
+        predictions = {"predictions": files["predictions"]}
+        connection.execute(INSERT_QUESTION_PREDICTIONS.format(key=selected), key | predictions)
+    else:
+        answer = THREE_ANSWERS if evaluation.kind == "unsure" else TWO_ANSWERS
+        statement = INSERT_PREDICTIONS.format(table=TABLES[evaluation.kind], key=selected, answer=answer)
+        _require_rows(evaluation, PREDICTIONS, connection.execute(statement, key | files).fetchone())
+    if evaluation.kind != "anchors":
+        ids = (evaluation.edition_id, evaluation.model_id, evaluation.setting)
+        insert_reports(connection, "run_checks", ids, evaluation.run["checks"])
+
+
+def _require_rows(evaluation: Evaluation, stage: Stage, inserted: tuple[Any, ...] | None) -> None:
+    """Raise UnsoundRows if another number of rows was inserted than the record lists."""
+    prefix = f"{stage.name}/"
+    n_listed = sum(file["rows"] for name, file in evaluation.run["files"].items() if name.startswith(prefix))
+    (n_rows,) = inserted or (0,)
+    if n_rows != n_listed:
+        path = evaluation.list_files(stage)[0]
+        raise UnsoundRows(path, f"{n_rows} of {n_listed} rows fit the requests and the readings")
+
+
+def _describe_run(
+    connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
+) -> list[Any]:
+    """Return the row of the table runs."""
+    run, period = evaluation.run, evaluation.period
+    row = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchone()
+    n_items, n_repeats, prompt_style, sampling = row or (0, 0, None, None)
+    return [
+        evaluation.edition_id,
+        evaluation.setting,
+        period,
+        evaluation.model_id,
+        find_first_day(period) if period is not None else None,
+        run["scoring_policies"],
+        n_items,
+        n_repeats,
+        *(run[name] for name in ("n_asked", "n_reused", "n_errors")),
+        parse_time(evaluation.folder / RUN, dict(run), "finished_at"),
+        *(run[name] for name in ("duration_s", "max_error_rate", "served")),
+        run.get("remarks", []),
+        *read_price(run),
+        prompt_style,
+        sampling,
+        run["n_demonstrations"],
+    ]
+
+
+def _require_answers(
+    connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
+) -> None:
+    """Check that the response store has every answer that was scored, if files of it were lost."""
+    folder = evaluation.root / responses_folder(evaluation.model_id)
+    lost = [str(folder / name) for name in evaluation.run["responses"] if not (folder / name).is_file()]
+    if not lost:
+        return
+    values = {"readings": files["readings"], "model_id": evaluation.model_id}
+    (n_lost,) = connection.execute(COUNT_LOST, values).fetchone() or (0,)
+    if n_lost:
+        raise InputError(
+            f"{evaluation.folder}: {n_lost:,} of its answers are lost, because a file of responses was lost "
+            f"or changed: {', '.join(lost)}; {RESTORE}"
+        )
