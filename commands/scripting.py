@@ -92,8 +92,8 @@ order by model, relation, point_id, question_id, repeat
 OF_UNSURE = """
 select
     models.name as model, samples.method, samples.relation, head, tail, is_positive, samples.pair_id,
-    samples.triplet_id, samples.transformation, samples.text, samples.label, answers.*
-from unsure_predictions as answers
+    samples.triplet_id, samples.transformation, samples.text, samples.label, answers.* exclude (kind)
+from (select * rename (item_id as sample_id) from answers where kind = 'unsure') as answers
 inner join samples using (edition_id, sample_id)
 inner join triplets using (edition_id, triplet_id)
 inner join models using (model_id)
@@ -104,15 +104,16 @@ order by model, method, relation, pair_id, triplet_id, sample_id, repeat
 KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
 KNOWN_UNSURE = """
 select distinct edition_id, models.name as model, method, scoring_policy
-from unsure_predictions
+from (select * rename (item_id as sample_id) from answers where kind = 'unsure')
 inner join models using (model_id)
 inner join samples using (edition_id, sample_id)
 order by all
 """
 KNOWN_QUESTIONS = """
 select distinct edition_id, models.name as model, setting, scoring_policy
-from question_predictions
+from answers
 inner join models using (model_id)
+where kind = 'questions'
 order by all
 """
 

@@ -255,8 +255,8 @@ def _read_mastered_differences(reader: EditionReader, policy: Mapping[str, str |
 def _read_question_example(reader: EditionReader, scoring_policy: str | None) -> list[Row]:
     """Return the questions of the test point with the most answers, then the shortest texts."""
     questions = reader.read(
-        "with answered as (select question_id, count(*) as n from question_predictions "
-        "where edition_id = $edition_id group by question_id), "
+        "with answered as (select item_id as question_id, count(*) as n from answers "
+        "where kind = 'questions' and repeat = 0 and edition_id = $edition_id group by item_id), "
         "points as (select point_id from questions left join answered using (question_id) "
         "where edition_id = $edition_id and split = 'test' group by point_id "
         "order by sum(coalesce(n, 0)) desc, count(*) desc, sum(length(text)), point_id limit 1) "
@@ -265,9 +265,10 @@ def _read_question_example(reader: EditionReader, scoring_policy: str | None) ->
         "order by is_negated, question_id"
     )
     said = reader.read(
-        "select setting, model_id, question_id, prediction, is_correct from question_predictions "
-        "where edition_id = $edition_id and scoring_policy = $scoring_policy "
-        "and list_contains($question_ids, question_id) order by setting, model_id",
+        "select setting, model_id, item_id as question_id, prediction, is_correct from answers "
+        "where kind = 'questions' and repeat = 0 and edition_id = $edition_id "
+        "and scoring_policy = $scoring_policy and list_contains($question_ids, item_id) "
+        "order by setting, model_id",
         scoring_policy=scoring_policy,
         question_ids=[row["question_id"] for row in questions],
     )

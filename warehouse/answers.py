@@ -9,18 +9,19 @@ from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 from pretexeval.storage.layout import RUN, responses_folder
-from schemas.columns import Stage
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from warehouse.catalogue import insert_rows
 from warehouse.checks import insert_reports
 from warehouse.records import RESTORE, parse_time, read_price
 from warehouse.sources import Evaluation
 
-# A prompt that had failed when the answers were scored counts as failed until they are scored again.
-READ = """
-with answers as (
-    select
-        * exclude (prompt_hash, error)
+# A prompt that had failed when the answers were scored counts as failed until they are scored again. The
+# log-probabilities are those of the first token: if the model thought first, they say nothing. All repeats of
+# a question vote, so that each of them has the prediction of the question.
+INSERT_ANSWERS = """
+insert into answers by name
+with replies as (
+    select prompt_key, repeat, response, reasoning, logprob_true, logprob_false
     from storage.responses
     where model_id = $model_id
 ),
@@ -31,44 +32,47 @@ read as (
         coalesce(readings.is_unfinished_reasoning, false) as is_unfinished_reasoning,
         coalesce(readings.is_refused, false) as is_refused,
         requests.n_demonstrations_dropped,
-        answers.response,
-        answers.logprob_true,
-        answers.logprob_false,
-        coalesce(
-            answers.reasoning,
-            nullif(trim(substring(
-                answers.response, readings.thought_start + 1, readings.thought_end - readings.thought_start
-            )), '')
-        ) as reasoning
+        replies.response,
+        replies.logprob_true,
+        replies.logprob_false,
+        coalesce(replies.reasoning, nullif(trim(substring(
+            replies.response, readings.thought_start + 1, readings.thought_end - readings.thought_start
+        )), '')) as reasoning
     from storage.read_files($readings) as readings
-    left join answers
+    left join replies
         on
-            readings.prompt_key = answers.prompt_key
-            and readings.repeat = answers.repeat
+            readings.prompt_key = replies.prompt_key
+            and readings.repeat = replies.repeat
             and readings.error is null
     left join storage.read_files($requests) as requests
         on readings.item_id = requests.item_id and readings.repeat = requests.repeat
+),
+
+undecided as (
+    select sample_id
+    from samples
+    semi join storage.undecided_pairs using (edition_id, pair_id)
+    where edition_id = $edition_id
 )
-"""
-"""The requests of a run with what was read in the responses, and what the model thought (reasoning)."""
-# The log-probabilities are those of the first token. If the model thought first, they say nothing.
-INSERT_PREDICTIONS = f"""
-insert into {{table}} by name
-{READ}
+
 select
-    {{key}},
-    predictions.item_id as sample_id,
-    predictions.repeat,
+    $edition_id as edition_id,
+    $kind as kind,
+    $setting as setting,
+    $period as period,
+    $model_id as model_id,
+    item_id,
+    read.repeat,
     predictions.scoring_policy,
     read.prompt_key,
     read.n_demonstrations_dropped,
-    {{answer}},
-    case
-        when predictions.item_id not in (
-            select sample_id from samples semi join storage.undecided_pairs using (edition_id, pair_id)
-            where edition_id = $edition_id
-        ) then predictions.is_correct
-    end as is_correct,
+    read.answer,
+    read.rule,
+    predictions.prediction,
+    case when item_id not in (from undecided) then predictions.is_correct end as is_correct,
+    predictions.n_answers,
+    predictions.n_agreeing,
+    predictions.error is not null as is_failed,
     read.is_unfinished_reasoning,
     read.is_refused,
     read.response,
@@ -79,43 +83,9 @@ select
     case when read.reasoning is null and not read.is_unfinished_reasoning then read.logprob_false end
         as logprob_false
 from storage.read_files($predictions) as predictions
-inner join read using (item_id, repeat)
-order by predictions.scoring_policy, predictions.repeat, predictions.relation, predictions.item_id
+inner join read using (item_id)
+where $kind = 'questions' or predictions.repeat = read.repeat
 """
-INSERT_ANSWERS = f"""
-insert into question_answers by name
-{READ}
-select
-    {{key}},
-    item_id as question_id,
-    repeat,
-    prompt_key,
-    answer,
-    rule,
-    error,
-    is_unfinished_reasoning,
-    is_refused,
-    n_demonstrations_dropped,
-    response,
-    reasoning
-from read
-order by relation, item_id, repeat
-"""
-INSERT_QUESTION_PREDICTIONS = """
-insert into question_predictions by name
-select
-    {key},
-    item_id as question_id,
-    scoring_policy,
-    prediction,
-    is_correct,
-    n_answers,
-    n_agreeing,
-    error
-from storage.read_files($predictions)
-order by scoring_policy, relation, item_id
-"""
-
 DESCRIBE_REQUESTS = """
 select count(distinct item_id), max(repeat) + 1, min(prompt_style), min(sampling)
 from storage.read_files($requests)
@@ -126,15 +96,6 @@ from storage.read_files($readings) as readings
 anti join (from storage.responses where model_id = $model_id) as responses using (prompt_key, repeat)
 where readings.error is null
 """
-TABLES = {
-    "samples": "predictions",
-    "questions": "question_answers",
-    "unsure": "unsure_predictions",
-    "anchors": "anchor_predictions",
-}
-"""Kind of evaluation -> the table with one row per answer."""
-# A sample has two answers, or three (unsure_predictions).
-TWO_ANSWERS, THREE_ANSWERS = "predictions.prediction = 'T' as prediction", "predictions.prediction as answer"
 
 
 class UnsoundRows(Exception):
@@ -161,37 +122,25 @@ def load_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluatio
         raise InputError(f"{evaluation.folder / RUN}: lists no answers")
     _require_answers(connection, evaluation, files)
     insert_rows(connection, "runs", [_describe_run(connection, evaluation, files)])
-    key = {
-        "edition_id": evaluation.edition_id,
-        "setting": evaluation.setting,
-        "period": evaluation.period,
-        "model_id": evaluation.model_id,
-    }
-    key = {name: value for name, value in key.items() if value is not None}
-    selected = ", ".join(f"${name} as {name}" for name in key)
-    if evaluation.kind == "questions":
-        readings = {name: files[name] for name in ("requests", "readings")}
-        inserted = connection.execute(INSERT_ANSWERS.format(key=selected), key | readings).fetchone()
-        _require_rows(evaluation, READINGS, inserted)
-        predictions = {"predictions": files["predictions"]}
-        connection.execute(INSERT_QUESTION_PREDICTIONS.format(key=selected), key | predictions)
-    else:
-        answer = THREE_ANSWERS if evaluation.kind == "unsure" else TWO_ANSWERS
-        statement = INSERT_PREDICTIONS.format(table=TABLES[evaluation.kind], key=selected, answer=answer)
-        _require_rows(evaluation, PREDICTIONS, connection.execute(statement, key | files).fetchone())
+    names = ("edition_id", "kind", "setting", "period", "model_id")
+    key = {name: getattr(evaluation, name) for name in names}
+    (n_rows,) = connection.execute(INSERT_ANSWERS, key | files).fetchone() or (0,)
+    _require_rows(evaluation, n_rows)
     if evaluation.kind != "anchors":
         ids = (evaluation.edition_id, evaluation.model_id, evaluation.setting)
         insert_reports(connection, "run_checks", ids, evaluation.run["checks"])
 
 
-def _require_rows(evaluation: Evaluation, stage: Stage, inserted: tuple[Any, ...] | None) -> None:
+def _require_rows(evaluation: Evaluation, n_rows: int) -> None:
     """Raise UnsoundRows if another number of rows was inserted than the record lists."""
-    prefix = f"{stage.name}/"
-    n_listed = sum(file["rows"] for name, file in evaluation.run["files"].items() if name.startswith(prefix))
-    (n_rows,) = inserted or (0,)
+    # A question is predicted once for all of its repeats.
+    stage = READINGS if evaluation.kind == "questions" else PREDICTIONS
+    n_times = len(evaluation.run["scoring_policies"]) if stage is READINGS else 1
+    listed = evaluation.run["files"].items()
+    n_listed = n_times * sum(file["rows"] for name, file in listed if name.startswith(f"{stage.name}/"))
     if n_rows != n_listed:
-        path = evaluation.list_files(stage)[0]
-        raise UnsoundRows(path, f"{n_rows} of {n_listed} rows fit the requests and the readings")
+        problem = f"{n_rows} of {n_listed} rows fit the requests, readings and predictions"
+        raise UnsoundRows(evaluation.list_files(stage)[0], problem)
 
 
 def _describe_run(

@@ -3,17 +3,10 @@
 -- failed that the model counts as evaluated. The tables of scores have rows of evaluated models only. It is a table
 -- because they read it.
 create table error_counts as
-with predicted as (
-    select edition_id, null::varchar as setting, model_id, scoring_policy, error from predictions
-    union all
-    select edition_id, setting, model_id, scoring_policy, error from unsure_predictions
-    union all
-    select edition_id, setting, model_id, scoring_policy, error from question_predictions
-),
-
-grouped as (
-    select edition_id, setting, model_id, scoring_policy, error, count(*) as n
-    from predicted
+with grouped as (
+    select edition_id, setting, model_id, scoring_policy, is_failed, error, count(*) as n
+    from answers
+    where kind in ('samples', 'unsure') or kind = 'questions' and repeat = 0
     group by all
 ),
 
@@ -21,8 +14,8 @@ counted as (
     select
         edition_id, setting, model_id,
         (sum(n) // count(distinct scoring_policy))::bigint as n_items,
-        (coalesce(sum(n) filter (error is not null), 0) // count(distinct scoring_policy))::bigint as n_errors,
-        first(error order by n desc, error) filter (error is not null) as commonest_error
+        (coalesce(sum(n) filter (is_failed), 0) // count(distinct scoring_policy))::bigint as n_errors,
+        first(error order by n desc, error) filter (is_failed) as commonest_error
     from grouped
     group by edition_id, setting, model_id
 )

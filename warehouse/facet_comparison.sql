@@ -10,8 +10,8 @@ with answered as (
         hash(edition_id, setting, model_id, scoring_policy) as run,
         hash(edition_id, question_id) as question, hash(edition_id, point_id) as point,
         position, type, is_negated,
-        answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
-    from question_predictions
+        questions.answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_correct as is_right
+    from (select *, item_id as question_id from answers where kind = 'questions' and repeat = 0)
     inner join questions using (edition_id, question_id)
     inner join facets using (type)
     where is_correct is not null and split = 'test'

@@ -1,7 +1,6 @@
 """Fill the tables of an empty warehouse from the Parquet files and records under a root."""
 
 import json
-import logging
 from functools import partial
 from pathlib import Path
 
@@ -37,8 +36,6 @@ from warehouse.catalogue import create_tables, create_views, insert_rows
 from warehouse.checks import load_checks
 from warehouse.records import parse_time, read_price
 from warehouse.sources import Sources
-
-logger = logging.getLogger(__name__)
 
 EDITION_COLUMNS = (
     "edition_id",
@@ -92,14 +89,12 @@ left join (
     inner join owners on statements.filename = owners.path
 ) as statements using (owner, variant_id)
 """
-# If a prompt was asked again after a failure, the answer counts. If there are two answers, the one in the
-# file whose name sorts first counts.
 READ_RESPONSES = """
 read_parquet($files, hive_partitioning = false, filename = true, file_row_number = true, union_by_name = true)
 """
-RECEIVE = f"""
-create temp table received as
-select * exclude (prompt), hash(prompt) as prompt_hash
+INSERT_RESPONSES = f"""
+insert into storage.responses by name
+select {", ".join(name for name in RESPONSES.names if name != "prompt")}, hash(prompt) as prompt_hash
 from (
     -- Files of answers may lack these columns.
     from (select null::varchar as reasoning, null::varchar as served where false)
@@ -107,23 +102,36 @@ from (
     from {READ_RESPONSES}
 )
 """
-INSERT_RESPONSES = f"""
-insert into storage.responses by name
-select {", ".join(name for name in RESPONSES.names if name != "prompt")}, prompt_hash
-from received
-qualify row_number() over (partition by prompt_key, repeat order by status desc, filename) = 1
-"""
-NEW_PROMPTS = (
-    "create temp table new_prompts as "
-    "select prompt_hash, min((filename, file_row_number)) as place "
-    "from received anti join storage.prompts using (prompt_hash) group by prompt_hash"
+# If a prompt was asked again after a failure, the answer counts. If there are two answers, the one in the
+# file whose name sorts first counts, which was inserted first.
+DELETE_REPEATED = """
+delete from storage.responses
+where rowid in (
+    select rowid
+    from storage.responses
+    where hash(model_id, prompt_key, repeat) in (
+        select hash(model_id, prompt_key, repeat) as answered
+        from storage.responses
+        group by answered
+        having count(*) > 1
+    )
+    qualify row_number() over (partition by model_id, prompt_key, repeat order by status desc, rowid) > 1
 )
+"""
 # Most models are asked the prompts of other models, whose texts are then not read again.
+NEW_PROMPTS = """
+from storage.responses anti join storage.prompts using (prompt_hash) where model_id = $model_id limit 1
+"""
 INSERT_PROMPTS = f"""
 insert into storage.prompts
 select prompt_hash, prompt
 from {READ_RESPONSES} as answered
-inner join new_prompts on (answered.filename, answered.file_row_number) = place
+inner join (
+    select hash(prompt) as prompt_hash, min((filename, file_row_number)) as place
+    from {READ_RESPONSES}
+    where hash(prompt) not in (select prompt_hash from storage.prompts)
+    group by hash(prompt)
+) as firsts on (answered.filename, answered.file_row_number) = place
 """
 WRITER_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
 COUNTS = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
@@ -147,8 +155,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, sources: Sources) -> N
                 sources.problems.append(str(error))
                 del parts[name]
     _load_stages(connection, sources)
-    for model_id in sources.models:
-        _load_responses(connection, sources, model_id)
+    _load_responses(connection, sources)
     for evaluation in sources.evaluations:
         if evaluation.edition_id in sources.editions and evaluation.model_id in sources.models:
             sources.note_problem(partial(load_evaluation, connection, evaluation))
@@ -239,18 +246,19 @@ def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> Non
         connection.unregister("owners")
 
 
-def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources, model_id: str) -> None:
-    """Insert every response of a model, and the texts of prompts that no other model was asked."""
-    owners = sources.files.get(RESPONSES.name, {})
-    files = {"files": [escape_pattern(path) for path, owner in owners.items() if owner == model_id]}
-    if not files["files"]:
+def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
+    """Insert every response of all models, and the text of every prompt once."""
+    files: dict[str, list[str]] = {}
+    for path, model_id in sources.files.get(RESPONSES.name, {}).items():
+        if model_id in sources.models:
+            files.setdefault(model_id, []).append(escape_pattern(path))
+    if not files:
         return
-    connection.execute(RECEIVE, files)
-    connection.execute(INSERT_RESPONSES)
-    connection.execute(NEW_PROMPTS)
-    if connection.execute("from new_prompts limit 1").fetchone():
-        connection.execute(INSERT_PROMPTS, files)
-    connection.execute("drop table received; drop table new_prompts")
+    connection.execute(INSERT_RESPONSES, {"files": [path for paths in files.values() for path in paths]})
+    connection.execute(DELETE_REPEATED)
+    for model_id, paths in files.items():
+        if connection.execute(NEW_PROMPTS, {"model_id": model_id}).fetchone():
+            connection.execute(INSERT_PROMPTS, {"files": paths})
 
 
 def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
@@ -285,8 +293,8 @@ def _load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id
             set_aside(path, error, FAILURE_REMEDY)
 
 
-def warn_of_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Log which writers lack replies behind the attempts of an edition, because a file of them was lost.
+def describe_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> list[str]:
+    """Return which writers lack replies behind the attempts of an edition, because a file of them was lost.
 
     The texts themselves are in the stage attempts, so nothing is left out of the warehouse.
     """
@@ -297,10 +305,9 @@ def warn_of_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> N
         "semi join models using (model_id) anti join replies using (model_id, prompt_key) "
         "group by rephraser order by rephraser"
     ).fetchall()
-    for model_id, n_lost in lost:
-        logger.warning(
-            "%s: %s replies behind attempts of editions are lost, because a file of them was lost; the texts "
-            "are kept in the editions. If you have a backup, restore the file",
-            root / responses_folder(model_id),
-            f"{n_lost:,}",
-        )
+    return [
+        f"{root / responses_folder(model_id)}: {n_lost:,} replies behind attempts of editions are lost, "
+        "because a file of them was lost; the texts are kept in the editions. If you have a backup, restore "
+        "the file"
+        for model_id, n_lost in lost
+    ]

@@ -6,23 +6,22 @@
 create table point_scores as
 with replied as (
     select
-        edition_id, setting, model_id, question_id,
+        edition_id, setting, model_id, item_id as question_id,
         bool_or(is_unfinished_reasoning) as has_unfinished, bool_or(is_refused) as has_refused
-    from question_answers
-    where is_unfinished_reasoning or is_refused
-    group by edition_id, setting, model_id, question_id
+    from answers
+    where kind = 'questions' and (is_unfinished_reasoning or is_refused)
+    group by edition_id, setting, model_id, item_id
 ),
 
 asked as (
     select
         edition_id, setting, model_id, scoring_policy, point_id, facet, type, is_negated,
-        answer like 'F|%' as is_wrong_offered, len(options) as n_options,
-        error is not null as is_failed,
+        questions.answer like 'F|%' as is_wrong_offered, len(options) as n_options, is_failed,
         n_answers = 0 and not is_failed as is_unanswered,
         coalesce(has_unfinished, false) and is_unanswered as is_unfinished,
         coalesce(has_refused, false) and is_unanswered as is_refused,
         is_correct as is_right
-    from question_predictions
+    from (select * exclude (is_refused), item_id as question_id from answers where kind = 'questions' and repeat = 0)
     semi join (from error_counts where is_evaluated) as evaluated using (edition_id, setting, model_id)
     inner join questions using (edition_id, question_id)
     left join replied using (edition_id, setting, model_id, question_id)

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -60,63 +60,40 @@ A part of an edition may be removed together with it. Its row is the edition, an
 
 @dataclass(frozen=True)
 class Publication:
-    """From what a warehouse was published, and what was left out of it."""
+    """From what a warehouse was published, and what was said about it."""
 
     root_fingerprint: str
     """Of all files under the root (`stamp_root`)."""
     problems: Sequence[str]
-    """Why parts contradict their records."""
-    incomplete: Sequence[str]
-    """What lacks a record, as after an interrupted run."""
+    """Why parts were left out that contradict their records."""
+    warnings: Sequence[str]
+    """What lacks a record, as after an interrupted run, and which replies are lost."""
 
 
 def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, changed_at_ns: int) -> None:
     """Note in the database how it was published, by which code, and the time of change of its file."""
-    connection.execute(
-        "insert into storage.publication "
-        f"select ?, ?, ?, list(name), ?, ? from ({OBJECTS}) as objects (name)",
-        [
-            publication.root_fingerprint,
-            describe_code(),
-            changed_at_ns,
-            list(publication.problems),
-            list(publication.incomplete),
-        ],
-    )
+    query = f"select ?, ?, ?, ?, ?, list(name) from ({OBJECTS}) as objects (name)"
+    values = [*astuple(publication), describe_code(), changed_at_ns]
+    connection.execute(f"insert into storage.publication {query}", values)
 
 
-def read_publication(connection: duckdb.DuckDBPyConnection) -> Publication | None:
-    """Return how the database was published."""
-    columns = "root_fingerprint, problems, incomplete"
-    row = connection.execute(f"select {columns} from storage.publication").fetchone()
-    return Publication(*row) if row else None
+def read_publication(path: Path) -> Publication | None:
+    """Return how the file was published; null if this code did not write it or somebody changed it since.
 
-
-@contextmanager
-def open_published(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
-    """Open the published file to read it; yield null if this code did not write it or somebody changed it.
-
-    Whoever changes the file changes its time of change, which the file itself holds (`sign`), or leaves a log
-    beside it.
+    Whoever changes the file changes its time of change, which the file itself holds, or leaves a log beside
+    it.
     """
     try:
         changed_at_ns = path.stat().st_mtime_ns
-        connection = connect(path)
+        with connect(path) as connection:
+            row = connection.execute(
+                "select root_fingerprint, problems, warnings from storage.publication "
+                "where code_fingerprint = ? and changed_at_ns = ?",
+                [describe_code(), changed_at_ns],
+            ).fetchone()
     except (OSError, duckdb.Error):
-        yield None
-        return
-    with connection:
-        is_unchanged = _read_signature(connection) == (describe_code(), changed_at_ns)
-        yield connection if is_unchanged and not _list_side_files(path) else None
-
-
-def _read_signature(connection: duckdb.DuckDBPyConnection) -> tuple[str, int] | None:
-    try:
-        return connection.execute(
-            "select code_fingerprint, changed_at_ns from storage.publication"
-        ).fetchone()
-    except duckdb.Error:
         return None
+    return Publication(*row) if row and not _list_side_files(path) else None
 
 
 @contextmanager

@@ -18,12 +18,11 @@ from filelock import FileLock, Timeout
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import PUBLISH_LOCK, WAREHOUSE
 from warehouse.answers import UnsoundRows
-from warehouse.loading import load_warehouse, warn_of_lost_replies
+from warehouse.loading import describe_lost_replies, load_warehouse
 from warehouse.published import (
     Publication,
     check_folders,
     keep_writers_out,
-    open_published,
     read_publication,
     replace_published,
     sign,
@@ -83,8 +82,10 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
 
 def is_warehouse_current(root: Path) -> bool:
     """Return whether the warehouse agrees with everything under the root, and nothing was left out of it."""
-    publication = _find_current(root / WAREHOUSE, root, stamp_root(root))
-    return publication is not None and not publication.problems
+    publication = read_publication(root / WAREHOUSE)
+    if publication is None or publication.problems:
+        return False
+    return publication.root_fingerprint == stamp_root(root)
 
 
 def _publish(root: Path) -> Path:
@@ -94,25 +95,14 @@ def _publish(root: Path) -> Path:
     _remove_leftovers(path)
     # What changes while the file is built is noticed by the next publication.
     fingerprint = stamp_root(root)
-    publication = _find_current(path, root, fingerprint) or _replace(path, root, fingerprint)
-    for text in publication.incomplete:
+    publication = read_publication(path)
+    if publication is None or publication.root_fingerprint != fingerprint:
+        publication = _replace(path, root, fingerprint)
+    for text in publication.warnings:
         logger.warning("%s", text)
     if publication.problems:
         raise PartsLeftOut(publication.problems)
     return root / WAREHOUSE
-
-
-def _find_current(path: Path, root: Path, fingerprint: str) -> Publication | None:
-    """Return how the warehouse was published if it agrees with the root; null if it must be replaced."""
-    try:
-        with open_published(path) as connection:
-            publication = read_publication(connection) if connection else None
-            if connection is None or publication is None or publication.root_fingerprint != fingerprint:
-                return None
-            warn_of_lost_replies(connection, root)
-            return publication
-    except duckdb.Error:
-        return None
 
 
 def _replace(path: Path, root: Path, fingerprint: str) -> Publication:
@@ -155,9 +145,8 @@ def _write(aside: Path, sources: Sources, fingerprint: str) -> Publication:
     with connect(aside, is_writable=True) as connection:
         limit_memory(connection)
         load_warehouse(connection, sources)
-        warn_of_lost_replies(connection, sources.root)
-        incomplete = list(dict.fromkeys(sources.incomplete))
-        publication = Publication(fingerprint, sources.problems, incomplete)
+        warnings = [*dict.fromkeys(sources.incomplete), *describe_lost_replies(connection, sources.root)]
+        publication = Publication(fingerprint, sources.problems, warnings)
         sign(connection, publication, changed_at_ns)
         connection.execute("checkpoint")
     os.utime(aside, ns=(changed_at_ns, changed_at_ns))

@@ -16,20 +16,16 @@ with evaluated as (
     where period is not null and n_errors <= max_error_rate * n_items * n_repeats
 ),
 
-answered as (
-    select null::varchar as period, * from predictions
-    union all by name
-    select * from anchor_predictions
-),
-
 counted as (
     select
-        answered.*,
-        hash(edition_id, answered.period, model_id, repeat, sample_id) as answer
-    from answered
+        answers.* exclude (prediction, answer),
+        prediction = 'T' as prediction,
+        hash(edition_id, answers.period, model_id, repeat, item_id) as answer
+    from answers
     semi join evaluated
-        on (answered.edition_id, answered.model_id) = (evaluated.edition_id, evaluated.model_id)
-        and answered.period is not distinct from evaluated.period
+        on (answers.edition_id, answers.model_id) = (evaluated.edition_id, evaluated.model_id)
+        and answers.period is not distinct from evaluated.period
+    where kind in ('samples', 'anchors')
 ),
 
 placed as (
@@ -51,12 +47,12 @@ select
     hash(edition_id, period, model_id, method, scoring_policy, repeat) as run,
     edition_id, period, model_id, models.name as model, method, scoring_policy, repeat,
     relation, pair_id, fact, is_positive, transformation, slot, label,
-    error is not null as is_failed,
-    answer in (select answer from counted where prediction is null and error is null) as is_unanswered,
+    is_failed,
+    answer in (select answer from counted where prediction is null and not is_failed) as is_unanswered,
     is_unfinished_reasoning as is_unfinished, is_refused,
     prediction, is_correct,
     case when isfinite(logprob_true) and isfinite(logprob_false) then logprob_true - logprob_false end as margin
 from counted
-inner join placed on hash(edition_id, sample_id) = placed.sample
+inner join placed on hash(edition_id, item_id) = placed.sample
 inner join models using (model_id)
 order by run, relation, pair_id, is_positive, slot

@@ -17,14 +17,14 @@ with first_policies as (
 
 affirmed as (
     select
-        edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id,
-        bool_and(coalesce((prediction = samples.label) = is_positive, false))::integer as is_affirmed
-    from predictions
+        edition_id, model_id, samples.method, asked.repeat, samples.triplet_id,
+        bool_and(coalesce(((prediction = 'T') = samples.label) = is_positive, false))::integer as is_affirmed
+    from (select *, item_id as sample_id from answers where kind = 'samples') as asked
     semi join first_policies using (edition_id, model_id, scoring_policy)
     inner join samples using (edition_id, sample_id)
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)
         using (edition_id, triplet_id)
-    group by edition_id, model_id, samples.method, predictions.repeat, samples.triplet_id
+    group by edition_id, model_id, samples.method, asked.repeat, samples.triplet_id
 ),
 
 observations as (

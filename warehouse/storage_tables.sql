@@ -8,11 +8,11 @@ from read_parquet(files, hive_partitioning = false, filename = true);
 
 -- What the warehouse was published from. root_fingerprint: of all files under the root (sources.py).
 -- code_fingerprint: of the code that wrote it (published.py). changed_at_ns: the time of change that the publisher gave
--- to the file, in nanoseconds. objects: its tables, views and macros. problems: why parts were left out.
--- incomplete: what lacked a record, as after an interrupted run.
+-- to the file, in nanoseconds. objects: its tables, views and macros. problems, warnings: why parts were left out, and
+-- what else was said about it.
 create table storage.publication (
-    root_fingerprint varchar not null, code_fingerprint varchar not null, changed_at_ns bigint not null,
-    objects varchar[] not null, problems varchar[] not null, incomplete varchar[] not null
+    root_fingerprint varchar not null, problems varchar[] not null, warnings varchar[] not null,
+    code_fingerprint varchar not null, changed_at_ns bigint not null, objects varchar[] not null
 );
 
 -- Models that are asked the same prompt share its text. Thousands of prompts begin with the same demonstrations: this

@@ -1,7 +1,7 @@
 -- The loaded tables of the warehouse, except those that have the columns of a stage (catalogue.py).
 -- schemas/meanings.toml says what their rows and columns mean, and which columns are keys: (edition_id, id), because
 -- triplet and sample ids do not contain the edition. Keys are comments and no constraints: each stage is checked when
--- it is written, and a primary key of 12 models × 261,000 predictions takes 9 s more and makes 58 MB 385 MB.
+-- it is written, and a primary key of 12 models × 261,000 answers takes 9 s more and makes 58 MB 385 MB.
 
 -- A withdrawn edition has its texts in all tables, and no evaluation.
 -- negatives, pool, rephraser and methods are null for an edition without triplets; wrong_texts is null where no gate
@@ -42,14 +42,20 @@ create table models (
     price_input double, price_output double, price_currency varchar
 );
 
--- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details need not
--- join millions of prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12 models × 272,000
--- samples). The log-probabilities are null if the model thought first, because they are those of the first token.
-create table predictions (
-    edition_id varchar not null, model_id varchar not null, sample_id varchar not null, repeat smallint not null,
-    scoring_policy varchar not null, prompt_key varchar not null, n_demonstrations_dropped smallint,
-    prediction boolean, is_correct boolean, is_unfinished_reasoning boolean not null,
-    is_refused boolean not null, response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
+-- kind: `samples`, with two answers; `unsure`, the same with the third answer Unsure (setting); `questions` (setting);
+-- `anchors`, asked again in each period. Scores of an edition are those of kind `samples` or `questions`.
+-- All repeats of a question vote: each of its rows has its prediction and is_correct, so count those of repeat 0.
+-- Includes the reply, from responses. The loader looks it up once, so that prediction_details need not join millions of
+-- prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12 models × 272,000 samples).
+-- The log-probabilities are null if the model thought first, because they are those of the first token.
+create table answers (
+    edition_id varchar not null, kind varchar not null, setting varchar, period varchar, model_id varchar not null,
+    item_id varchar not null, repeat smallint not null, scoring_policy varchar not null,
+    prompt_key varchar not null, n_demonstrations_dropped smallint,
+    answer varchar, rule varchar, prediction varchar, is_correct boolean,
+    n_answers smallint not null, n_agreeing smallint not null,
+    is_failed boolean not null, is_unfinished_reasoning boolean not null, is_refused boolean not null,
+    response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
 );
 
 create table runs (
@@ -60,12 +66,6 @@ create table runs (
     prompt_style varchar, sampling json, n_demonstrations tinyint
 );
 
--- These two are not among the predictions, so that no score of an edition contains them. answer: T, F, U (Unsure) or
--- null for no answer (docs/unsure.md).
-create table unsure_predictions as
-select null::varchar as setting, * exclude (prediction), null::varchar as answer from predictions;
-create table anchor_predictions as select null::varchar as period, * from predictions;
-
 create table failures (
     edition_id varchar not null, setting varchar, model varchar not null, model_id varchar,
     reason varchar not null, failed_at timestamp
@@ -74,19 +74,6 @@ create table failures (
 create table transformations (
     transformation varchar not null, position tinyint not null,
     is_inverted boolean not null, is_instantiated boolean not null, is_negated boolean not null
-);
-
-create table question_answers (
-    edition_id varchar not null, setting varchar not null, model_id varchar not null, question_id varchar not null,
-    repeat smallint not null, prompt_key varchar not null, answer varchar, rule varchar, error varchar,
-    is_unfinished_reasoning boolean not null, is_refused boolean not null,
-    n_demonstrations_dropped smallint, response varchar, reasoning varchar
-);
-
-create table question_predictions (
-    edition_id varchar not null, setting varchar not null, model_id varchar not null, question_id varchar not null,
-    scoring_policy varchar not null, prediction varchar, is_correct boolean,
-    n_answers smallint not null, n_agreeing smallint not null, error varchar
 );
 
 create table facets (facet varchar not null, type varchar not null, position tinyint not null, place tinyint not null);

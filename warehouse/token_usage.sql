@@ -4,16 +4,8 @@
 -- did not count. A table, because it takes two seconds on 12 models × 272,000 samples.
 create table token_usage as
 with asked as (
-    select distinct *
-    from (
-        select edition_id, model_id, null::varchar as period, prompt_key, repeat from predictions
-        union all
-        select edition_id, model_id, null as period, prompt_key, repeat from question_answers
-        union all
-        select edition_id, model_id, null as period, prompt_key, repeat from unsure_predictions
-        union all
-        select edition_id, model_id, period, prompt_key, repeat from anchor_predictions
-    )
+    select distinct edition_id, model_id, period, prompt_key, repeat
+    from answers
 )
 
 select

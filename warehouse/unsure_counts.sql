@@ -17,18 +17,22 @@ with evaluated as (
 ),
 
 asked as (
-    select edition_id, model_id, sample_id, repeat, answer, answer in ('T', 'F') and is_correct as is_right
-    from unsure_predictions
+    select
+        edition_id, model_id, item_id as sample_id, repeat, prediction as answer,
+        prediction in ('T', 'F') and is_correct as is_right
+    from answers
     semi join (from evaluated where setting = 'true_false_unsure') as chosen
         using (edition_id, model_id, scoring_policy)
-    where error is null
+    where kind = 'unsure' and not is_failed
 ),
 
 two_answers as (
-    select edition_id, model_id, sample_id, repeat, prediction, prediction is not null and is_correct as is_right
-    from predictions
+    select
+        edition_id, model_id, item_id as sample_id, repeat, prediction,
+        prediction is not null and is_correct as is_right
+    from answers
     semi join (from evaluated where setting is null) as chosen using (edition_id, model_id, scoring_policy)
-    where error is null
+    where kind = 'samples' and not is_failed
 ),
 
 placed as (

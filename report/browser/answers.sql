@@ -8,11 +8,11 @@ with replies as (
             list(
                 case
                     when coalesce(reasoning, error, answer, rule) is null and coalesce(n_demonstrations_dropped, 0) = 0
-                        then json_array(repeat, before.number, after.number, clip(response), likely_true, likely_false)
+                        then json_array(repeat, before_number, after_number, clip(response), likely_true, likely_false)
                     else json_array(
                         repeat,
-                        before.number,
-                        after.number,
+                        before_number,
+                        after_number,
                         clip(response),
                         likely_true,
                         likely_false,
@@ -31,10 +31,10 @@ with replies as (
             *,
             round(if(isfinite(logprob_true), logprob_true, null), 4) as likely_true,
             round(if(isfinite(logprob_false), logprob_false, null), 4) as likely_false
-        from browsed_split
-    ) as split
-    left join browsed_parts as before on split.before = before.part and split.how = before.how
-    left join browsed_parts as after on split.after = after.part and after.how = 0
+        from browsed_asked
+        inner join browsed_items using (item_id)
+    )
+    left join browsed_cuts using (prompt_hash, item_id)
     group by position, place
 )
 

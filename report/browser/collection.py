@@ -250,22 +250,20 @@ class CollectionWriter:
             groups: the checksum of the groups, because replies are written in their order.
         """
         conditions = " and ".join(f"{name} = ${name}" for name in ("edition_id", *run))
-        tables = ("predictions",) if self.kind is STATEMENTS else ("question_predictions", "question_answers")
-        sums = [
-            self.reader.read(
-                f"select count(*) as n, bit_xor(hash(rows))::varchar as mixed, "
-                f"sum(hash(rows) % 1000003)::varchar as added from {table} as rows where {conditions}",
-                **run,
-            )
-            for table in tables
-        ]
+        kind = "samples" if self.kind is STATEMENTS else "questions"
+        sums = self.reader.read(
+            f"select count(*) as n, bit_xor(hash(rows))::varchar as mixed, "
+            f"sum(hash(rows) % 1000003)::varchar as added from answers as rows "
+            f"where kind = '{kind}' and {conditions}",
+            **run,
+        )
         checksum = hash_json([self.method, run, groups, sums])
         return self._find_or_write(checksum, lambda: self._write_answers(run))
 
     def _write_answers(self, run: Row) -> Series:
         self._run("replies", **run)
-        self.reader.connection.execute(_read_sql("split_prompts"), {"model_id": run["model_id"]})
-        self.reader.connection.execute(_read_sql("add_parts"))
+        self.reader.connection.execute(_read_sql("find_prompts"), {"model_id": run["model_id"]})
+        self.reader.connection.execute(_read_sql("cut_prompts"))
         return self._write(self._fetch(_read_sql("answers")))
 
     def _write_likely(self) -> Iterator[tuple[str, Series]]:

@@ -2,14 +2,14 @@
 -- repeats gave.
 create or replace temp table browsed_replies as
 with voted as (
-    select question_id, any_value(prediction) filter (n_answers > 0) as voted
-    from question_predictions
-    where edition_id = $edition_id and model_id = $model_id and setting = $setting
-    group by question_id
+    select item_id, any_value(prediction) filter (n_answers > 0) as voted
+    from answers
+    where kind = 'questions' and edition_id = $edition_id and model_id = $model_id and setting = $setting
+    group by item_id
 )
 
 select
-    answers.question_id as item_id,
+    answers.item_id,
     answers.repeat,
     answers.prompt_key,
     answers.n_demonstrations_dropped,
@@ -21,6 +21,11 @@ select
     answers.answer,
     answers.rule,
     voted.voted
-from question_answers as answers
-left join voted using (question_id)
-where answers.edition_id = $edition_id and answers.model_id = $model_id and answers.setting = $setting
+from answers
+left join voted using (item_id)
+where
+    answers.kind = 'questions'
+    and answers.edition_id = $edition_id
+    and answers.model_id = $model_id
+    and answers.setting = $setting
+qualify answers.scoring_policy = min(answers.scoring_policy) over ()

@@ -2,11 +2,12 @@
 -- in the view calibration_bins, or a dash.
 with weighed as (
     select
-        sample_id,
+        item_id,
         least(floor(1 / (1 + exp(least(logprob_false - logprob_true, 700))) * 10), 9)::tinyint as bin
-    from predictions
+    from answers
     where
-        edition_id = $edition_id
+        kind = 'samples'
+        and edition_id = $edition_id
         and model_id = $model_id
         and repeat = $repeat
         and isfinite(logprob_true)
@@ -16,6 +17,6 @@ with weighed as (
 
 select to_json(string_agg(coalesce(weighed.bin::varchar, '-'), '' order by items.place))::varchar
 from browsed_items as items
-left join weighed on items.item_id = weighed.sample_id
+left join weighed using (item_id)
 group by items.position
 order by items.position

@@ -1,7 +1,7 @@
 -- One row per sample that a model was asked, and repeat: what it replied, under any of the scoring policies.
 create or replace temp table browsed_replies as
 select
-    sample_id as item_id,
+    item_id,
     repeat,
     prompt_key,
     n_demonstrations_dropped,
@@ -13,6 +13,6 @@ select
     null::varchar as answer,
     null::varchar as rule,
     null::varchar as voted
-from predictions
-where edition_id = $edition_id and model_id = $model_id
+from answers
+where kind = 'samples' and edition_id = $edition_id and model_id = $model_id
 qualify scoring_policy = min(scoring_policy) over ()

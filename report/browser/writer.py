@@ -166,7 +166,7 @@ def write_browser(root: Path, contents: Contents) -> Path | None:
 
 
 def _prepare(reader: EditionReader, earlier: Earlier) -> None:
-    """Create what the SQL files share: a macro, and the parts of prompts."""
+    """Create what the SQL files share: a macro, the parts of prompts, and which prompt consists of which."""
     connection = reader.connection
     limit_memory(connection, MEMORY_LIMIT)
     connection.execute(
@@ -175,6 +175,10 @@ def _prepare(reader: EditionReader, earlier: Earlier) -> None:
     )
     parts = pl.DataFrame(earlier.parts, schema={"part": pl.String, "how": pl.Int32}, orient="row")
     create_table(connection, "browsed_parts", parts.with_row_index("number"))
+    connection.execute(
+        "create or replace temp table browsed_cuts "
+        "(prompt_hash ubigint, item_id varchar, before_number bigint, after_number bigint)"
+    )
 
 
 def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[Kind, str]]:

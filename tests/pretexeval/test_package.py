@@ -46,7 +46,7 @@ def test_the_warehouse_is_open_read_only_beside_tables_in_memory(root: Path) -> 
         connection.execute("create table memory.mine as select model from leaderboard")
         assert connection.execute("select count(*) from memory.mine").fetchone() == (len(rows),)
         with pytest.raises(duckdb.Error, match="read-only"):
-            connection.execute("delete from predictions")
+            connection.execute("delete from answers")
 
 
 def test_a_missing_warehouse_is_explained(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from warehouse.query import run_query
 
 # 141 heads, 2,256 samples: three chunks of answers.
 KNOWLEDGE = {"relations": ["affected_sites", "symptoms"]}
-TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions", "runs")
+TABLES = ("editions", "triplets", "samples", "models", "responses", "answers", "runs")
 # A busy machine may need ten times as long as an idle one, so this limit only ends a test that hangs.
 WAIT_S = 1200.0
 # Columns that differ between runs: times, and how many prompts this run had to ask.

@@ -72,7 +72,7 @@ def test_scores_of_a_withdrawn_edition_leave_all_tables_and_come_back(data: Data
     rows = read_rows(data.root / WAREHOUSE)
     named = {name for name, found in rows.items() if FRESH in str(found)}
     # Its texts stay, and what was found out about them without a model.
-    assert named & {*VIEW_GROUPS["Scores of the models on an edition"], "runs", "predictions"} == set()
+    assert named & {*VIEW_GROUPS["Scores of the models on an edition"], "runs", "answers"} == set()
     assert named & {*VIEW_GROUPS["Comparisons of models, methods, baselines and editions"]} == set()
     assert {"editions", "samples", "freshness"} <= named
     (row,) = data.query("from editions where withdrawn_at is not null")
@@ -210,7 +210,7 @@ def test_any_damaged_file_is_named_and_adds_no_wrong_row(
         said = publish(root) + caplog.text
         found = read_rows(root / WAREHOUSE, "BASE TABLE")
         # What was read from an answer stays without its text.
-        changed = {*SUMS, *(("predictions", "question_answers") if name.parts[0] == "responses" else ())}
+        changed = {*SUMS, *(("answers",) if name.parts[0] == "responses" else ())}
         added = [table for table, rows in found.items() if table not in changed and rows - expected[table]]
         if name.stem not in said or found == expected or added:
             wrong[f"{name}, damage {k % 3}"] = (said, added)

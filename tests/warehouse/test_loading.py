@@ -26,7 +26,7 @@ def count(data: DataFolder, *tables: str) -> list[int]:
 
 def test_everything_complete_is_loaded(data: DataFolder) -> None:
     build_warehouse(data.root)
-    tables = ("editions", "triplets", "samples", "models", "attempts", "responses", "predictions")
+    tables = ("editions", "triplets", "samples", "models", "attempts", "responses", "answers")
     assert count(data, *tables) == [1, 10, 80, 1, 0, 64, 64]
     (run,) = run_query(data.root, "from runs")[1]
     assert run[:5] == (EDITION, None, None, "expert", None)
@@ -52,10 +52,10 @@ def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
     data.write_answers(EDITION, "novice", expert)
     (data.root / "predictions" / EDITION / "novice" / "run.json").unlink()
     build_warehouse(data.root)
-    assert run_query(data.root, "select distinct model_id from predictions")[1] == [("expert",)]
+    assert run_query(data.root, "select distinct model_id from answers")[1] == [("expert",)]
     (data.root / "editions" / EDITION / "manifest.json").unlink()
     build_warehouse(data.root)
-    assert count(data, "editions", "samples", "runs", "predictions", "pair_scores") == [0] * 5
+    assert count(data, "editions", "samples", "runs", "answers", "pair_scores") == [0] * 5
     assert count(data, "responses") == [128]
 
 
@@ -98,7 +98,7 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
-    assert count(data, "predictions") == [64]
+    assert count(data, "answers") == [64]
     longer = whole | {names[2]: whole[names[2]] | {"rows": 65}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
@@ -118,7 +118,7 @@ def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
     damaged = r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run"
     assert re.search(damaged, caplog.text)
     assert not record.exists()
-    assert count(data, "runs", "predictions", "responses") == [0, 0, 64]
+    assert count(data, "runs", "answers", "responses") == [0, 0, 64]
     (part,) = (data.root / "responses" / "expert").glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-100])
     record.with_name("run.json.damaged").unlink()
@@ -164,7 +164,9 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     assert [(run["n_items"], run["n_repeats"], run["n_asked"]) for run in runs] == [
         (n_questions, n, n * n_questions) for n in (1, 5)
     ]
-    assert count(data, "question_answers", "question_predictions") == [6 * n_questions, 2 * n_questions]
+    kinds = "select kind, count(*) as n, count(*) filter (repeat = 0) as n_first from answers group by kind"
+    (row,) = data.query(f"{kinds} having kind = 'questions'")
+    assert (row["n"], row["n_first"]) == (6 * n_questions, 2 * n_questions)
     (row,) = data.query("from not_evaluated")
     assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
@@ -174,5 +176,5 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     assert (cost["n_asked"], cost["duration_s"], cost["seconds_per_prompt"]) == (n_asked, 4.5, 4.5 / n_asked)
     # A prompt is counted once, whatever it asked.
     (usage,) = data.query("from token_usage")
-    (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")
+    (prompts,) = data.query("select count(distinct prompt_key) as n from answers where kind = 'samples'")
     assert usage["n_prompts"] == prompts["n"] + 6 * n_questions

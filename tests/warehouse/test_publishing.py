@@ -19,12 +19,12 @@ from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
 from warehouse import publishing
-from warehouse.published import open_published, require_usable_root
+from warehouse.published import require_usable_root
 from warehouse.publishing import build_warehouse, is_warehouse_current
 from warehouse.query import run_query
 
 N_MODELS = "select count(*) from models"
-COUNT = "select count(*), count(*) filter (is_correct) from predictions"
+COUNT = "select count(*), count(*) filter (is_correct) from answers"
 # A session of another process, which prints the results of statements, and of the last one again when it gets
 # a line; or it ends at once without a checkpoint.
 SESSION = """
@@ -40,7 +40,7 @@ if sys.argv[2] == "killed":
 sys.stdin.readline()
 print(connection.execute(sys.argv[-1]).fetchall(), flush=True)
 """
-DELETION = "delete from predictions"
+DELETION = "delete from answers"
 OBJECTS = (
     "create table notes as select 'mine' as note",
     "create view mine as select 1 as x",
@@ -106,7 +106,7 @@ def test_what_fails_leaves_the_old_file_and_the_next_publisher_clears_up(
 
 
 def test_a_root_is_a_literal(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    query = "select model_id, count(*), count(*) filter (is_correct) from predictions group by all"
+    query = "select model_id, count(*), count(*) filter (is_correct) from answers group by all"
     build_warehouse(data.root)
     expected = run_query(data.root, query)
     # Patterns, columns in the names of folders, the home folder, and a mark of DuckDB for other databases.
@@ -197,9 +197,8 @@ def test_a_warehouse_that_is_a_link_stays_one(data: DataFolder, tmp_path: Path) 
     build_warehouse(data.root)
     assert path.readlink() == elsewhere
     assert os.listdir(elsewhere.parent) == ["published"]
-    with open_published(path) as connection:
-        assert connection is not None
-        assert connection.execute(N_MODELS).fetchone() == (2,)
+    assert is_warehouse_current(data.root)
+    assert run_query(data.root, N_MODELS)[1] == [(2,)]
 
 
 def test_a_disk_that_is_not_mounted_is_no_folder_that_was_emptied(data: DataFolder, tmp_path: Path) -> None:

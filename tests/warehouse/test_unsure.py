@@ -125,7 +125,9 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
     for view in ("leaderboard", "prediction_details", "model_comparison", "repeat_spread"):
         assert data.query(f"from {view}") == []
     assert data.query("select distinct setting, period from runs") == [{"setting": UNSURE, "period": None}]
-    answers = data.query("select distinct answer, is_correct from unsure_predictions where model_id = 'm'")
+    answers = data.query(
+        "select distinct answer, is_correct from answers where kind = 'unsure' and model_id = 'm'"
+    )
     assert answers == [{"answer": "U", "is_correct": False}]
     (row,) = data.query("from not_evaluated")
     found = (row["model_id"], row["setting"], row["n_items"], row["n_errors"])
@@ -156,6 +158,6 @@ def test_each_evaluation_is_loaded_shown_and_removed_alone(data: DataFolder) -> 
     shutil.rmtree(data.root / "unsure_predictions" / "e")
     (data.root / "unsure_predictions" / "other").mkdir()
     build_warehouse(data.root)
-    assert data.query("from knows_guesses_errs") == data.query("from unsure_predictions") == []
+    assert data.query("from knows_guesses_errs") == data.query("from answers where kind = 'unsure'") == []
     assert data.query("from leaderboard") == [scored]
     assert "Unsure" not in write_report(data.root, "e").read_text(encoding="utf-8")

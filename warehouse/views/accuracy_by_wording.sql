@@ -22,17 +22,17 @@ with worded as (
 graded as (
     select
         worded.key,
-        predictions.edition_id,
-        predictions.model_id,
-        predictions.scoring_policy,
-        predictions.repeat,
+        answers.edition_id,
+        answers.model_id,
+        answers.scoring_policy,
+        answers.repeat,
         count(*) as n_samples,
-        avg(predictions.is_correct::integer) as average_accuracy
+        avg(answers.is_correct::integer) as average_accuracy
     from worded
-    inner join predictions on worded.sample = hash(predictions.edition_id, predictions.sample_id)
+    inner join answers on worded.sample = hash(answers.edition_id, answers.item_id)
     semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
-        on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
-    where predictions.is_correct is not null
+        on answers.edition_id = evaluated.edition_id and answers.model_id = evaluated.model_id
+    where answers.kind = 'samples' and answers.is_correct is not null
     group by all
 ),
 

@@ -5,16 +5,16 @@
 -- is_correct is null where every repeat failed (error) and where the scoring policy excludes the question.
 create or replace view facet_details as
 select
-    predictions.edition_id,
-    predictions.setting,
-    predictions.model_id,
+    answers.edition_id,
+    answers.setting,
+    answers.model_id,
     models.name as model,
-    predictions.scoring_policy,
+    answers.scoring_policy,
     questions.relation,
     questions.head,
     questions.point_id,
     questions.pair_id,
-    predictions.question_id,
+    questions.question_id,
     questions.facet,
     questions.type,
     questions.is_negated,
@@ -22,10 +22,10 @@ select
     questions.options,
     questions.offered,
     questions.answer,
-    predictions.prediction,
-    predictions.is_correct,
-    predictions.n_answers,
-    predictions.n_agreeing,
+    answers.prediction,
+    answers.is_correct,
+    answers.n_answers,
+    answers.n_agreeing,
     answers.repeat,
     answers.answer as repeat_answer,
     answers.rule,
@@ -33,18 +33,17 @@ select
     answers.reasoning,
     answers.is_unfinished_reasoning,
     answers.is_refused,
-    coalesce(predictions.error, answers.error) as error,
+    answers.error,
     responses.prompt,
     answers.prompt_key,
     answers.n_demonstrations_dropped,
     questions.source
-from question_predictions as predictions
-inner join questions using (edition_id, question_id)
-inner join models using (model_id)
-inner join question_answers as answers using (edition_id, setting, model_id, question_id)
+from answers
+inner join questions on answers.edition_id = questions.edition_id and answers.item_id = questions.question_id
+inner join models on answers.model_id = models.model_id
 left join responses
     on
         answers.model_id = responses.model_id
         and answers.prompt_key = responses.prompt_key
         and answers.repeat = responses.repeat
-where questions.split = 'test'
+where answers.kind = 'questions' and questions.split = 'test'

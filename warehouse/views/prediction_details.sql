@@ -8,26 +8,26 @@
 -- views do not read this view: they add up pair_scores.
 create or replace view prediction_details as
 select
-    predictions.edition_id, predictions.model_id, models.name as model,
+    answers.edition_id, answers.model_id, models.name as model,
     samples.method, samples.rephraser, samples.relation,
     triplets.head, triplets.tail, triplets.is_positive,
-    samples.pair_id, samples.triplet_id, predictions.sample_id,
+    samples.pair_id, samples.triplet_id, samples.sample_id,
     samples.transformation,
     samples.label <> triplets.is_positive as is_negated,
     samples.text, samples.label,
-    predictions.scoring_policy, predictions.repeat,
-    predictions.prediction, predictions.is_correct,
-    predictions.prediction is not null as has_answer,
-    predictions.error is not null as is_failed,
-    predictions.is_unfinished_reasoning,
-    predictions.is_refused,
-    predictions.response, predictions.reasoning, predictions.error,
-    predictions.logprob_true, predictions.logprob_false,
-    predictions.prompt_key, predictions.n_demonstrations_dropped
-from predictions
+    answers.scoring_policy, answers.repeat,
+    answers.prediction = 'T' as prediction, answers.is_correct,
+    answers.prediction is not null as has_answer,
+    answers.is_failed,
+    answers.is_unfinished_reasoning,
+    answers.is_refused,
+    answers.response, answers.reasoning, answers.error,
+    answers.logprob_true, answers.logprob_false,
+    answers.prompt_key, answers.n_demonstrations_dropped
+from answers
 inner join samples
-    on predictions.edition_id = samples.edition_id and predictions.sample_id = samples.sample_id
+    on answers.edition_id = samples.edition_id and answers.item_id = samples.sample_id
 inner join triplets
     on samples.edition_id = triplets.edition_id and samples.triplet_id = triplets.triplet_id
-inner join models on predictions.model_id = models.model_id
-where samples.split = 'test'
+inner join models on answers.model_id = models.model_id
+where answers.kind = 'samples' and samples.split = 'test'

@@ -120,7 +120,7 @@ def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> No
     rows = [{"sample_id": first, "response": "?"}, *({"sample_id": i, "response": "True"} for i in others)]
     assert folder.command(folder.write(rows), "--budget", budget) == 0
     counts, weighed = folder.query(
-        "select count(*), count(prediction), count(error) from predictions",
+        "select count(*), count(prediction), count(error) from answers",
         "select weighting, n_pairs, average_accuracy, error_rate from weighted_accuracy order by weighting",
     )
     assert counts == [(kept.height, len(others), 0)]
