@@ -87,7 +87,9 @@ inner join read using (item_id)
 where $kind = 'questions' or predictions.repeat = read.repeat
 """
 DESCRIBE_REQUESTS = """
-select count(distinct item_id), max(repeat) + 1, min(prompt_style), min(sampling)
+select
+    count(distinct item_id) as n_items, max(repeat) + 1 as n_repeats,
+    min(prompt_style) as prompt_style, min(sampling) as sampling
 from storage.read_files($requests)
 """
 COUNT_LOST = """
@@ -96,6 +98,9 @@ from storage.read_files($readings) as readings
 anti join (from storage.responses where model_id = $model_id) as responses using (prompt_key, repeat)
 where readings.error is null
 """
+
+
+KEY = ("edition_id", "kind", "setting", "period", "model_id")
 
 
 class UnsoundRows(Exception):
@@ -122,8 +127,7 @@ def load_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluatio
         raise InputError(f"{evaluation.folder / RUN}: lists no answers")
     _require_answers(connection, evaluation, files)
     insert_rows(connection, "runs", [_describe_run(connection, evaluation, files)])
-    names = ("edition_id", "kind", "setting", "period", "model_id")
-    key = {name: getattr(evaluation, name) for name in names}
+    key = {name: getattr(evaluation, name) for name in KEY}
     (n_rows,) = connection.execute(INSERT_ANSWERS, key | files).fetchone() or (0,)
     _require_rows(evaluation, n_rows)
     if evaluation.kind != "anchors":
@@ -145,29 +149,20 @@ def _require_rows(evaluation: Evaluation, n_rows: int) -> None:
 
 def _describe_run(
     connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
-) -> list[Any]:
-    """Return the row of the table runs."""
-    run, period = evaluation.run, evaluation.period
-    row = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchone()
-    n_items, n_repeats, prompt_style, sampling = row or (0, 0, None, None)
-    return [
-        evaluation.edition_id,
-        evaluation.setting,
-        period,
-        evaluation.model_id,
-        find_first_day(period) if period is not None else None,
-        run["scoring_policies"],
-        n_items,
-        n_repeats,
-        *(run[name] for name in ("n_asked", "n_reused", "n_errors")),
-        parse_time(evaluation.folder / RUN, dict(run), "finished_at"),
-        *(run[name] for name in ("duration_s", "max_error_rate", "served")),
-        run.get("remarks", []),
-        *read_price(run),
-        prompt_style,
-        sampling,
-        run["n_demonstrations"],
-    ]
+) -> dict[str, Any]:
+    """Return the row of the table runs, by its columns."""
+    counted = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]})
+    names = [name for name, *_ in counted.description or ()]
+    period = evaluation.period
+    return {
+        "remarks": [],
+        **evaluation.run,
+        **dict(zip(names, counted.fetchall()[0], strict=True)),
+        **{name: getattr(evaluation, name) for name in KEY},
+        **read_price(evaluation.run),
+        "period_start": find_first_day(period) if period is not None else None,
+        "finished_at": parse_time(evaluation.folder / RUN, dict(evaluation.run), "finished_at"),
+    }
 
 
 def _require_answers(

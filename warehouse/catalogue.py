@@ -154,35 +154,46 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
     write_comments(connection, {name: read_grain(text) for name, text in texts.items()})
 
 
-def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows with all columns in order; raise InputError, and insert none, if a value does not fit."""
+def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows by the names of the columns. A missing value is null, and what has no column is ignored.
+
+    Raises:
+        InputError: a value does not fit its column. No row was inserted.
+    """
     if not rows:
         return
-    marks = ", ".join("?" for _ in rows[0])
+    columns = [str(name) for name, *_ in connection.execute(f"describe {table}").fetchall()]
+    marks = ", ".join("?" for _ in columns)
     connection.begin()
     try:
-        connection.executemany(f"insert into {table} values ({marks})", rows)
+        values = [[row.get(name) for name in columns] for row in rows]
+        connection.executemany(f"insert into {table} values ({marks})", values)
         connection.commit()
     except (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException) as error:
         connection.rollback()
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{table}: the record of {rows[0][0]} has a value that does not fit ({reason}); "
+            f"{table}: the record of {rows[0].get(columns[0])} has a value that does not fit ({reason}); "
             "run `pretexeval run CONFIG` to write it again"
         ) from error
 
 
 def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the eight transformations in their order."""
+    flags = ("is_inverted", "is_instantiated", "is_negated")
     rows = [
-        [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated] for k, t in enumerate(TRANSFORMATIONS)
+        {"transformation": t.name, "position": k, **{name: getattr(t, name) for name in flags}}
+        for k, t in enumerate(TRANSFORMATIONS)
     ]
     insert_rows(connection, "transformations", rows)
 
 
 def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
     """Insert the four facets in the order of their types of question."""
-    rows = [[facet, kind, k, FACET_ORDER.index(facet)] for k, (kind, facet) in enumerate(FACET_OF.items())]
+    rows = [
+        {"facet": facet, "type": kind, "position": k, "place": FACET_ORDER.index(facet)}
+        for k, (kind, facet) in enumerate(FACET_OF.items())
+    ]
     insert_rows(connection, "facets", rows)
 
 

@@ -54,8 +54,7 @@ def load_checks(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: s
     limit_remedy = "the next publication of the edition writes it again"
     if record := find_record(path, limit_remedy, edition_id=edition_id):
         checked_at = parse_time(path, record, "checked_at")
-        limit = [edition_id, record["min_new_texts"], checked_at]
-        insert_rows(connection, "storage.freshness_limits", [limit])
+        insert_rows(connection, "storage.freshness_limits", [record | {"checked_at": checked_at}])
 
 
 def insert_reports(

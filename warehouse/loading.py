@@ -19,63 +19,20 @@ from pretexeval.storage.layout import (
 )
 from pretexeval.storage.records import find_record, set_aside
 from pretexeval.storage.withdrawals import find_withdrawal
-from schemas.question_stages import QUESTIONS
 from schemas.stages import (
-    ATTEMPTS,
-    DIVERSITY,
-    GUESSES,
-    HUMAN_GRADES,
     RESPONSES,
-    SAMPLES,
     STATEMENTS,
     TRIPLETS,
     VARIANTS,
 )
 from warehouse.answers import load_evaluation
-from warehouse.catalogue import create_tables, create_views, insert_rows
+from warehouse.catalogue import STAGE_TABLES, create_tables, create_views, insert_rows
 from warehouse.checks import load_checks
 from warehouse.records import parse_time, read_price
 from warehouse.sources import Sources
 
-EDITION_COLUMNS = (
-    "edition_id",
-    "kb",
-    "label",
-    "seed",
-    "negatives",
-    "pool",
-    "rephraser",
-    "methods",
-    "n_pairs",
-)
 # What only editions with triplets have. The manifest of another edition holds the defaults of these settings.
 TRIPLET_COLUMNS = ("negatives", "pool", "rephraser", "methods")
-RISK_COLUMNS = (
-    "n_pairs",
-    "n_left_out",
-    "shape",
-    "tail_rate",
-    "guessable_rate",
-    "n_tried",
-    "n_wrong",
-    "missing_share",
-    "wrong_rate",
-    "wrong_rate_ci_low",
-    "wrong_rate_ci_high",
-    "is_balanced",
-    "n_base_heads",
-    "n_base_facts",
-    "n_tested_facts",
-)
-# Table -> the stage whose rows it has.
-STAGES_OF_TABLES = {
-    "triplets": TRIPLETS,
-    "samples": SAMPLES,
-    "attempts": ATTEMPTS,
-    "questions": QUESTIONS,
-    "sample_diversity": DIVERSITY,
-    "guesses": GUESSES,
-}
 INSERT_VARIANTS = """
 insert into variants
 select
@@ -134,7 +91,6 @@ inner join (
 ) as firsts on (answered.filename, answered.file_row_number) = place
 """
 WRITER_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
-COUNTS = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
 FAILURE_REMEDY = "the next evaluation of this model writes it again if it fails"
 
 
@@ -168,82 +124,65 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, sources: Sources) -> N
 
 def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, edition_id: str) -> None:
     """Insert one row of editions, and its label risks."""
-    root, manifest = sources.root, sources.editions[edition_id] | {"edition_id": edition_id}
-    if edition_id not in sources.files.get(TRIPLETS.name, {}).values():
-        manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
+    root, manifest = sources.root, sources.editions[edition_id]
     configuration = manifest.get("configuration")
-    withdrawn = find_withdrawal(root, edition_id)
-    reviewed = find_record(
-        root / rewordings_record(edition_id), "import the sheet again", edition_id=edition_id
-    )
-    wrong_texts = (reviewed or manifest).get("wrong_texts")
-    row = [
-        *(manifest.get(name) for name in EDITION_COLUMNS),
-        json.dumps(configuration, sort_keys=True),
-        json.dumps(wrong_texts) if wrong_texts else None,
-        json.dumps(manifest["naturalness"]) if manifest.get("naturalness") else None,
-        "anchor_pairs" in (configuration or {}),
-        find_first_day(str(manifest.get("label"))),
-        withdrawn and parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
-        withdrawn and withdrawn.get("reason"),
-    ]
+    withdrawn = find_withdrawal(root, edition_id) or {}
+    path = root / rewordings_record(edition_id)
+    reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
+    wrong_texts, naturalness = (reviewed or manifest).get("wrong_texts"), manifest.get("naturalness")
+    row = manifest | {
+        "configuration": json.dumps(configuration, sort_keys=True),
+        "wrong_texts": json.dumps(wrong_texts) if wrong_texts else None,
+        "naturalness": json.dumps(naturalness) if naturalness else None,
+        "is_anchors": "anchor_pairs" in (configuration or {}),
+        "period_start": find_first_day(str(manifest.get("label"))),
+        "withdrawn_at": parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
+        "withdrawal_reason": withdrawn.get("reason"),
+    }
+    if edition_id not in sources.files.get(TRIPLETS.name, {}).values():
+        row.update(dict.fromkeys(TRIPLET_COLUMNS))
+    insert_rows(connection, "editions", [row])
     sizes = manifest.get("profile", {}).get("relations", {})
     risks = [
-        (relation, balance | sizes.get(relation, {}))
+        {"edition_id": edition_id, "relation": relation, **balance, **sizes.get(relation, {})}
         for relation, balance in manifest.get("balance", {}).items()
     ]
-    insert_rows(connection, "editions", [row])
-    insert_rows(
-        connection,
-        "label_risks",
-        [[edition_id, relation, *(risk.get(name) for name in RISK_COLUMNS)] for relation, risk in risks],
-    )
+    insert_rows(connection, "label_risks", risks)
 
 
 def _load_model(connection: duckdb.DuckDBPyConnection, sources: Sources, model_id: str) -> None:
     """Insert one row of models."""
     model = sources.models[model_id]
-    row = [
-        model_id,
-        model.get("name") or model_id,
-        model.get("engine"),
-        json.dumps(model.get("identity"), sort_keys=True),
-        model.get("known_heads"),
-        model.get("taught_base") and json.dumps(model["taught_base"]),
-        model.get("training_cutoff"),
-        *read_price(model),
-    ]
+    row = model | {
+        "name": model.get("name") or model_id,
+        "identity": json.dumps(model.get("identity"), sort_keys=True),
+        "taught_base": model.get("taught_base") and json.dumps(model["taught_base"]),
+        **read_price(model),
+    }
     insert_rows(connection, "models", [row])
 
 
 def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
     """Insert the rows of all stages of editions, and of what is measured on them."""
-    tables = {table: (stage,) for table, stage in STAGES_OF_TABLES.items()}
-    for table, stages in {
-        **tables,
-        "variants": (VARIANTS, STATEMENTS),
-        "human_grades": (HUMAN_GRADES,),
-    }.items():
-        files = {
-            stage.name: {
-                path: owner for path, owner in sources.files[stage.name].items() if owner in sources.editions
-            }
-            for stage in stages
-            if stage.name in sources.files
-        }
-        if not all(files.get(stage.name) for stage in stages):
-            continue
-        owned = [(str(path.absolute()), owner) for paths in files.values() for path, owner in paths.items()]
-        connection.register("owners", pl.DataFrame(owned, ["path", "owner"], orient="row").to_arrow())
-        columns = ", ".join(name for name in stages[0].names if name != "edition_id")
-        connection.execute(
-            INSERT_VARIANTS
-            if table == "variants"
-            else f"insert into {table} (edition_id, {columns}) select owner, {columns} "
-            f"from storage.read_files(${stages[0].name}) inner join owners on filename = path",
-            {stage: [escape_pattern(path) for path in paths] for stage, paths in files.items()},
+    owned = [
+        (str(path), edition_id)
+        for name, files in sources.files.items()
+        if name != RESPONSES.name
+        for path, edition_id in files.items()
+        if edition_id in sources.editions
+    ]
+    connection.register("owners", pl.DataFrame(owned, ["path", "owner"], orient="row").to_arrow())
+    for table, stage in (STAGE_TABLES | {"variants": VARIANTS}).items():
+        columns = ", ".join(name for name in stage.names if name != "edition_id")
+        statement = (
+            f"insert into {table} (edition_id, {columns}) select owner, {columns} "
+            f"from storage.read_files(${stage.name}) inner join owners on filename = path"
         )
-        connection.unregister("owners")
+        stages = (VARIANTS, STATEMENTS) if stage is VARIANTS else (stage,)
+        files = {each.name: list(map(escape_pattern, sources.files.get(each.name, ()))) for each in stages}
+        if all(files.values()):
+            connection.execute(INSERT_VARIANTS if stage is VARIANTS else statement, files)
+    connection.unregister("owners")
 
 
 def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
@@ -264,10 +203,7 @@ def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> 
 def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """Insert one row per role, if the edition has a record. A damaged record is set aside."""
     record = find_record(root / writer_tokens_record(edition_id), WRITER_REMEDY, edition_id=edition_id) or {}
-    rows = [
-        [edition_id, role["role"], role["model_id"], *(role[name] for name in COUNTS), *read_price(role)]
-        for role in record.get("roles", [])
-    ]
+    rows = [{"edition_id": edition_id, **role, **read_price(role)} for role in record.get("roles", [])]
     insert_rows(connection, "writer_tokens", rows)
 
 
@@ -287,8 +223,7 @@ def _load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id
         setting = None if path.parent == folder else path.parent.name
         try:
             failed_at = parse_time(path, record, "failed_at")
-            row = [edition_id, setting, path.stem, record.get("model_id"), record.get("reason"), failed_at]
-            insert_rows(connection, "failures", [row])
+            insert_rows(connection, "failures", [record | {"setting": setting, "failed_at": failed_at}])
         except InputError as error:
             set_aside(path, error, FAILURE_REMEDY)
 

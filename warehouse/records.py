@@ -116,7 +116,7 @@ def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def read_price(record: Mapping[str, Any]) -> list[Any]:
-    """Return the prices of a million prompt and completion tokens, and their currency; null if unknown."""
+def read_price(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns with the prices of a million prompt and completion tokens, and their currency."""
     price = record.get("price")
-    return [price.get(name) if isinstance(price, dict) else None for name in ("input", "output", "currency")]
+    return {f"price_{name}": value for name, value in price.items()} if isinstance(price, dict) else {}

@@ -15,13 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.untrusted_text import replace_surrogates
 from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import (
-    ALL_EVALUATIONS,
     ANCHOR_EVALUATIONS_FOLDER,
     CHECKS_FOLDER,
     EDITIONS_FOLDER,
@@ -29,12 +27,15 @@ from pretexeval.storage.layout import (
     FAILURES_FOLDER,
     MANIFEST,
     MODEL,
+    QUESTION_EVALUATIONS_FOLDER,
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
     RUN,
+    UNSURE_EVALUATIONS_FOLDER,
     WITHDRAWALS_FOLDER,
     diversity_file,
     guesses_file,
+    responses_folder,
     review_folder,
 )
 from pretexeval.storage.records import is_file_recorded, read_files
@@ -66,12 +67,19 @@ from warehouse.records import (
     require_record,
 )
 
+KINDS = {
+    EVALUATIONS_FOLDER: "samples",
+    QUESTION_EVALUATIONS_FOLDER: "questions",
+    UNSURE_EVALUATIONS_FOLDER: "unsure",
+    ANCHOR_EVALUATIONS_FOLDER: "anchors",
+}
+"""Folder -> the kind of the evaluations in it."""
 EDITION_FILES = (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS, VARIANTS, STATEMENTS)
 RUN_FILES = (REQUESTS, READINGS, PREDICTIONS)
 FOLDERS = (
     EDITIONS_FOLDER,
     RESPONSES_FOLDER,
-    *ALL_EVALUATIONS,
+    *KINDS,
     "diversity",
     "guesses",
     CHECKS_FOLDER,
@@ -189,14 +197,15 @@ class Sources:
         kind_folder, edition_id, *middle, model_id = folder.relative_to(self.root).parts
         run = require_record(folder / RUN, edition_id=edition_id, model_id=model_id)
         if model_id not in self.models:
-            raise RecordMissing(f"{folder}: its model is left out, so this evaluation is left out, too")
+            path = self.root / responses_folder(model_id)
+            raise RecordMissing(
+                f"{path} is left out or missing, so evaluations of this model are left out, too"
+            )
         check_files(folder, run, RUN, self.unsound)
-        period = middle[0] if kind_folder == ANCHOR_EVALUATIONS_FOLDER else None
-        setting = middle[0] if middle and period is None else None
-        kind = "anchors" if period else "questions" if setting else "samples"
-        kind = "unsure" if setting == UNSURE else kind
-        found = Evaluation(self.root, folder, kind, edition_id, setting, period, model_id, run)
-        self.evaluations.append(found)
+        kind, (asked,) = KINDS[kind_folder], middle or (None,)
+        setting, period = (None, asked) if kind == "anchors" else (asked, None)
+        evaluation = Evaluation(self.root, folder, kind, edition_id, setting, period, model_id, run)
+        self.evaluations.append(evaluation)
 
     def _require_sound(self, path: Path, remedy: str) -> None:
         if path in self.unsound:
@@ -258,13 +267,13 @@ def stamp_root(root: Path) -> str:
     Reading these takes less than a second for thousands of files. A file whose bytes change while its size
     and its time of change stay, by a defect of the disk, is therefore noticed only by the next publication.
     """
-    stamps: list[list[object]] = []
+    paths: list[Path] = []
     for name in FOLDERS:
         for folder, subfolders, files in os.walk(root / name, followlinks=True):
             # Requests that are being asked.
-            subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder != "next")
-            stamps += [_stamp(Path(folder, file), root) for file in sorted(files)]
-    return hash_json(stamps, digits=32)
+            subfolders[:] = [subfolder for subfolder in subfolders if subfolder != "next"]
+            paths += [Path(folder, file) for file in files if file.endswith((".json", ".parquet"))]
+    return hash_json([_stamp(path, root) for path in sorted(paths)], digits=32)
 
 
 def _stamp(path: Path, root: Path) -> list[object]:
@@ -277,14 +286,14 @@ def _stamp(path: Path, root: Path) -> list[object]:
 
 def _list_evaluations(sources: Sources) -> Iterator[Path]:
     """Yield the folders of the evaluations of editions that were added and not withdrawn."""
-    root = sources.root
     for edition_id in sources.editions:
-        if find_withdrawal(root, edition_id) is not None:
+        if find_withdrawal(sources.root, edition_id) is not None:
             continue
-        yield from find_filled(root / EVALUATIONS_FOLDER / edition_id)
-        for name in ALL_EVALUATIONS[1:]:
-            for folder in sorted((root / name / edition_id).glob("*")):
-                yield from find_filled(folder)
+        for name, kind in KINDS.items():
+            folder = sources.root / name / edition_id
+            # The others are in a folder of their setting or period.
+            for parent in [folder] if kind == "samples" else sorted(folder.glob("*")):
+                yield from find_filled(parent)
 
 
 def _list_named(root: Path, folders: list[Path]) -> list[Path]:
