@@ -87,9 +87,7 @@ inner join read using (item_id)
 where $kind = 'questions' or predictions.repeat = read.repeat
 """
 DESCRIBE_REQUESTS = """
-select
-    count(distinct item_id) as n_items, max(repeat) + 1 as n_repeats,
-    min(prompt_style) as prompt_style, min(sampling) as sampling
+select count(distinct item_id), max(repeat) + 1, min(prompt_style), min(sampling)
 from storage.read_files($requests)
 """
 COUNT_LOST = """
@@ -151,13 +149,13 @@ def _describe_run(
     connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
 ) -> dict[str, Any]:
     """Return the row of the table runs, by its columns."""
-    counted = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]})
-    names = [name for name, *_ in counted.description or ()]
+    (counts,) = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchall()
+    names = ("n_items", "n_repeats", "prompt_style", "sampling")
     period = evaluation.period
     return {
         "remarks": [],
         **evaluation.run,
-        **dict(zip(names, counted.fetchall()[0], strict=True)),
+        **dict(zip(names, counts, strict=True)),
         **{name: getattr(evaluation, name) for name in KEY},
         **read_price(evaluation.run),
         "period_start": find_first_day(period) if period is not None else None,

@@ -167,6 +167,9 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     kinds = "select kind, count(*) as n, count(*) filter (repeat = 0) as n_first from answers group by kind"
     (row,) = data.query(f"{kinds} having kind = 'questions'")
     assert (row["n"], row["n_first"]) == (6 * n_questions, 2 * n_questions)
+    # All repeats of a question count once.
+    counted = data.query("select n_items from error_counts where setting is not null")
+    assert [row["n_items"] for row in counted] == [n_questions] * 2
     (row,) = data.query("from not_evaluated")
     assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
