@@ -144,8 +144,8 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     insert_rows(connection, "editions", [row])
     sizes = manifest.get("profile", {}).get("relations", {})
     risks = [
-        {"edition_id": edition_id, "relation": relation, **risk, **sizes.get(relation, {})}
-        for relation, risk in manifest.get("balance", {}).items()
+        {"edition_id": edition_id, "relation": relation, **balance, **sizes.get(relation, {})}
+        for relation, balance in manifest.get("balance", {}).items()
     ]
     insert_rows(connection, "label_risks", risks)
 
