@@ -263,7 +263,7 @@ def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> Non
     rows = read_rows(config.storage.root, query)
     scores = select_first_policy(_read_facet_scores(config, edition_id))
     has_pairs = read_rows(
-        config.storage.root, f"from editions where edition_id = '{edition_id}' and n_pairs > 0"
+        config.storage.root, f"from editions where edition_id = '{edition_id}' and n_drawn_pairs > 0"
     )
     if rows or has_pairs or not scores:
         write_output(render_leaderboard(rows, is_wide=is_wide))
