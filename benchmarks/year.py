@@ -12,7 +12,6 @@ import altair as alt
 import vl_convert
 
 from benchmarks.measuring import REPOSITORY, build_parser
-from report.axes import VEGA_LITE
 from report.console import align
 from tests.support.weeks import YEAR, LivedWeeks, Week, name_week, serve_models, start_history
 
@@ -39,6 +38,7 @@ PARTS = {
     "editions and predictions": ("editions", "predictions", "checks", "diversity", "guesses", "failures"),
 }
 WIDTH, HEIGHT = 860, 220
+VEGA_LITE = "6.4"
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -17,11 +17,10 @@ from commands.arguments import (
 from commands.selection import add_selection, select_evaluations
 from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import edition_folder
+from pretexeval.storage.layout import edition_folder, page_file
 
 if TYPE_CHECKING:
     from commands.in_process import RunReport
-    from report.facet_scores import FacetScores
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -98,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
     # The page of an edition links the others, and compares itself with them.
     for config, edition_id in complete[:-1]:
         refresh_page(config, edition_id)
+    if complete:
+        write_output(f"\nall editions  {complete[0][0].storage.root / page_file()}")
     return max(statuses)
 
 
@@ -115,11 +116,8 @@ def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int
     """Print the scores and the paths of a run, and what failed; return the exit status."""
     from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
+    write_output(f"\n{report.edition_id}")
     _print_leaderboard(config, report.edition_id, is_wide=is_wide)
-    if len(config.edition.methods) > 1:
-        from report.paper_tables import render_all_tables
-
-        write_output(f"\n{render_all_tables(config.storage.root, report.edition_id)}")
     if freshness := describe_freshness(config.storage.root, report.edition_id):
         write_output(f"\n{freshness}")
     for line in describe_drift(config.storage.root, report.edition_id):
@@ -127,6 +125,8 @@ def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int
     warehouse, page = report.paths
     write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
+    if len(config.edition.methods) > 1:
+        write_output(f"methods    pretexeval sql --papers {report.edition_id} --root {config.storage.root}")
     write_output(f"page       {page}")
     if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
         report_progress(stale)
@@ -193,25 +193,11 @@ def publish(options: argparse.Namespace) -> int:
 
 
 def _score(config: Config, options: argparse.Namespace) -> None:
-    """Score the stored answers again, publish, and print the accuracies."""
+    """Score the stored answers again, publish, and print the scores under each policy."""
     from commands.in_process import run_score
-    from report.console import render_rows
-    from report.score_tables import render_facets
-    from warehouse.query import run_query
 
     edition_id = run_score(config, options.score or None, options.config)
-    query = (
-        "select model, method, scoring_policy, n_samples, average_accuracy, average_accuracy_ci_low, "
-        f"average_accuracy_ci_high, no_answer_rate, error_rate from leaderboard "
-        f"where edition_id = '{edition_id}' order by model, method, scoring_policy"
-    )
-    columns, rows = run_query(config.storage.root, query)
-    scores = _read_facet_scores(config, edition_id)
-    if rows or not scores:
-        write_output(render_rows(columns, rows, "table"))
-    if scores:
-        write_output(("\n" if rows else "") + render_facets(scores))
-    _print_not_evaluated(config, edition_id)
+    _print_leaderboard(config, edition_id, is_wide=False, has_all_policies=True)
 
 
 def _prune(config: Config, choice: str) -> None:
@@ -250,45 +236,34 @@ def _prune(config: Config, choice: str) -> None:
         write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
 
 
-def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
+def _print_leaderboard(
+    config: Config, edition_id: str, *, is_wide: bool, has_all_policies: bool = False
+) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     from pretexeval.primitives.untrusted_text import escape_line
-    from report.facet_scores import select_first_policy
+    from report.facet_scores import read_facet_scores
     from report.remarks import note_replies, read_reply_remarks
-    from report.score_tables import note_repeats, render_facets, render_leaderboard
+    from report.score_tables import note_repeats, render_facets, render_leaderboard, render_not_evaluated
     from warehouse.query import read_rows
 
+    root, where = config.storage.root, f"where edition_id = '{edition_id}'"
     # Of a model that was asked several times, the first repeat; note_repeats adds the means.
-    query = f"select * from leaderboard where edition_id = '{edition_id}' and repeat = 0 order by rank"
-    rows = read_rows(config.storage.root, query)
-    scores = select_first_policy(_read_facet_scores(config, edition_id))
-    has_pairs = read_rows(
-        config.storage.root, f"from editions where edition_id = '{edition_id}' and n_pairs > 0"
+    rows = read_rows(
+        root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
     )
+    scores = read_facet_scores(
+        lambda sql: read_rows(root, sql), edition_id, has_all_policies=has_all_policies
+    )
+    has_pairs = read_rows(root, f"from editions {where} and n_drawn_pairs > 0")
     if rows or has_pairs or not scores:
         write_output(render_leaderboard(rows, is_wide=is_wide))
-        for line in note_repeats(config.storage.root, edition_id):
+        for line in note_repeats(root, edition_id):
             write_output(line)
     if scores:
         write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
-    for line in note_replies(read_reply_remarks(config.storage.root, edition_id)):
+    for line in note_replies(read_reply_remarks(root, edition_id)):
         write_output(escape_line(line))
-    _print_not_evaluated(config, edition_id)
-
-
-def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
-    from report.facet_scores import read_facet_scores
-    from warehouse.query import read_rows
-
-    return read_facet_scores(lambda sql: read_rows(config.storage.root, sql), edition_id)
-
-
-def _print_not_evaluated(config: Config, edition_id: str) -> None:
-    from report.score_tables import render_not_evaluated
-    from warehouse.query import read_rows
-
-    query = f"from not_evaluated where edition_id = '{edition_id}'"
-    if lines := render_not_evaluated(read_rows(config.storage.root, query)):
+    if lines := render_not_evaluated(read_rows(root, f"from not_evaluated {where}")):
         write_output(lines)
 
 

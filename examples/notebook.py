@@ -66,7 +66,7 @@ def _(alt, ask, chosen, pl, show):
     intervals = base.mark_rule().encode(x=alt.X("mastery_ci_low:Q", axis=share), x2="mastery_ci_high:Q")
     points = base.mark_point(filled=True, size=60).encode(x=alt.X("mastery:Q", axis=share, title="mastery"))
     leaderboard_chart = alt.layer(intervals, points)
-    _note = "Models whose intervals overlap are not clearly different; see the view `model_comparison`."
+    _note = "Whether two models differ is in the view `model_comparison`: their own intervals do not tell it."
     show("Which model masters the most facts?", _note, leaderboard_chart, leaderboard)
     best = leaderboard.filter(pl.col("mastery") == pl.col("mastery").max()).row(0, named=True)
     return best, leaderboard, leaderboard_chart

@@ -283,5 +283,14 @@ def format_share(share: float | None) -> str:
 
 
 def format_with_interval(share: float | None, low: float | None, high: float | None) -> str:
-    """Return the share in percent, followed by its interval in brackets."""
-    return f"{format_share(share)} [{format_share(low)}, {format_share(high)}]"
+    """Return the share in percent, followed by its interval in brackets if there is one."""
+    interval = "" if low is None or high is None else f" [{format_share(low)}, {format_share(high)}]"
+    return f"{format_share(share)}{interval}"
+
+
+def format_difference(row: dict[str, Any], name: str = "difference") -> str:
+    """Return a difference in points with its interval in brackets, or "too few" facts for one."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    if value is None:
+        return "-"
+    return f"{format_share(value)} [too few]" if low is None else format_with_interval(value, low, high)

@@ -19,6 +19,7 @@ from schemas.stages import METHODS, SINGLE_METHODS
 Row = dict[str, Any]
 N_HUES = 12
 """The colours of the style sheet; beyond them, dashes and marks tell models of the same colour apart."""
+DETECTABLE = {"average accuracy": "detectable_difference", "mastery": "detectable_mastery_difference"}
 MARKS = ("circle", "square", "diamond", "triangle", "drop")
 
 
@@ -130,18 +131,10 @@ class Contents:
         found = self.map_rows("accuracy_by_relation", "relation")
         return dict(sorted(found.items(), key=lambda item: (key(item[1]), item[0])))
 
-    def list_served(self, model: Model) -> list[str]:
-        """Return how the endpoints or the engine report the model."""
-        return [row["served"] for row in self.select_model("served", model)]
-
     def select_repeats(self) -> list[Row]:
         """Return how far the repeats of each model differ under the setting of the figures."""
         setting = {"method": self.setting.method, "scoring_policy": self.setting.scoring_policy}
         return [row for row in self.views["repeat_spread"] if setting.items() <= row.items()]
-
-    def find_run(self, model_id: str) -> Row | None:
-        """Return the row of the model in `runs`."""
-        return next((row for row in self.runs if row["model_id"] == model_id), None)
 
     def list_limited(self) -> list[tuple[list[str], int]]:
         """Return the labels of the models that were asked about a part of the pairs, by its size."""
@@ -166,14 +159,13 @@ class Contents:
         rows = [row for row in self.leaderboard if self.setting.matches_except(row, name)]
         return rows if len({row[name] for row in rows}) > 1 else []
 
-    def find_detectable(self) -> Row | None:
-        """Return the difference that the edition detects between any two models (the largest of all)."""
-        names = ("n_pairs", "detectable_difference", "detectable_mastery_difference")
-        rows = [*self.select_setting(), *self.views["model_comparison"]]
-        found = {name: [row[name] for row in rows if row[name] is not None] for name in names}
-        if not found["detectable_difference"]:
-            return None
-        return {name: max(values, default=None) for name, values in found.items()}
+    def list_detectable(self) -> dict[str, list[float]]:
+        """Return measure -> the true differences that the edition detects between two models, sorted."""
+        found = {
+            measure: sorted(row[name] for row in self.views["model_comparison"] if row[name] is not None)
+            for measure, name in DETECTABLE.items()
+        }
+        return {measure: values for measure, values in found.items() if values}
 
     def select_model(self, view: str, model: Model) -> list[Row]:
         """Return the rows of a view that belong to one model."""
@@ -184,14 +176,51 @@ class Contents:
         found = {(row["grouping_by"], row["group_name"]) for row in self.views["groups"]}
         return {kind for kind, n in Counter(kind for kind, _ in found).items() if n > 1}
 
-    def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
-        """Return each row with its model, in the order of the models."""
-        return [(model, row) for model in self.models for row in rows if row["model_id"] == model.model_id]
+    def has_shared_ranks(self) -> bool:
+        """Return whether models that cannot be told apart share ranks."""
+        return any(row.get("rank_low") != row.get("rank_high") for row in self.select_setting())
+
+    def date_rows(self, rows: list[Row]) -> list[Row]:
+        """Return rows of the leaderboard with the time of the evaluation."""
+        times = {run["model_id"]: run["evaluated_at"] for run in self.runs}
+        return [row | {"evaluated_at": times.get(row["model_id"])} for row in rows]
+
+    def rank_points(self) -> list[Row]:
+        """Return the scores on questions, each with its place, and how far it is above random answers."""
+        rows = self.questions.scores if self.questions else []
+        return [
+            row | {"rank": rank, "above_random": None if row["average"] is None else row["average"] - random}
+            for rank, row in enumerate(rows, start=1)
+            for random in [row["average_random"]]
+        ]
+
+    def list_costs(self) -> list[Row]:
+        """Return the prompts and tokens of each model, and how the endpoints or the engine report it."""
+        served: dict[str, list[str]] = {}
+        for row in self.views["served"]:
+            served.setdefault(row["model_id"], []).append(row["served"])
+        rows = self.order_rows(self.views["cost"])
+        return [row | {"served": "; ".join(served.get(row["model_id"], ())) or None} for row in rows]
+
+    def pivot_curve(self) -> list[Row]:
+        """Return a row per model with its points of the curve of joint accuracy: joint_1, joint_2, …."""
+        rows: dict[str, Row] = {}
+        for row in self.order_rows(self.views["joint_accuracy_curve"]):
+            names = {end: f"joint_accuracy{end}" for end in ("", "_ci_low", "_ci_high")}
+            point = {f"joint_{row['n']}{end}": row[name] for end, name in names.items()}
+            rows[row["model_id"]] = rows.get(row["model_id"], row) | point | {f"choices_{row['n']}": row}
+        return list(rows.values())
+
+    def order_rows(self, rows: list[Row]) -> list[Row]:
+        """Return the rows of models on the page, in the order of the models."""
+        places = {model.model_id: place for place, model in enumerate(self.models)}
+        known = (row for row in rows if row["model_id"] in places)
+        return sorted(known, key=lambda row: places[row["model_id"]])
 
 
 def find_reach(rows: list[Row], *names: str) -> float:
-    """Return the largest absolute limit of the differences with these names: the end of their scale."""
-    ends = [row[f"{name}_ci_{end}"] for row in rows for name in names for end in ("low", "high")]
+    """Return the largest absolute difference or limit with these names: the end of their scale."""
+    ends = [row[f"{name}{end}"] for row in rows for name in names for end in ("", "_ci_low", "_ci_high")]
     return max((abs(end) for end in ends if end), default=1.0)
 
 

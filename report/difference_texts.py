@@ -4,11 +4,14 @@ import json
 from typing import Any
 
 from pretexeval.primitives.untrusted_text import escape_controls
-from report.console import align, format_share, format_with_interval
+from report.certainty import has_interval
+from report.columns import TABLES
+from report.console import format_share
 from report.contents import Row
 from report.formats import format_words
-from report.model_difference import ModelDifference, Verdict, judge_relations
+from report.model_difference import ModelDifference, judge_relations
 from report.remarks import N_EFFECTIVE
+from report.score_tables import render_table
 
 
 def render_difference(found: ModelDifference) -> str:
@@ -21,8 +24,8 @@ def render_difference(found: ModelDifference) -> str:
     )
     verdicts = [found.verdict, *(verdict for verdict, _ in judge_relations(found.relations))]
     rows = zip((found.whole, *found.relations), verdicts, strict=True)
-    lines = [_write_line(row, verdict) for row, verdict in rows]
-    table = align(list(lines[0]), [list(line.values()) for line in lines])
+    named = [row | {"relation": row["relation"] or "all", "verdict": verdict} for row, verdict in rows]
+    table = render_table(TABLES["relation_differences"], named)
     return "\n\n".join([head, write_verdict(found), table, "\n".join(list_notes(found))])
 
 
@@ -33,6 +36,7 @@ def write_verdict(found: ModelDifference) -> str:
         "worse": "{} is worse than {}",
         "better": "{} is better than {}",
         "not distinguishable": "{} and {} are not distinguishable",
+        "too few": "{} and {} cannot be compared, because they share too few facts",
     }[found.verdict].format(*names)
     return (
         f"{said} in {format_words(found.measure)}: {write_points(row)}, on {row['n_pairs']:,} pairs that "
@@ -42,10 +46,10 @@ def write_verdict(found: ModelDifference) -> str:
 
 def write_points(row: Row) -> str:
     """Return a difference and its interval in percentage points: +1.0 points (95 % interval -2.0 to +4.0)."""
-    value, low, high = (
-        f"{100 * row[key] + 0.0:+.1f}" for key in ("difference", "difference_ci_low", "difference_ci_high")
-    )
-    return f"{value} points (95 % interval {low} to {high})"
+    names = ("difference", "difference_ci_low", "difference_ci_high")
+    value, low, high = ("" if row[name] is None else f"{100 * row[name] + 0.0:+.1f}" for name in names)
+    interval = f"95 % interval {low} to {high}" if has_interval(row) else "too few facts for an interval"
+    return f"{value} points ({interval})"
 
 
 def write_regression(found: ModelDifference) -> str:
@@ -59,10 +63,11 @@ def write_regression(found: ModelDifference) -> str:
 def list_notes(found: ModelDifference) -> list[str]:
     """Return what a reader needs to judge the verdict, one sentence or two each."""
     row, notes = found.whole, [write_regression(found)]
-    notes.append(
-        f"A true difference of {100 * row['detectable_difference']:.1f} points would be found here in four "
-        "cases out of five."
-    )
+    if row["detectable_difference"] is not None:
+        notes.append(
+            f"A true difference of {100 * row['detectable_difference']:.1f} points would be found here in "
+            "four cases out of five."
+        )
     if max(found.n_baseline_pairs, found.n_candidate_pairs) > row["n_matched"]:
         notes.append(
             f"Only shared pairs count: the first model answered {found.n_baseline_pairs:,} pairs, the second "
@@ -87,22 +92,6 @@ def list_notes(found: ModelDifference) -> list[str]:
             "find a cause; only the row of all decides."
         )
     return notes
-
-
-def _write_line(row: Row, verdict: Verdict) -> dict[str, str]:
-    """Return column -> cell of one relation."""
-    difference = (row[key] for key in ("difference", "difference_ci_low", "difference_ci_high"))
-    return {
-        "relation": "all" if row["relation"] is None else row["relation"],
-        "first %": format_share(row["other_score"]),
-        "second %": format_share(row["score"]),
-        "difference [95 % CI]": format_with_interval(*difference),
-        "second is": verdict,
-        "detectable": format_share(row["detectable_difference"]),
-        "only first": f"{row['n_lost']:,}",
-        "only second": f"{row['n_gained']:,}",
-        "pairs": f"{row['n_pairs']:,}",
-    }
 
 
 def render_difference_json(found: ModelDifference) -> str:
@@ -131,18 +120,21 @@ def render_difference_json(found: ModelDifference) -> str:
     return escape_controls(json.dumps(content, indent=2, ensure_ascii=False))
 
 
+# Name of a figure in the JSON, which says to which model it belongs -> the column.
+FIGURES = {
+    "n_pairs": "n_pairs",
+    "n_observations": "n_observations",
+    "first_score": "other_score",
+    "second_score": "score",
+    "difference": "difference",
+    "difference_ci_low": "difference_ci_low",
+    "difference_ci_high": "difference_ci_high",
+    "detectable_difference": "detectable_difference",
+    "n_effective": "n_effective",
+    "n_only_first": "n_lost",
+    "n_only_second": "n_gained",
+}
+
+
 def _describe(row: Row) -> dict[str, Any]:
-    """Return the figures of a row, with names that say which model they belong to."""
-    return {
-        "n_pairs": row["n_pairs"],
-        "n_observations": row["n_observations"],
-        "first_score": row["other_score"],
-        "second_score": row["score"],
-        "difference": row["difference"],
-        "difference_ci_low": row["difference_ci_low"],
-        "difference_ci_high": row["difference_ci_high"],
-        "detectable_difference": row["detectable_difference"],
-        "n_effective": row["n_effective"],
-        "n_only_first": row["n_lost"],
-        "n_only_second": row["n_gained"],
-    }
+    return {name: row[column] for name, column in FIGURES.items()}

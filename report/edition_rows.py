@@ -9,9 +9,9 @@ from typing import Any
 from prototypes.naturalness import READER, STILTED
 from report.contents import Row, Setting, choose_setting, find_setting, order_setting
 from report.edition_reader import EditionReader
-from report.facet_scores import read_facet_scores, select_first_policy
+from report.facet_scores import read_facet_scores
 from report.formats import join_names
-from report.leaders import read_lead
+from report.leaders import choose_measure, find_lead, read_comparisons
 from report.remarks import judge_against_shortcut
 from schemas.stages import MAX_WRONG_RATE
 from warehouse.query import open_warehouse
@@ -77,8 +77,8 @@ def read_leaderboard(reader: EditionReader) -> list[Row]:
 def read_edition(reader: EditionReader) -> Row | None:
     """Return what the edition is, with its numbers of pairs and its dates; None if the warehouse lacks it."""
     found = reader.read(
-        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration, "
-        "naturalness, period_start, withdrawn_at, withdrawal_reason from editions "
+        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, n_drawn_pairs, "
+        "configuration, naturalness, period_start, withdrawn_at, withdrawal_reason from editions "
         "where edition_id = $edition_id"
     )
     if not found:
@@ -126,10 +126,10 @@ def _read_summary(reader: EditionReader) -> Row:
     leaderboard = read_leaderboard(reader)
     setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
     ranked = [row for row in leaderboard if setting.matches(row)]
-    scores = select_first_policy(read_facet_scores(reader.read, reader.edition_id))
-    answered = {row["model_id"] for row in leaderboard} | {score.model_id for score in scores}
+    scores = read_facet_scores(reader.read, reader.edition_id)
+    answered = {row["model_id"] for row in leaderboard} | {row["model_id"] for row in scores}
     counts = {
-        "facets": max(scores, key=lambda score: score.average or 0.0, default=None),
+        "facets": max(scores, key=lambda row: row["average"] or 0.0, default=None),
         "n_models": len(answered),
         "n_not_evaluated": len(reader.read_view("not_evaluated")),
         "new_text_rate": _find_new_text_rate(reader, setting),
@@ -147,7 +147,9 @@ def _find_new_text_rate(reader: EditionReader, setting: Setting) -> float | None
 
 def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) -> Row:
     """Return the scores of the first model, the names of all that lead, and how they stand to shortcuts."""
-    lead = read_lead(reader, setting, ranked)
+    model_ids = [row["model_id"] for row in ranked]
+    rows = read_comparisons(reader, setting, model_ids)
+    lead = find_lead(model_ids, rows, choose_measure(ranked[0])) if ranked else None
     if lead is None:
         return dict.fromkeys(SUMMARY) | {"leaders": None, "n_leaders": 0, "against_shortcut": None}
     names = {row["model_id"]: str(row["model"]) for row in ranked}

@@ -1,150 +1,102 @@
-"""Collect the scores of each model on an edition's questions: its facets, their mean, and mastered points."""
+"""The scores of each model on an edition's questions as one row: its facets, their mean, and mastered points.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+A facet is a column with the limits of its interval, with what random answers score, and with the shares of
+unfinished thoughts and of refusals: comparison, comparison_ci_low, …, average, average_random, ….
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from report.columns import FACETS
 from schemas.columns import SCORING_POLICIES
-from schemas.question_stages import FACET_OF, SETTINGS
+from schemas.question_stages import SETTINGS
 
 Row = dict[str, Any]
 Read = Callable[[str], list[Row]]
 """Runs SQL on the warehouse and returns the rows."""
-FACETS = tuple(FACET_OF.values())
-# The row that is shown for a facet, or for mastered points, if a model was asked nothing about them.
-_NOT_ASKED: Row = {
-    **{
-        f"{score}{end}": None
-        for score in ("accuracy", "mastered_rate")
-        for end in ("", "_ci_low", "_ci_high")
-    },
-    "no_answer_rate": None,
-    "unfinished_reasoning_rate": None,
-    "refused_rate": None,
-    "error_rate": None,
-    "n_questions": 0,
-    "n_points": 0,
+OF_FACET = {
+    "": "accuracy",
+    "_ci_low": "accuracy_ci_low",
+    "_ci_high": "accuracy_ci_high",
+    "_random": "random_baseline",
+    "_unfinished_reasoning_rate": "unfinished_reasoning_rate",
+    "_refused_rate": "refused_rate",
 }
+"""End of a column of a facet -> its column of facet_accuracy."""
+OF_ALL = ("no_answer_rate", "unfinished_reasoning_rate", "refused_rate", "error_rate", "n_questions")
+OF_POINTS = ("mastered_rate", "mastered_rate_ci_low", "mastered_rate_ci_high")
+_ACCURACIES = ", ".join(
+    [
+        f"max({column}) filter (facet is not distinct from {value}) as {name}{end}"
+        for name, value in [*((facet, f"'{facet}'") for facet in FACETS), ("average", "null")]
+        for end, column in OF_FACET.items()
+    ]
+    + [f"max({name}) filter (facet is null) as {name}" for name in OF_ALL]
+)
+_RANDOM = ", ".join(f"max({facet}_random) over () as {facet}_random" for facet in FACETS)
+_MASTERED = ", ".join(
+    f"max({name}) filter ({'not ' if new == name else ''}is_negated_included) as {new}"
+    for name in OF_POINTS
+    for new in (name, name.replace("mastered", "mastered_negated"))
+)
+SCORES = f"""
+with accuracies as (
+    select edition_id, setting, model_id, model, scoring_policy, {_ACCURACIES}
+    from facet_accuracy
+    where edition_id = '{{edition_id}}' and is_negated is null
+    group by all
+),
+
+points as (
+    select setting, model_id, scoring_policy, {_MASTERED},
+        max(n_points) filter (not is_negated_included) as n_points
+    from (
+        from mastered_points
+        where edition_id = '{{edition_id}}'
+        qualify step = max(step) over (partition by setting, model_id, scoring_policy)
+    )
+    group by all
+)
+
+select * replace ({_RANDOM})
+from accuracies
+left join points using (setting, model_id, scoring_policy)
+"""
 
 
-@dataclass(frozen=True)
-class FacetScores:
-    """The scores of a model in one setting under one scoring policy."""
-
-    setting: str
-    model_id: str
-    model: str
-    scoring_policy: str
-    facets: dict[str, Row]
-    """Facet -> its row of facet_accuracy over all its questions, in the order of the types."""
-    averaged: Row
-    """The row of facet_accuracy for the mean of the facets over all questions."""
-    mastered: Row
-    """The row of mastered_points with all facets, without negated questions."""
-    mastered_negated: Row
-    """The same row with negated questions."""
-
-    @property
-    def average(self) -> float | None:
-        """Return the mean accuracy of the facets; None if a facet has no score."""
-        average: float | None = self.averaged["accuracy"]
-        return average
-
-    @property
-    def random_average(self) -> float | None:
-        """Return the mean random baseline of the facets."""
-        return _average(row["random_baseline"] for row in self.facets.values())
-
-    @property
-    def outcomes(self) -> Row:
-        """Return the shares without an answer, over all questions, and what names these questions."""
-        rates = ("no_answer_rate", "unfinished_reasoning_rate", "refused_rate", "error_rate")
-        names = ("setting", "model_id", "scoring_policy")
-        return {name: self.averaged[name] for name in rates} | {n: getattr(self, n) for n in names}
-
-    @property
-    def n_questions(self) -> int:
-        """Return the number of graded questions."""
-        return sum(row["n_questions"] for row in self.facets.values())
-
-
-def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
-    """Return the scores of the edition by setting and policy, the best average first.
+def read_facet_scores(read: Read, edition_id: str, *, has_all_policies: bool = False) -> list[Row]:
+    """Return the scores of the edition by policy and setting, the best average first.
 
     There are none if the edition has no questions, or if no model has answered them.
+
+    Args:
+        has_all_policies: whether all scoring policies are returned, and not the first one alone.
     """
-    where = f"where edition_id = '{edition_id}'"
-    facets = read(f"from facet_accuracy {where} and is_negated is null and facet is not null")
-    averages = read(f"from facet_accuracy {where} and is_negated is null and facet is null")
-    mastered = read(
-        f"from mastered_points {where} "
-        "qualify step = max(step) over (partition by setting, model_id, scoring_policy)"
-    )
-    baselines = {row["facet"]: row["random_baseline"] for row in facets}
-    asked = {facet: baselines[facet] for facet in FACETS if facet in baselines}
-    scores = [
-        FacetScores(
-            *key,
-            facets={
-                facet: next(
-                    (row for row in rows if row["facet"] == facet),
-                    _NOT_ASKED | {"facet": facet, "random_baseline": baseline},
-                )
-                for facet, baseline in asked.items()
-            },
-            averaged=_find(averages, key),
-            mastered=_find(mastered, key, is_negated_included=False),
-            mastered_negated=_find(mastered, key, is_negated_included=True),
-        )
-        for key, rows in _group(facets).items()
-    ]
-    return sorted(scores, key=_order)
+    rows = read(SCORES.format(edition_id=edition_id.replace("'", "''")))
+    first = min((row["scoring_policy"] for row in rows), key=SCORING_POLICIES.index, default=None)
+    chosen = [row for row in rows if has_all_policies or row["scoring_policy"] == first]
+    for row in chosen:
+        row["average_random"] = fmean(row[f"{facet}_random"] for facet in list_asked(row))
+    return sorted(chosen, key=_order)
 
 
-def select_first_policy(scores: Sequence[FacetScores]) -> list[FacetScores]:
-    """Return the scores under the first of their policies, in the order of the schema."""
-    policies = {score.scoring_policy for score in scores}
-    first = min(policies, key=SCORING_POLICIES.index, default=None)
-    return [score for score in scores if score.scoring_policy == first]
+def list_asked(row: Row) -> list[str]:
+    """Return the facets about which the edition asks."""
+    return [facet for facet in FACETS if row[f"{facet}_random"] is not None]
 
 
-def _group(rows: Iterable[Row]) -> dict[tuple[str, str, str, str], list[Row]]:
-    grouped: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(_key(row), []).append(row)
-    return grouped
-
-
-def _key(row: Row) -> tuple[str, str, str, str]:
-    return row["setting"], row["model_id"], row["model"], row["scoring_policy"]
-
-
-def _find(rows: Iterable[Row], key: tuple[str, str, str, str], **values: object) -> Row:
-    """Return the first row of the key with these values."""
-    return next(
-        (row for row in rows if _key(row) == key and values.items() <= row.items()),
-        _NOT_ASKED,
-    )
-
-
-def _order(score: FacetScores) -> tuple[int, int, bool, float, str, str]:
-    average = score.average
+def _order(row: Row) -> tuple[int, int, bool, float, str, str]:
+    average = row["average"]
     return (
-        SCORING_POLICIES.index(score.scoring_policy),
-        SETTINGS.index(score.setting),
+        SCORING_POLICIES.index(row["scoring_policy"]),
+        SETTINGS.index(row["setting"]),
         average is None,
         -(average or 0.0),
-        score.model,
-        score.model_id,
+        row["model"],
+        row["model_id"],
     )
-
-
-def _average(values: Iterable[float | None]) -> float | None:
-    """Return the macro average, as in the paper's tables; None if a value is missing."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return fmean(known) if known and len(known) == len(found) else None
 
 
 @dataclass(frozen=True)
@@ -153,7 +105,7 @@ class QuestionContents:
 
     counts: Row
     """n_points and n_demonstration_points, and n_questions for the test."""
-    scores: list[FacetScores]
+    scores: list[Row]
     parts: list[Row]
     """The rows of facet_accuracy by form: affirmed or negated questions of a facet."""
     mastered: list[Row]
@@ -167,45 +119,47 @@ class QuestionContents:
     mastered_differences: list[Row]
     """The rows of mastered_points_comparison with all facets, without negated questions."""
 
+    def describe_random(self) -> Row:
+        """Return facet -> what random answers score."""
+        return {name: self.scores[0][f"{name}_random"] for name in (*FACETS, "average")}
+
 
 REFUSED = "refused by the model or by a filter of its provider, and have no answer"
 
 
-def note_unanswered(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def note_unanswered(rows: Sequence[Row]) -> list[str]:
     """Return a sentence for each model and method of a leaderboard with unfinished thoughts, or refusals."""
-    return list(dict.fromkeys(note for row in rows for note in _list_notes_of_samples(row)))
+    notes = []
+    for row in rows:
+        name = f"{row['model']} ({row['method']})"
+        if row["unfinished_reasoning_rate"]:
+            share = f"{100 * row['unfinished_reasoning_rate']:.1f} %"
+            notes.append(
+                f"{name}: in {share} of the replies the thought did not end, so they have no answer. Raise "
+                "max_tokens of the model."
+            )
+        if row["refused_rate"]:
+            notes.append(f"{name}: {100 * row['refused_rate']:.1f} % of the prompts were {REFUSED}.")
+    return list(dict.fromkeys(notes))
 
 
-def _list_notes_of_samples(row: Mapping[str, Any]) -> Iterator[str]:
-    name = f"{row['model']} ({row['method']})"
-    if row["unfinished_reasoning_rate"]:
-        share = f"{100 * row['unfinished_reasoning_rate']:.1f} %"
-        yield (
-            f"{name}: in {share} of the replies the thought did not end, so they have no answer. Raise "
-            "max_tokens of the model."
-        )
-    if row["refused_rate"]:
-        yield f"{name}: {100 * row['refused_rate']:.1f} % of the prompts were {REFUSED}."
-
-
-def note_unanswered_questions(scores: Iterable[FacetScores]) -> list[str]:
+def note_unanswered_questions(rows: Sequence[Row]) -> list[str]:
     """Return a sentence for each model and setting with facets of unfinished thoughts, or of refusals."""
-    return list(dict.fromkeys(note for score in scores for note in _list_notes(score)))
+    notes = []
+    for row in rows:
+        name = f"{row['model']} ({row['setting']})"
+        if unfinished := _list_shares(row, "unfinished_reasoning_rate"):
+            table = "questions" if row["setting"] == "answer_only" else row["setting"]
+            notes.append(
+                f"{name}: the thought did not end in {unfinished}, so these questions have no answer. Raise "
+                f"max_tokens of [{table}]."
+            )
+        if refused := _list_shares(row, "refused_rate"):
+            notes.append(f"{name}: {refused} were {REFUSED}.")
+    return list(dict.fromkeys(notes))
 
 
-def _list_notes(score: FacetScores) -> Iterator[str]:
-    name = f"{score.model} ({score.setting})"
-    if unfinished := _list_shares(score, "unfinished_reasoning_rate"):
-        table = "questions" if score.setting == "answer_only" else score.setting
-        yield (
-            f"{name}: the thought did not end in {unfinished}, so these questions have no answer. Raise "
-            f"max_tokens of [{table}]."
-        )
-    if refused := _list_shares(score, "refused_rate"):
-        yield f"{name}: {refused} were {REFUSED}."
-
-
-def _list_shares(score: FacetScores, rate: str) -> str:
+def _list_shares(row: Row, rate: str) -> str:
     """Return "1.0 % of recall, 2.0 % of comparison": the facets in which the rate is not 0."""
-    shares = {facet: row[rate] for facet, row in score.facets.items()}
+    shares = {facet: row[f"{facet}_{rate}"] for facet in FACETS}
     return ", ".join(f"{100 * share:.1f} % of {facet}" for facet, share in shares.items() if share)

@@ -6,8 +6,10 @@ A section whose question has no answer in this edition has no sentence, and is l
 from collections.abc import Iterable
 from statistics import fmean
 
+from report.certainty import Share, has_interval, order_certainly, select_certain
 from report.contents import Contents, Row
-from report.facet_scores import note_unanswered, note_unanswered_questions
+from report.edition_differences import describe_aspects
+from report.facet_scores import list_asked, note_unanswered, note_unanswered_questions
 from report.formats import (
     BRIEF_FORMS,
     format_count,
@@ -18,15 +20,15 @@ from report.formats import (
 )
 from report.leaders import (
     Lead,
+    choose_measure,
+    describe_comparison,
     describe_lead,
     find_lead,
     find_question_lead,
-    is_distinguishable,
-    select_differences,
 )
 from report.remarks import N_EFFECTIVE, judge_against_shortcut, note_base, note_replies
 
-SIGNIFICANT = 0.05
+ENDS = ("", "_ci_low", "_ci_high")
 SHORTCUT = "the best shortcut without medical knowledge"
 
 
@@ -43,7 +45,7 @@ def describe_edition(contents: Contents) -> str:
     else:
         facts = f"{format_percent(first['mastery'])} of {format_count(first['n_complete_pairs'])} facts"
         text = f"{label} masters {facts}{_compare_with_shortcut(first)}"
-    return _add_lead(text, contents, _find_lead(contents), len(ranked))
+    return _add_lead(text, contents, _find_lead(contents))
 
 
 def _compare_with_shortcut(row: Row) -> str:
@@ -62,23 +64,26 @@ def _describe_questions(contents: Contents) -> str:
     if not contents.questions or not contents.questions.scores:
         return ""
     top = contents.questions.scores[0]
-    share, n = format_percent(top.mastered["mastered_rate"]), format_count(top.mastered["n_points"])
-    n_ranked = sum(score.setting == top.setting for score in contents.questions.scores)
-    text = f"{contents.label(top.model_id)} masters {share} of {n} points in questions of four types"
-    return _add_lead(text, contents, find_question_lead(contents.questions), n_ranked)
+    n_asked = len(list_asked(top))
+    n_types = "one type" if n_asked == 1 else f"{n_asked} types"
+    share, n = format_percent(top["mastered_rate"]), format_count(top["n_points"])
+    text = f"{contents.label(top['model_id'])} masters {share} of {n} points in questions of {n_types}"
+    return _add_lead(text, contents, find_question_lead(contents.questions))
 
 
-def _add_lead(text: str, contents: Contents, lead: Lead | None, n_ranked: int) -> str:
-    clause = describe_lead(lead, contents.labels, n_ranked) if lead else ""
+def _add_lead(text: str, contents: Contents, lead: Lead | None) -> str:
+    clause = describe_lead(lead, contents.labels) if lead else ""
     return f"{text}, and {clause}." if clause else f"{text}."
 
 
 def _find_lead(contents: Contents) -> Lead | None:
-    return find_lead(contents.select_setting(), _list_differences(contents))
-
-
-def _list_differences(contents: Contents) -> list[Row]:
-    return select_differences(contents.select_setting(), contents.views["model_comparison"])
+    ranked = contents.select_setting()
+    model_ids = [row["model_id"] for row in ranked]
+    return (
+        find_lead(model_ids, contents.views["model_comparison"], choose_measure(ranked[0]))
+        if ranked
+        else None
+    )
 
 
 def list_notes(contents: Contents) -> list[str]:
@@ -117,54 +122,60 @@ def list_answers(contents: Contents) -> dict[str, str]:
 
 
 def _answer_comparison(contents: Contents) -> str:
-    rows = contents.views["model_comparison"]
     lead = _find_lead(contents)
-    if not rows or lead is None:
-        return ""
-    first = contents.label(lead.first)
-    if lead.level:
-        return f"{join_names([contents.label(i) for i in lead.leaders])} cannot be told apart"
-    if not lead.behind:
-        return f"How far {first} is ahead"
-    differences = {row["other_model_id"]: row["difference"] for row in _list_differences(contents)}
-    nearest = min(lead.behind, key=lambda model_id: (differences[model_id], model_id))
-    points = format_magnitude(differences[nearest])
-    return f"{first} is clearly ahead, by {points} points of {lead.measure} over {contents.label(nearest)}"
+    has_rows = bool(contents.views["model_comparison"])
+    return describe_comparison(lead, contents.labels) if lead and has_rows else ""
 
 
 def _answer_relations(contents: Contents) -> str:
-    """Return the relation in which models differ most, or the best and the worst one of a single model."""
+    """Return in how many relations models differ for certain, or which ones a single model knows better."""
     measure = contents.relation_measure
-    shares: dict[str, list[float]] = {}
-    for row in contents.views["accuracy_by_relation"]:
-        if row[measure] is not None:
-            shares.setdefault(row["relation"], []).append(row[measure])
-    if not shares:
+    known = [row for row in contents.views["accuracy_by_relation"] if row[measure] is not None]
+    names = sorted({row["relation"] for row in known})
+    if not names:
         return ""
-    if len(contents.models) > 1:
-        spread, relation = max((max(found) - min(found), name) for name, found in shares.items())
-        if not spread:
-            return "All models know the same relations"
-        return f"Models differ most in “{format_words(relation)}”, by {format_magnitude(spread)} points"
-    ranked = sorted((fmean(found), name) for name, found in shares.items())
-    worst, best = ranked[0][1], ranked[-1][1]
-    first = contents.models[0].label
-    if best == worst:
-        return f"{first} was asked about “{format_words(best)}”"
-    return f"{first} knows “{format_words(best)}” best and “{format_words(worst)}” least"
+    if len(names) == 1:
+        return f"All facts are of the relation “{format_words(names[0])}”"
+    if len(contents.models) == 1:
+        return _compare_relations(contents.models[0].label, known, measure)
+    compared = [
+        row
+        for row in contents.views["relation_differences"]
+        if row["measure"] == measure and has_interval(row)
+    ]
+    certain = select_certain(compared)
+    if not certain:
+        few = "Too few facts of each relation to tell models apart in one"
+        return "No relation tells the models apart for certain" if compared else few
+    largest = max(certain, key=lambda row: (abs(row["difference"]), row["relation"]))
+    n = len({row["relation"] for row in certain})
+    return (
+        f"Models differ for certain in {n} of {len(names)} relations, by up to "
+        f"{format_magnitude(largest['difference'])} points in “{format_words(largest['relation'])}” "
+        f"({format_count(largest['n_pairs'])} pairs)"
+    )
 
 
-def is_certain(row: Row) -> bool:
-    """Return whether the effect of a form is significant, adjusted for the other forms of the model."""
-    return row["holm_p_value"] is not None and row["holm_p_value"] < SIGNIFICANT
+def _compare_relations(label: str, rows: list[Row], measure: str) -> str:
+    limits = {row["relation"]: tuple(row[f"{measure}{end}"] for end in ENDS) for row in rows}
+    order = order_certainly({name: share for name, share in limits.items() if None not in share})
+    if not order:
+        return f"No relation is certainly better known to {label} than another"
+    lower, higher, _ = order[0]
+    shares = {name: format_percent(limits[name][0], 0) for name in (lower, higher)}
+    return (
+        f"{label} knows “{format_words(higher)}” better than “{format_words(lower)}”: "
+        f"{shares[higher]} against {shares[lower]}"
+    )
 
 
 def _answer_forms(contents: Contents) -> str:
-    """Return the form with the largest certain loss against the plain one."""
-    rows = [row for row in contents.views["form_effects"] if row["difference"] is not None]
+    """Return the form with the largest certain loss against the plain one, among all forms of all models."""
+    rows = [row for row in contents.views["form_effects"] if has_interval(row)]
     if not rows:
-        return ""
-    certain = [row for row in rows if row["difference"] < 0 and is_certain(row)]
+        has_forms = any(row["difference"] is not None for row in contents.views["form_effects"])
+        return "Too few facts to tell what a form costs" if has_forms else ""
+    certain = [row for row in select_certain(rows) if row["difference"] < 0]
     if not certain:
         return "No form of a statement is certainly harder than the plain one"
     worst = min(certain, key=lambda row: (row["difference"], row["model_id"], row["transformation"]))
@@ -185,8 +196,12 @@ def _answer_facts(contents: Contents) -> str:
             denying.append(model.label)
         elif sides["true fact"]["average_accuracy_ci_low"] > sides["false twin"]["average_accuracy_ci_high"]:
             affirming.append(model.label)
-    clauses = [_say_leaning(denying, n, "denies", "deny"), _say_leaning(affirming, n, "affirms", "affirm")]
-    alike = "True facts and their false twins are judged equally well"
+    n_asked = len(contents.models)
+    clauses = [
+        _say_leaning(denying, n_asked, "denies", "deny"),
+        _say_leaning(affirming, n_asked, "affirms", "affirm"),
+    ]
+    alike = "No model is certainly better at true facts, or at false twins"
     return "; ".join(filter(None, clauses)) or (alike if n else "")
 
 
@@ -210,43 +225,75 @@ def _say_leaning(labels: list[str], n: int, verb: str, verb_of_several: str) -> 
 
 
 def _answer_facets(contents: Contents) -> str:
-    """Return the hardest and the easiest type of question, by the mean of the models."""
     scores = contents.questions.scores if contents.questions else []
-    means = {}
-    for facet in scores[0].facets if scores else ():
-        known = [s.facets[facet]["accuracy"] for s in scores if s.facets[facet]["accuracy"] is not None]
-        if known:
-            means[facet] = fmean(known)
-    if not means:
+    return describe_facets(scores) if scores else ""
+
+
+def describe_facets(scores: list[Row]) -> str:
+    """Return which type of question is certainly harder than others, by the mean of the models.
+
+    The types differ in how often a random answer is right, so the shares are those above chance.
+
+    Args:
+        scores: rows of read_facet_scores under one policy.
+    """
+    asked = list_asked(scores[0])
+    of_facets = {facet: _correct_for_chance(scores, facet) for facet in asked}
+    shares = {facet: share for facet, share in of_facets.items() if share is not None}
+    if not shares:
         return ""
-    hardest, easiest = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    if hardest == easiest:
-        return f"{format_percent(means[easiest], 0)} of the questions are answered rightly"
-    low, high = format_percent(means[hardest], 0), format_percent(means[easiest], 0)
+    if len(asked) == 1:
+        return "One type of question was asked"
+    order = order_certainly(shares)
+    texts = {name: format_percent(max(share[0], 0.0), 0) for name, share in shares.items()}
+    for facet in shares:
+        if sum(lower == facet for lower, _, _ in order) == len(asked) - 1:
+            next_one = min(shares.keys() - {facet}, key=lambda name: shares[name][0])
+            way = f"{texts[facet]} of the way from chance to all right, others {texts[next_one]} or more"
+            return f"{facet.capitalize()} is the hardest type of question: {way}"
+    if not order:
+        return "No type of question is certainly harder than another, corrected for chance"
+    lower, higher, _ = order[0]
     return (
-        f"{hardest.capitalize()} is the hardest type of question: {low} right, against {high} for {easiest}"
+        f"{lower.capitalize()} is harder than {higher}: {texts[lower]} of the way from chance to all right, "
+        f"against {texts[higher]}"
     )
+
+
+def _correct_for_chance(rows: list[Row], facet: str) -> Share | None:
+    """Return the mean accuracy of the models as a share of the way from random answers to all right.
+
+    The means of the limits are limits of the mean, whatever the correlation of the models is.
+    """
+    random = rows[0][f"{facet}_random"]
+    ends = [[row[f"{facet}{end}"] for row in rows] for end in ENDS]
+    if any(None in values for values in ends):
+        return None
+    share, low, high = ((fmean(values) - random) / (1 - random) for values in ends)
+    return share, low, high
 
 
 def _answer_drift(contents: Contents) -> str:
     """Return the largest certain difference to another edition, or how far repeats differ."""
-    rows = [row for row in contents.views["edition_drift"] if row["difference"] is not None]
-    certain = [row for row in rows if is_distinguishable(row["difference_ci_low"], row["difference_ci_high"])]
-    if certain:
+    rows = contents.views["edition_drift"]
+    if certain := select_certain(rows):
         row = max(certain, key=lambda row: (abs(row["difference"]), row["model_id"], row["other_edition_id"]))
         side = "higher" if row["difference"] > 0 else "lower"
         how_far = f"{format_magnitude(row['difference'])} points {side}"
-        return f"{contents.label(row['model_id'])} scores {how_far} here than on {row['other_edition_id']}"
+        other = f"{row['other_edition_id']}, {describe_aspects(row['aspects'])}"
+        return f"{contents.label(row['model_id'])} scores {how_far} here than on {other}"
+    if any(map(has_interval, rows)):
+        return "No model scores differently for certain on another edition"
     if rows:
-        return "No model scores differently on another edition"
+        return "Too few shared facts to compare the scores with those on another edition"
     spreads = [row["average_accuracy_sd"] for row in contents.select_repeats() if row["average_accuracy_sd"]]
     if spreads:
-        return f"Sampling alone moves a score by up to {format_magnitude(max(spreads))} points"
+        return f"Scores of repeats have a standard deviation of up to {format_magnitude(max(spreads))} points"
     return "Repeated answers give the same scores" if contents.select_repeats() else ""
 
 
 def _answer_asked(contents: Contents) -> str:
-    rows = [row for _, row in contents.match_models(contents.views["cost"])]
+    rows = contents.order_rows(contents.views["cost"])
     costs = _add_costs(rows)
     n = format_count(sum(row["n_prompts"] for row in rows))
     models = "One model" if len(rows) == 1 else f"{len(rows)} models"

@@ -1,7 +1,9 @@
 """Format numbers and names for the page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from schemas.transformations import TRANSFORMATIONS
 
@@ -15,6 +17,12 @@ def format_percent(share: float | None, digits: int = 1) -> str:
     return NOTHING if share is None else f"{100 * share:.{digits}f}{_NO_BREAK}%"
 
 
+def format_rank(row: dict[str, Any]) -> str:
+    """Format the rank of a model, or the ranks that it may have where others cannot be told apart: 1–3."""
+    low, high = row.get("rank_low"), row.get("rank_high")
+    return f"{row['rank']}" if None in (low, high) else f"{low}" if low == high else f"{low}–{high}"
+
+
 def format_points(difference: float | None, digits: int = 1) -> str:
     """Format a difference in percentage points: 0.148 -> +14.8."""
     if difference is None:
@@ -26,6 +34,12 @@ def format_points(difference: float | None, digits: int = 1) -> str:
 def format_span(low: float | None, high: float | None) -> str:
     """Format the interval of a difference: -0.012, 0.094 -> −1.2 to +9.4; empty if it is missing."""
     return "" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
+
+
+def format_interval_text(row: dict[str, Any], name: str = "difference") -> str:
+    """Format the interval of a difference of the row in words, for the title of a cell."""
+    span = format_span(row[f"{name}_ci_low"], row[f"{name}_ci_high"])
+    return f"95 % interval {span}" if span else "too few facts for an interval"
 
 
 def format_decimal(value: float | None, digits: int = 2) -> str:
@@ -136,7 +150,28 @@ BRIEF_FORMS = {
     for t in TRANSFORMATIONS
 }
 """Transformation -> a name at the beginning of a sentence."""
-FILTERS = {
+
+
+def format_value(value: object, kind: str) -> str:
+    """Format the value of a cell of this kind (report.columns); a dash for a missing one."""
+    return NOTHING if value is None else FILTERS[kind](value)
+
+
+def format_forms(forms: str | Sequence[str]) -> str:
+    """Format transformations: one in words, or all eight, or some of them."""
+    if isinstance(forms, str):
+        return FORMS[forms]
+    return "all" if len(forms) == len(FORMS) else "; ".join(FORMS[form] for form in forms)
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "text": str,
+    "rate": format_percent,
+    "rank": format_rank,
+    "apply": format_value,
+    "forms": format_forms,
+    "negated": lambda is_negated: "negated" if is_negated else "affirmed",
+    "precise": partial(format_decimal, digits=3),
     "form": FORMS.__getitem__,
     "facts": FACTS.__getitem__,
     "answer": format_answer,
@@ -146,6 +181,7 @@ FILTERS = {
     "whole": format_whole,
     "interval": format_interval,
     "span": format_span,
+    "interval_text": format_interval_text,
     "magnitude": format_magnitude,
     "decimal": format_decimal,
     "p_value": format_p,

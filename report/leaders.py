@@ -1,11 +1,12 @@
 """Which models lead a ranking: the first one, and those that are not distinguishable from it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from report.certainty import has_interval, select_certain
 from report.contents import Row, Setting
 from report.edition_reader import EditionReader
-from report.facet_scores import FacetScores, QuestionContents
+from report.facet_scores import QuestionContents
 from report.formats import join_names
 
 
@@ -15,11 +16,16 @@ class Lead:
 
     first: str
     level: tuple[str, ...]
-    """Not distinguishable from the first: the 95 % interval of the paired difference contains 0."""
+    """Not distinguishable from the first: the difference is not certain among those of all models."""
     behind: tuple[str, ...]
     """Distinguishable from the first, which is ahead of them."""
+    before: tuple[str, ...]
+    """Ahead of the first on what both answered, although their own scores are lower."""
+    n_others: int
     measure: str
-    """What is compared: mastery, or average accuracy if the first model has no mastery."""
+    """What is compared: mastery, average accuracy or mastered points."""
+    points: float | None = None
+    """The difference to the nearest of those behind."""
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -27,34 +33,33 @@ class Lead:
         return (self.first, *self.level)
 
 
-def find_lead(ranked: Sequence[Row], differences: Sequence[Row]) -> Lead | None:
+def find_lead(model_ids: Sequence[str], comparisons: Sequence[Row], measure: str) -> Lead | None:
     """Return how far the first model is ahead; None for an empty ranking.
 
-    A model whose difference to the first is unknown is neither on its level nor behind.
+    A model whose difference to the first is unknown, or comes from too few facts, is neither on its level nor
+    behind.
 
     Args:
-        ranked: the rows of the leaderboard under one setting, by rank.
-        differences: the first model minus each other one: other_model_id, difference, difference_ci_low and
-            difference_ci_high in the measure of `choose_measure`.
+        model_ids: the models by rank.
+        comparisons: the differences of all models from each other, the better one first.
     """
-    if not ranked:
+    if not model_ids:
         return None
-    return split_by_level([row["model_id"] for row in ranked], differences, choose_measure(ranked[0]))
-
-
-def split_by_level(model_ids: Sequence[str], differences: Sequence[Row], measure: str) -> Lead:
-    """Return which of the models are on the level of the first one, and which are behind it."""
-    by_other = {row["other_model_id"]: row for row in differences}
-    level, behind = [], []
-    for model_id in model_ids[1:]:
-        found = by_other.get(model_id)
-        if found is None or found["difference"] is None:
-            continue
-        if not is_distinguishable(found["difference_ci_low"], found["difference_ci_high"]):
-            level.append(model_id)
-        elif found["difference"] > 0:
-            behind.append(model_id)
-    return Lead(model_ids[0], tuple(level), tuple(behind), measure)
+    name = name_difference(measure)
+    certain = select_certain(comparisons, name)
+    known = {
+        row["other_model_id"]: row
+        for row in comparisons
+        if row["model_id"] == model_ids[0] and has_interval(row, name)
+    }
+    level = [i for i in model_ids[1:] if i in known and known[i] not in certain]
+    behind = [i for i in model_ids[1:] if i in known and known[i] in certain and known[i][name] > 0]
+    points = [known[i][name] for i in behind]
+    nearest = min(points, default=None)
+    behind.sort(key=lambda model_id: known[model_id][name])
+    before = [i for i in known if known[i] in certain and known[i][name] < 0]
+    n_others = len(model_ids) - 1
+    return Lead(model_ids[0], tuple(level), tuple(behind), tuple(before), n_others, measure, nearest)
 
 
 def choose_measure(first: Row) -> str:
@@ -62,81 +67,89 @@ def choose_measure(first: Row) -> str:
     return "average accuracy" if first["mastery"] is None else "mastery"
 
 
-def select_differences(ranked: Sequence[Row], comparisons: Sequence[Row]) -> list[Row]:
-    """Return the differences of the first model from rows of model_comparison in which it comes first."""
-    if not ranked:
-        return []
-    prefix = "mastery_" if choose_measure(ranked[0]) == "mastery" else ""
-    names = ("difference", "difference_ci_low", "difference_ci_high")
-    return [
-        {"other_model_id": row["other_model_id"]} | {name: row[prefix + name] for name in names}
-        for row in comparisons
-        if row["model_id"] == ranked[0]["model_id"]
-    ]
-
-
-def is_distinguishable(low: float | None, high: float | None) -> bool:
-    """Return whether the interval of a difference is known and does not contain 0."""
-    return low is not None and high is not None and (low > 0 or high < 0)
-
-
-def describe_lead(lead: Lead, labels: Mapping[str, str], n_ranked: int) -> str:
+def describe_lead(lead: Lead, labels: Mapping[str, str]) -> str:
     """Return what the headline says of the first model and the others; empty if it is compared with none.
 
     Args:
         labels: model_id -> the name of the model on the page.
     """
+    if lead.before:
+        names = join_names([labels[model_id] for model_id in lead.before])
+        return f"is behind {names} on what both answered"
     if lead.level:
         return f"is not distinguishable from {join_names([labels[model_id] for model_id in lead.level])}"
-    if not lead.behind:
-        return ""
-    n_others = n_ranked - 1
-    if n_others == 1:
-        return f"is ahead of {labels[lead.behind[0]]}"
-    count = f"all {n_others}" if len(lead.behind) == n_others else f"{len(lead.behind)} of {n_others}"
-    return f"is ahead of {count} others"
+    return f"is ahead of {_name_behind(lead, labels)}" if lead.behind else ""
 
 
-def read_lead(reader: EditionReader, setting: Setting, ranked: Sequence[Row]) -> Lead | None:
-    """Return how far the first model is ahead of the others, by the paired comparisons."""
-    if not ranked:
-        return None
-    first, others = ranked[0]["model_id"], [row["model_id"] for row in ranked[1:]]
-    return find_lead(ranked, _compare(reader, setting, first, others, choose_measure(ranked[0])))
+def describe_comparison(lead: Lead, labels: Mapping[str, str]) -> str:
+    """Return what the comparison with the first model shows, in one sentence."""
+    first = labels[lead.first]
+    if lead.before:
+        return f"{first} {describe_lead(lead, labels)}"
+    if lead.level:
+        return f"{first} cannot be told apart from {join_names([labels[i] for i in lead.level])}"
+    if not lead.behind or lead.points is None:
+        return "Too few facts to tell how far the models differ"
+    points = f"{100 * lead.points:.1f} points of {lead.measure}"
+    nearest = "" if lead.n_others == 1 else f" over the nearest, {labels[lead.behind[0]]}"
+    return f"{first} is ahead of {_name_behind(lead, labels)}, by {points}{nearest}"
 
 
-def _compare(reader: EditionReader, setting: Setting, first: str, others: list[str], name: str) -> list[Row]:
-    """Return the paired differences between the first model and each of the others."""
-    return reader.read(
-        "select other_model_id, difference, difference_ci_low, difference_ci_high from storage.paired_models "
-        "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
-        "and repeat = $repeat and model_id = $first and list_contains($others, other_model_id) "
-        "and relation is null and measure = $measure",
-        first=first,
-        others=others,
-        measure=name.replace(" ", "_"),
-        **vars(setting),
-    )
+def _name_behind(lead: Lead, labels: Mapping[str, str]) -> str:
+    if lead.n_others == 1:
+        return labels[lead.behind[0]]
+    n_behind = len(lead.behind)
+    return f"{f'all {n_behind}' if n_behind == lead.n_others else f'{n_behind} of {lead.n_others}'} others"
 
 
-NAMES = ("difference", "difference_ci_low", "difference_ci_high")
+def read_comparisons(reader: EditionReader, setting: Setting, model_ids: Sequence[str]) -> list[Row]:
+    """Return every two models once, the better one first."""
+    return order_sides(reader.read_setting("model_comparison", setting), model_ids)
 
 
-def find_question_lead(asked: QuestionContents) -> Lead:
+def map_pairs(rows: Sequence[Row], measure: str) -> dict[tuple[str, str], Row]:
+    """Return (model, other model) -> the row of their comparison, in both orders, with `is_certain`.
+
+    Args:
+        rows: every two models once.
+    """
+    certain = select_certain(rows, name_difference(measure))
+    marked = [row | {"is_certain": row in certain} for row in rows]
+    return {(row["model_id"], row["other_model_id"]): row for one in marked for row in (one, swap_sides(one))}
+
+
+def name_difference(measure: str) -> str:
+    """Return the column of model_comparison with the difference in this measure."""
+    return "mastery_difference" if measure == "mastery" else "difference"
+
+
+def find_question_lead(asked: QuestionContents) -> Lead | None:
     """Return how far the first model of the questions is ahead in mastered points, within its setting."""
-    top = asked.scores[0]
-    ranked = [score.model_id for score in asked.scores if score.setting == top.setting]
-    return split_by_level(ranked, list(_orient(asked.mastered_differences, top)), "mastered points")
+    setting = asked.scores[0]["setting"]
+    ranked = [row["model_id"] for row in asked.scores if row["setting"] == setting]
+    rows = [row for row in asked.mastered_differences if row["setting"] == row["other_setting"] == setting]
+    return find_lead(ranked, order_sides(rows, ranked), "mastered points")
 
 
-def _orient(rows: Iterable[Row], top: FacetScores) -> Iterator[Row]:
-    """Return the differences of the first model minus each other one in the same setting."""
-    for row in rows:
-        if not row["setting"] == row["other_setting"] == top.setting:
-            continue
-        if row["model_id"] == top.model_id:
-            yield row
-        elif row["other_model_id"] == top.model_id:
-            difference, low, high = (None if row[name] is None else -row[name] for name in NAMES)
-            swapped = {"difference": difference, "difference_ci_low": high, "difference_ci_high": low}
-            yield row | swapped | {"other_model_id": row["model_id"]}
+def order_sides(rows: Iterable[Row], model_ids: Sequence[str]) -> list[Row]:
+    """Return the comparisons of two models, each with the one that stands first in the list as its first."""
+    places = {model_id: place for place, model_id in enumerate(model_ids)}
+    ordered = [
+        row if places[row["model_id"]] < places[row["other_model_id"]] else swap_sides(row) for row in rows
+    ]
+    return sorted(ordered, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
+
+
+def swap_sides(row: Row) -> Row:
+    """Return a row that compares two models or editions with the two sides swapped."""
+    swapped = dict(row)
+    for name in row:
+        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
+        if other in row:
+            swapped[name], swapped[other] = row[other], row[name]
+    for name in ("difference", "mastery_difference"):
+        low, high = f"{name}_ci_low", f"{name}_ci_high"
+        for to, origin in ((name, name), (low, high), (high, low)):
+            if to in row:
+                swapped[to] = None if row[origin] is None else -row[origin]
+    return swapped

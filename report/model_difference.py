@@ -11,13 +11,13 @@ from typing import Literal
 import duckdb
 
 from pretexeval.primitives.errors import InputError
+from report.certainty import LEVEL, adjust_by_holm, find_p_value, has_interval, is_distinguishable
 from report.contents import Row, Setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from warehouse.query import open_warehouse
 from warehouse.selection import EvaluatedModel, find_edition, find_model, read_prompt_styles
 
-Verdict = Literal["worse", "better", "not distinguishable"]
-LEVEL = 0.05
+Verdict = Literal["worse", "better", "not distinguishable", "too few"]
 
 
 @dataclass(frozen=True)
@@ -65,48 +65,35 @@ class ModelDifference:
     @property
     def is_regression(self) -> bool:
         """Return whether the interval lies below −margin: the candidate is worse by more than that."""
-        return bool(self.whole["difference_ci_high"] < -self.margin)
+        return has_interval(self.whole) and bool(self.whole["difference_ci_high"] < -self.margin)
 
 
 def judge(row: Row) -> Verdict:
     """Return what the interval of a difference says: it must not contain 0 for a verdict."""
-    if row["difference_ci_high"] < 0:
-        return "worse"
-    return "better" if row["difference_ci_low"] > 0 else "not distinguishable"
+    if not has_interval(row):
+        return "too few"
+    if not is_distinguishable(row):
+        return "not distinguishable"
+    return "better" if row["difference"] > 0 else "worse"
 
 
-def judge_relations(rows: Sequence[Row]) -> list[tuple[Verdict, float]]:
+def judge_relations(rows: Sequence[Row]) -> list[tuple[Verdict, float | None]]:
     """Return the verdict on each relation, and its p-value, adjusted for their number (Holm 1979).
 
     The chance that any relation gets a verdict although the models are equal in all of them is at most 5 %. A
-    verdict is therefore harder to get than from the interval of the relation alone.
+    verdict is therefore harder to get than from the interval of the relation alone. A relation with too few
+    facts has none.
     """
-    values = [estimate_p_value(row) for row in rows]
-    adjusted, highest = dict.fromkeys(range(len(rows)), 1.0), 0.0
-    for rank, place in enumerate(sorted(adjusted, key=lambda place: values[place])):
-        highest = max(highest, min(1.0, (len(rows) - rank) * values[place]))
-        adjusted[place] = highest
-    return [
-        (judge(row) if adjusted[place] < LEVEL else "not distinguishable", adjusted[place])
-        for place, row in enumerate(rows)
-    ]
-
-
-def estimate_p_value(row: Row) -> float:
-    """Return the two-sided p-value that belongs to the 95 % interval of a difference.
-
-    It is below 0.05 exactly if the interval does not contain 0. Farther out it is approximate: the distance
-    to the limit next to 0 is taken for the t quantile times the standard error (Altman and Bland 2011).
-    """
-    from scipy.stats import t
-
-    difference = row["difference"]
-    limit = row["difference_ci_low"] if difference > 0 else row["difference_ci_high"]
-    if difference == 0 or limit == difference:
-        return 1.0
-    freedom = max(row["n_effective"] - 1, 1.0)
-    quantiles = abs(difference) / abs(difference - limit)
-    return float(2 * t.sf(quantiles * t.ppf(1 - LEVEL / 2, freedom), freedom))
+    known = [row for row in rows if has_interval(row)]
+    adjusted = dict(
+        zip((row["relation"] for row in known), adjust_by_holm([*map(find_p_value, known)]), strict=True)
+    )
+    judged: list[tuple[Verdict, float | None]] = []
+    for row in rows:
+        value = adjusted.get(row["relation"])
+        is_open = value is not None and value >= LEVEL
+        judged.append(("not distinguishable" if is_open else judge(row), value))
+    return judged
 
 
 def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:

@@ -1,27 +1,27 @@
 """Write the pages of each edition and the list of editions, which are self-contained and reproducible."""
 
-import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_json, hash_text
-from pretexeval.storage.files import write_atomically, write_bytes
-from pretexeval.storage.layout import WAREHOUSE, page_file, page_record, samples_folder
-from report.browser.links import LINKS
+from pretexeval.storage.files import write_atomically
+from pretexeval.storage.layout import WAREHOUSE, page_file, samples_folder
 from report.browser.writer import write_browser
+from report.certainty import has_interval, select_certain
+from report.columns import TABLES, link_cell, select_columns
 from report.contents import Contents, find_reach, order_methods
+from report.curves import WIDTHS, list_trends
 from report.edition_rows import read_editions
-from report.findings import describe_edition, is_certain, list_answers, list_notes
+from report.findings import describe_edition, list_answers, list_notes
 from report.formats import FILTERS, NOTHING
+from report.leaders import map_pairs, name_difference
+from report.links import LINKS, SAMPLES
 from report.page_rows import N_EDITIONS_SHOWN, read_contents
 from warehouse.drift import EXPLANATIONS
 from warehouse.query import read_rows
@@ -52,9 +52,14 @@ def _load_templates() -> Environment:
     environment.filters.update(FILTERS, in_papers_order=order_methods)
     environment.globals.update(
         LINKS,
-        has_any=has_any,
+        tables=TABLES,
+        link_cell=link_cell,
+        select_columns=select_columns,
         find_reach=find_reach,
-        is_certain=is_certain,
+        has_interval=has_interval,
+        map_pairs=map_pairs,
+        name_difference=name_difference,
+        select_certain=select_certain,
         list_sections=list_sections,
         explanations=EXPLANATIONS,
         style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
@@ -62,59 +67,13 @@ def _load_templates() -> Environment:
     return environment
 
 
-def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
-    """Return whether a row has a value above zero in the column; some views lack it."""
-    return any(row.get(name) for row in rows)
-
-
 def list_sections(page: str) -> list[tuple[str, str]]:
     """Return the id and the name of every section of a page."""
     return re.findall(r'<section id="([^"]+)" aria-label="([^"]+)">', page)
 
 
-KINDS = (".py", ".html", ".css", ".sql", ".js")
+CODE = (".py", ".html", ".css", ".sql", ".js", ".toml")
 """The files of this folder that pages are made with."""
-LIBRARIES = ("altair", "vl-convert-python", "jinja2", "duckdb", "polars", "pyarrow")
-
-
-def describe_inputs(root: Path, *arguments: object) -> str:
-    """Return a hash of everything that pages of the warehouse depend on.
-
-    Raises:
-        FileNotFoundError: there is no warehouse.
-    """
-    status = (root / WAREHOUSE).stat()
-    return hash_json([status.st_ino, status.st_size, status.st_mtime_ns, _hash_code(), *arguments])
-
-
-def is_made_of(record: Path, inputs: str) -> bool:
-    """Return whether the files beside the record were made of the inputs, and nobody changed them since."""
-    try:
-        content = json.loads(record.read_bytes())
-        return bool(content["inputs"] == inputs and content["files"] == _list_files(record, content["files"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def write_record(record: Path, inputs: str, pattern: str) -> None:
-    """Write what the files beside the record that match the pattern were made of."""
-    names = sorted(str(path.relative_to(record.parent)) for path in record.parent.glob(pattern))
-    files = _list_files(record, [name for name in names if name != record.name])
-    write_bytes(record, json.dumps({"inputs": inputs, "files": files}).encode())
-
-
-def _list_files(record: Path, names: list[str]) -> dict[str, list[int]]:
-    """Return the size and the time of each of the files; raise OSError if one is missing."""
-    found = {name: (record.parent / name).stat() for name in names if not (record.parent / name).is_dir()}
-    return {name: [status.st_size, status.st_mtime_ns] for name, status in found.items()}
-
-
-@cache
-def _hash_code() -> str:
-    """Return a hash of the files of this folder and of the libraries."""
-    files = [path for path in sorted(TEMPLATES.rglob("*")) if path.suffix in KINDS]
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    return hash_text(*texts, *map(version, LIBRARIES))
 
 
 def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> Path:
@@ -145,30 +104,20 @@ def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> 
 
 def write_index(root: Path) -> Path:
     """Write `report/index.html`, the list of editions with links to their pages, and return its path."""
-    # Importing Altair takes a third of a second, which the command line should not pay at its start.
-    from report.curves import draw_trends
-
     editions, places = read_editions(root)
     for row in editions:
         row["has_page"] = (root / page_file(row["edition_id"])).is_file()
-    text = render_template("editions.html", editions=editions, trends=draw_trends(editions, places))
+    text = render_template(
+        "editions.html", editions=editions, trends=list_trends(editions, places), widths=WIDTHS
+    )
     return _write_page(root / page_file(), text)
 
 
 def write_pages(root: Path, edition_ids: Sequence[str]) -> list[Path]:
-    """Write the pages of the editions, then the index, which links them; return the paths of the pages.
-
-    A page is kept as it is if the warehouse, the code and the files of the page are those of the last time.
-    """
-    with_page = _list_with_page(root, edition_ids)
-    for edition_id in edition_ids:
-        with _keep_unchanged(root, edition_id, [edition_id, with_page]) as is_kept:
-            if not is_kept:
-                write_report(root, edition_id, others=edition_ids)
-    with _keep_unchanged(root, None, [with_page]) as is_kept:
-        if not is_kept:
-            write_index(root)
-    return [root / page_file(edition_id) for edition_id in edition_ids]
+    """Write the pages of the editions, then the index, which links them; return the paths of the pages."""
+    pages = [write_report(root, edition_id, others=edition_ids) for edition_id in edition_ids]
+    write_index(root)
+    return pages
 
 
 def list_later_pages(root: Path, edition_id: str) -> list[str]:
@@ -183,43 +132,15 @@ def list_later_pages(root: Path, edition_id: str) -> list[str]:
 
 
 def are_pages_current(root: Path, edition_ids: Sequence[str]) -> bool:
-    """Return whether `write_pages` would keep every page and the index as they are."""
-    with_page = _list_with_page(root, edition_ids)
-    return _is_current(root, None, [with_page]) and all(
-        _is_current(root, edition_id, [edition_id, with_page]) for edition_id in edition_ids
-    )
-
-
-def _list_with_page(root: Path, edition_ids: Sequence[str]) -> list[str]:
-    """Return the editions that have a page, and those that get one."""
-    existing = {path.parent.name for path in (root / page_file()).parent.glob("*/index.html")}
-    return sorted(existing.union(edition_ids))
-
-
-def _is_current(root: Path, edition_id: str | None, arguments: list[object]) -> bool:
-    inputs = _find_inputs(root, arguments)
-    return inputs is not None and is_made_of(root / page_record(edition_id), inputs)
-
-
-def _find_inputs(root: Path, arguments: list[object]) -> str | None:
-    """Return what a page would be made of now; null without a warehouse."""
+    """Return whether the pages and the index are newer than the warehouse and the code that makes them."""
+    folders = [(root / page_file(edition_id)).parent for edition_id in edition_ids]
+    files = [folder / name for folder in folders for name in (*PAGES.values(), SAMPLES)]
+    sources = [root / WAREHOUSE, *(path for path in TEMPLATES.rglob("*") if path.suffix in CODE)]
     try:
-        return describe_inputs(root, *arguments)
+        oldest = min(path.stat().st_mtime_ns for path in [root / page_file(), *files])
+        return oldest >= max(path.stat().st_mtime_ns for path in sources)
     except FileNotFoundError:
-        return None
-
-
-@contextmanager
-def _keep_unchanged(root: Path, edition_id: str | None, arguments: list[object]) -> Iterator[bool]:
-    """Say whether the page that is there can be kept; if not, record what the new one was made of."""
-    record = root / page_record(edition_id)
-    # Before the page is made: if the warehouse is replaced meanwhile, the next time writes it again.
-    inputs = _find_inputs(root, arguments)
-    is_kept = inputs is not None and is_made_of(record, inputs)
-    yield is_kept
-    if inputs is not None and not is_kept:
-        with _explain_failure(record):
-            write_record(record, inputs, "**/*" if edition_id else "index.html")
+        return False
 
 
 def render_page(name: str, contents: Contents, with_page: Container[str] = ()) -> str:

@@ -13,9 +13,11 @@ from report.contents import (
     choose_setting,
     list_models,
 )
+from report.edition_differences import read_aspects
 from report.edition_reader import EditionReader
 from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
-from report.facet_scores import QuestionContents, read_facet_scores, select_first_policy
+from report.facet_scores import QuestionContents, read_facet_scores
+from report.leaders import read_comparisons, swap_sides
 from report.remarks import REPLY_REMARKS
 from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
@@ -77,6 +79,13 @@ where edition_id = $edition_id and method = $method and scoring_policy = $scorin
     and repeat = $repeat
 """
 
+# Two models once, in each relation.
+RELATION_DIFFERENCES = """
+from storage.paired_models
+where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy and repeat = $repeat
+    and relation is not null and model_id < other_model_id
+order by all
+"""
 ASKED_WITH_UNSURE = (
     "select distinct model_id, model from unsure_counts where edition_id = $edition_id order by all"
 )
@@ -91,7 +100,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         leaderboard = read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
         questions = read_question_contents(reader)
-        asked = {score.model_id: score.model for score in questions.scores} if questions else {}
+        asked = {row["model_id"]: row["model"] for row in questions.scores} if questions else {}
         asked |= {row["model_id"]: row["model"] for row in reader.read(ASKED_WITH_UNSURE)}
         models = list_models(leaderboard, setting, asked, read_colour_places(reader))
         drift, n_others = read_drift(reader, setting)
@@ -120,7 +129,9 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
     groups = reader.read_setting("accuracy_by_group", setting)
     return rows | {
         "true_and_false": [row for row in groups if row["grouping_by"] == "fact"],
-        "taught": [row for row in groups if row["grouping_by"] == "taught"],
+        "taught": [
+            row | {"taught_with": row["group_name"]} for row in groups if row["grouping_by"] == "taught"
+        ],
         "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
         "of_base": [
             row for row in reader.read_setting("weighted_accuracy", setting) if row["weighting"] == "facts"
@@ -153,7 +164,8 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "components": [
             row for row in reader.read_setting("ablations", setting, "method") if row["component"]
         ],
-        "model_comparison": read_comparisons(reader, setting, models),
+        "relation_differences": reader.read(RELATION_DIFFERENCES, **vars(setting)),
+        "model_comparison": read_comparisons(reader, setting, [model.model_id for model in models]),
         "drift_explanations": read_explanations(reader, setting),
     }
 
@@ -223,8 +235,8 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
     )
     if not counts["n_points"]:
         return None
-    scores = select_first_policy(read_facet_scores(reader.read, reader.edition_id))
-    policy = {"scoring_policy": scores[0].scoring_policy} if scores else {"scoring_policy": None}
+    scores = read_facet_scores(reader.read, reader.edition_id)
+    policy = {"scoring_policy": scores[0]["scoring_policy"] if scores else None}
     return QuestionContents(
         counts=counts,
         scores=scores,
@@ -282,18 +294,11 @@ def _read_question_example(reader: EditionReader, scoring_policy: str | None) ->
 N_EDITIONS_SHOWN = 4
 
 
-def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model]) -> list[Row]:
-    """Return every two models once, the better one first."""
-    places = {model.model_id: place for place, model in enumerate(models)}
-    rows = []
-    for row in reader.read_setting("model_comparison", setting):
-        is_better = places[row["model_id"]] < places[row["other_model_id"]]
-        rows.append(row if is_better else swap_sides(row))
-    return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
-
-
 def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]:
-    """Return the rows of this edition against the nearest others, and the number of all others."""
+    """Return the rows of this edition against the nearest others, and the number of all others.
+
+    A row has `aspects`: in what the editions differ.
+    """
     compared = list_in_time(reader)
     here = compared.index(reader.edition_id)
     others = sorted(compared[:here] + compared[here + 1 :], key=lambda name: abs(compared.index(name) - here))
@@ -302,7 +307,8 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
         first, second = sorted((reader.edition_id, other), key=compared.index)
         found = reader.read_view("edition_drift", **vars(setting), edition_id=first, other_edition_id=second)
         rows += found if first == reader.edition_id else [swap_sides(row) for row in found]
-    return rows, len(others)
+    aspects = read_aspects(reader, {row["other_edition_id"] for row in rows})
+    return [row | {"aspects": aspects[row["other_edition_id"]]} for row in rows], len(others)
 
 
 def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
@@ -328,17 +334,3 @@ def list_in_time(reader: EditionReader) -> list[str]:
         "order by period_start nulls last, edition_id"
     )
     return [row["edition_id"] for row in found]
-
-
-def swap_sides(row: Row) -> Row:
-    """Return a row that compares two models or editions with the two sides swapped."""
-    swapped = dict(row)
-    for name in row:
-        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
-        if other in row:
-            swapped[name], swapped[other] = row[other], row[name]
-    for name in ("difference", "mastery_difference"):
-        low, high = f"{name}_ci_low", f"{name}_ci_high"
-        for to, origin in ((name, name), (low, high), (high, low)):
-            swapped[to] = None if row[origin] is None else -row[origin]
-    return swapped

@@ -5,20 +5,18 @@ accuracy, as gains over random in percentage points, here with 95 % intervals. W
 their mean follows, which has no interval. Tables 1 and 2 of MultifacetEval: the facets.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from report.columns import FACETS, Row
 from report.console import align, format_share
-from report.facet_scores import FACETS, FacetScores, read_facet_scores
-from warehouse.query import read_rows, run_query
-
-Query = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
-Cells = dict[tuple[str, str], str]
+from report.facet_scores import list_asked, read_facet_scores
+from warehouse.query import read_rows
 
 PAPER_ORDER = ("coin-flip", "strict", "excluded")
-METHODS = ("origin", "direct", "llmeval", "prototype", "pretexeval")
+METHODS = {name: name for name in ("origin", "direct", "llmeval", "prototype", "pretexeval")}
 COMPONENTS = {
     "full": "PretexEval",
     "without_transformations": "w/o transformations",
@@ -29,7 +27,17 @@ STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
 # The columns of MultifacetEval.
 PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
 MEAN = "mean of models"
-GAIN = ", ".join(f"100 * (average_accuracy{end} - 0.5)" for end in ("", "_ci_low", "_ci_high"))
+_LIMITS = ("value", "low", "high")
+GAIN = ", ".join(
+    f"100 * (average_accuracy{end} - 0.5) as {name}"
+    for end, name in zip(("", "_ci_low", "_ci_high"), _LIMITS, strict=True)
+)
+LOSS = ", ".join(
+    f"100 * difference{end} as {name}" for end, name in zip(("", "_ci_low", "_ci_high"), _LIMITS, strict=True)
+)
+LOSSES = (
+    "PretexEval minus each other method, in points of average accuracy, and the relative loss of the gain"
+)
 
 
 def render_all_tables(root: Path, edition_id: str) -> str:
@@ -37,15 +45,15 @@ def render_all_tables(root: Path, edition_id: str) -> str:
 
     The papers fill missing answers by a coin. If the edition was not scored so, the first policy is taken.
     """
-    scores = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
+    scores = read_facet_scores(lambda sql: read_rows(root, sql), edition_id, has_all_policies=True)
     of_samples = read_rows(
         root,
         "select scoring_policy, method, min(n_samples) as least, max(n_samples) as most from leaderboard "
         f"where edition_id = '{edition_id}' and repeat = 0 group by all order by method",
     )
-    policies = {row["scoring_policy"] for row in of_samples} | {score.scoring_policy for score in scores}
+    policies = {row["scoring_policy"] for row in (*of_samples, *scores)}
     policy = min(policies, key=PAPER_ORDER.index, default=PAPER_ORDER[0])
-    chosen = [score for score in scores if score.scoring_policy == policy]
+    chosen = [row for row in scores if row["scoring_policy"] == policy]
     counts = [
         f"{row['method']} {row['most']:,}"
         if row["least"] == row["most"]
@@ -53,151 +61,120 @@ def render_all_tables(root: Path, edition_id: str) -> str:
         for row in of_samples
         if row["scoring_policy"] == policy
     ]
-    counts += [f"questions ({score.model}, {score.setting}) {score.n_questions:,}" for score in chosen]
+    counts += [f"questions ({row['model']}, {row['setting']}) {row['n_questions']:,}" for row in chosen]
     head = f"Scoring policy {policy}. Graded samples or questions of each model: {', '.join(counts)}"
     tables = (
-        render_paper_tables(lambda sql: run_query(root, sql), edition_id, policy),
+        render_paper_tables(lambda sql: read_rows(root, sql), edition_id, policy),
         render_paper_facets(chosen),
     )
     return "\n\n".join(table for table in (head, *tables) if table)
 
 
-def render_paper_tables(query: Query, edition_id: str, policy: str) -> str:
-    """Return the six tables of an edition under a scoring policy, without those that would be empty.
+def render_paper_tables(read: Callable[[str], list[Row]], edition_id: str, policy: str) -> str:
+    """Return the tables of an edition under a scoring policy, without those that would be empty.
 
     Args:
-        query: runs SQL on the warehouse and returns columns and rows.
+        read: runs SQL on the warehouse and returns the rows.
     """
     where = f"where edition_id = '{edition_id}' and scoring_policy = '{policy}' and repeat = 0"
-    parts = [
-        ("Methods: gain over random", METHODS, f"select model, method, {GAIN} from leaderboard {where}"),
-        (
+
+    def read_gains(column: str, source: str, condition: str = "true") -> list[Row]:
+        chosen = f"from {source} {where} and {condition} order by part, model"
+        return read(f"select model, {column} as part, {GAIN} {chosen}")
+
+    by_order = "method = 'pretexeval' and ablation = 'pretexeval'"
+    losses = read(
+        f"select model, method as part, {LOSS}, relative_loss from method_comparison {where} order by all"
+    )
+    curve = read(
+        f"select model, method, n as part, 100 * joint_accuracy as value from joint_accuracy_curve {where} "
+        "order by all"
+    )
+    grids = [
+        _render_grid("Methods: gain over random", METHODS, read_gains("method", "leaderboard")),
+        _render_grid(LOSSES, METHODS, losses, has_mean=False),
+        _render_grid(
             "Components: gain over random",
-            tuple(COMPONENTS.values()),
-            f"select model, {_name('component', COMPONENTS)}, {GAIN} from ablations {where} "
-            "and ablation = 'components'",
+            COMPONENTS,
+            read_gains("component", "ablations", "ablation = 'components'"),
         ),
-        (
-            "Transformations: gain over random",
-            tuple(STEPS.values()),
-            f"select model, {_name('step', STEPS)}, {GAIN} from ablations {where} "
-            "and method = 'pretexeval' and ablation = 'pretexeval'",
+        _render_grid("Transformations: gain over random", STEPS, read_gains("step", "ablations", by_order)),
+        _render_grid(
+            "Relations: gain over random",
+            {},
+            read_gains("relation", "accuracy_by_relation", "method = 'pretexeval'"),
+            is_turned=True,
         ),
     ]
-    tables = [_render_gains(title, columns, query(sql)[1]) for title, columns, sql in parts]
-    sql = (
-        "select model, method, 100 * difference, 100 * difference_ci_low, 100 * difference_ci_high, "
-        f"relative_loss from method_comparison {where} order by model, model_id"
-    )
-    tables.insert(1, _render_losses(query(sql)[1]))
-    sql = (
-        f"select model, relation, {GAIN} from accuracy_by_relation {where} and method = 'pretexeval' "
-        "order by relation, model"
-    )
-    tables.append(_render_relations(query(sql)[1]))
-    sql = f"select model, method, n, 100 * joint_accuracy from joint_accuracy_curve {where} order by all"
-    tables.append(_render_curve(query(sql)[1]))
-    return "\n\n".join(table for table in tables if table)
+    for method in dict.fromkeys(row["method"] for row in curve):
+        rows = [row for row in curve if row["method"] == method]
+        grids.append(
+            _render_grid(f"Joint accuracy (%) when n samples are asked, {method}", {}, rows, form=".1f")
+        )
+    return "\n\n".join(filter(None, grids))
 
 
-def _name(column: str, names: dict[Any, str]) -> str:
-    cases = " ".join(f"when {key!r} then '{name}'" for key, name in names.items())
-    return f"case {column} {cases} end"
+def _render_grid(
+    title: str,
+    names: Mapping[Any, str],
+    rows: Sequence[Row],
+    *,
+    form: str = "+.1f",
+    has_mean: bool = True,
+    is_turned: bool = False,
+) -> str | None:
+    """Return a table with a line per model, and a column per part; None if no row has a value.
 
-
-def _render_gains(title: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> str | None:
-    found = [row for row in rows if row[2] is not None]
-    cells = _render_cells(found)
-    for name, mean in _average(found).items():
-        cells[MEAN, name] = mean
-    return _render_grid(title, columns, cells)
-
-
-def _render_losses(rows: Iterable[tuple[Any, ...]]) -> str | None:
-    """Return how much lower each model scores by PretexEval, on the same pairs, with the relative loss."""
-    found = [row for row in rows if row[2] is not None]
-    cells = _render_cells(row[:5] for row in found)
-    for model, method, *_, loss in found:
-        cells[model, method] += "" if loss is None else f" loss {100 * loss:.0f} %"
-    title = (
-        "PretexEval minus each other method, in points of average accuracy, and the relative loss of the gain"
-    )
-    return _render_grid(title, METHODS, cells)
-
-
-def _render_relations(rows: Iterable[tuple[Any, ...]]) -> str | None:
-    """Return a line per relation and a column per model, because there are more relations than fit."""
-    found = [(relation, model, *gains) for model, relation, *gains in rows if gains[0] is not None]
-    models = list(dict.fromkeys(model for _, model, *_ in found))
-    cells = _render_cells(found)
-    if len(models) > 1:
-        for relation, mean in _average([(model, name, *gain) for name, model, *gain in found]).items():
-            cells[relation, MEAN] = mean
-    return _render_grid("Relations: gain over random", (*models, MEAN), cells, "relation")
-
-
-def _render_cells(rows: Iterable[tuple[Any, ...]]) -> Cells:
-    return {(one, other): f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]" for one, other, gain, low, high in rows}
-
-
-def _average(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
-    """Return column -> the mean of the models, for the columns that all of several models have."""
-    models = {model for model, *_ in rows}
-    gains: dict[str, list[float]] = {}
-    for _, name, gain, *_ in rows:
-        gains.setdefault(name, []).append(gain)
-    if len(models) < 2:
-        return {}
-    return {name: f"{fmean(values):+.1f}" for name, values in gains.items() if len(values) == len(models)}
-
-
-def _render_curve(rows: Iterable[tuple[Any, ...]]) -> str | None:
-    """Return a line per model and method, then the means of the models by method."""
-    found = [row for row in rows if row[3] is not None]
-    cells: Cells = {(f"{model}, {method}", str(n)): f"{joint:.1f}" for model, method, n, joint in found}
-    for (method, n), values in _group_values(found).items():
-        if len(values) == len({model for model, *_ in found}) > 1:
-            cells[f"{MEAN}, {method}", str(n)] = f"{fmean(values):.1f}"
-    counts = sorted({n for _, n in cells}, key=int)
-    return _render_grid("Joint accuracy (%) when n samples are asked", counts, cells)
-
-
-def _group_values(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], list[float]]:
-    """Return (method, n) -> the joint accuracies of the models."""
-    values: dict[tuple[str, int], list[float]] = {}
-    for _, method, n, joint in rows:
-        values.setdefault((method, n), []).append(joint)
-    return values
-
-
-def _render_grid(title: str, columns: Sequence[str], cells: Cells, first: str = "model") -> str | None:
-    if not cells:
+    Args:
+        names: part -> the head of its column, in the order of the paper; without names, parts stand in the
+            order of the rows.
+        form: the format of the values.
+        has_mean: whether the mean of the models follows, for parts that all of several models have.
+        is_turned: whether parts are lines, because there are more of them than fit.
+    """
+    known = [row for row in rows if row["value"] is not None]
+    if not known:
         return None
-    present = [column for column in columns if any(name == column for _, name in cells)]
-    lines = list(dict.fromkeys(line for line, _ in cells))
-    rows = [[line, *(cells.get((line, column), "-") for column in present)] for line in lines]
-    return f"{title}\n{align([first, *present], rows)}"
+    models = list(dict.fromkeys(row["model"] for row in known))
+    cells = {(row["model"], row["part"]): _write_cell(row, form) for row in known}
+    parts = [
+        part
+        for part in names or dict.fromkeys(row["part"] for row in known)
+        if any((m, part) in cells for m in models)
+    ]
+    if has_mean and len(models) > 1:
+        for part in parts:
+            values = [row["value"] for row in known if row["part"] == part]
+            cells[MEAN, part] = f"{fmean(values):{form}}" if len(values) == len(models) else "-"
+        models.append(MEAN)
+    lines = [
+        [str(names.get(part, part)), *(cells.get((model, part), "-") for model in models)] for part in parts
+    ]
+    head = ["relation", *models]
+    if not is_turned:
+        head, *lines = map(list, zip(["model", *models], *lines, strict=True))
+    return f"{title}\n{align(head, lines)}"
 
 
-def render_paper_facets(scores: Sequence[FacetScores]) -> str:
+def _write_cell(row: Row, form: str) -> str:
+    text = f"{row['value']:{form}}"
+    if "low" in row:
+        text += " [too few]" if row["low"] is None else f" [{row['low']:{form}}, {row['high']:{form}}]"
+    return text if row.get("relative_loss") is None else f"{text} loss {100 * row['relative_loss']:.0f} %"
+
+
+def render_paper_facets(scores: Sequence[Row]) -> str:
     """Return a table per setting as in the paper: accuracies of the facets in %, and their macro average.
 
     Args:
-        scores: the scores under one policy.
+        scores: rows of read_facet_scores under one policy.
     """
-    settings = dict.fromkeys(score.setting for score in scores)
-    return "\n\n".join(
-        _render_setting(setting, [score for score in scores if score.setting == setting])
-        for setting in settings
-    )
-
-
-def _render_setting(setting: str, scores: Sequence[FacetScores]) -> str:
-    facets = list(scores[0].facets)
-    random = [scores[0].facets[facet]["random_baseline"] for facet in facets]
-    rows = [["Random", *map(format_share, [*random, scores[0].random_average])]]
-    for score in scores:
-        accuracies = [score.facets[facet]["accuracy"] for facet in facets]
-        rows.append([score.model, *map(format_share, [*accuracies, score.average])])
-    names = [PAPER_NAMES[facet] for facet in facets]
-    return f"Facets: accuracy (%), {setting}\n{align(['model', *names, 'Average'], rows)}"
+    tables = []
+    for setting in dict.fromkeys(row["setting"] for row in scores):
+        rows = [row for row in scores if row["setting"] == setting]
+        names = [*list_asked(rows[0]), "average"]
+        lines = [["Random", *(format_share(rows[0][f"{name}_random"]) for name in names)]]
+        lines += [[row["model"], *(format_share(row[name]) for name in names)] for row in rows]
+        heads = ["model", *(PAPER_NAMES.get(name, "Average") for name in names)]
+        tables.append(f"Facets: accuracy (%), {setting}\n{align(heads, lines)}")
+    return "\n\n".join(tables)

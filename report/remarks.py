@@ -68,9 +68,10 @@ def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str,
         )
         if score is None or row[measure] is None or abs(score - row[measure]) <= MAX_BASE_DIFFERENCE:
             continue
+        points = f"{format_magnitude(score - row[measure])} points"
         found.append(
-            f"the {measure.replace('_', ' ')} of {names[row['model_id']]} is {format_percent(score)} "
-            f"({format_interval(low, high)}), {format_magnitude(score - row[measure])} points "
+            f"the {measure.replace('_', ' ')} of {names[row['model_id']]} is estimated at "
+            f"{format_percent(score)} ({format_interval(low, high)}), {points} "
             f"{'higher' if score > row[measure] else 'lower'}"
         )
     if not found:

@@ -1,73 +1,111 @@
-"""Tables of scores on the console at the end of a run: the leaderboard, the facets, and who has no score."""
+"""Tables of scores as text: for the console at the end of a run, and as rows of plain numbers for Prefect."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pretexeval.primitives.untrusted_text import escape_line
-from report.console import align, fit_columns, format_share, format_with_interval
-from report.facet_scores import FACETS, FacetScores, Row, note_unanswered, note_unanswered_questions
+from report.columns import FACETS, TABLES, Column, Row, select_columns
+from report.console import align, fit_columns, format_difference, format_share, format_with_interval
+from report.facet_scores import note_unanswered, note_unanswered_questions
+from report.formats import format_rank, format_value
 from report.remarks import list_remarks
 from warehouse.query import read_rows
 
-# The columns of the leaderboard on the console, the most important one first.
-KEYS = (
-    "#",
-    "model",
-    "scoring",
-    "accuracy % [95 % CI]",
-    "mastery % [95 % CI]",
-    "above shortcut [95 % CI]",
-    "failed %",
-    "no answer %",
-    "unfinished %",
-    "refused %",
-    "pairs",
-)
+N_ALWAYS_SHOWN = 2
+"""Columns that are shown in the narrowest terminal."""
+
+
+def render_table(columns: Sequence[Column], rows: Sequence[Row], *, is_wide: bool = True) -> str:
+    """Return the rows as a table.
+
+    Args:
+        is_wide: whether all columns are shown. Otherwise, the first ones that fit a terminal are.
+    """
+    shown = select_columns(columns, rows)
+    interval = {"share": " % [95 % CI]", "change": " [95 % CI]"}
+    heads = [
+        column.title + interval[column.kind] if column.kind in interval else column.unit_title.split(",")[0]
+        for column in shown
+    ]
+    lines = [[write_cell(column, row) for column in shown] for row in rows]
+    places = list(range(len(shown)))
+    if not is_wide:
+        places = fit_columns(heads, lines, places, N_ALWAYS_SHOWN)
+    return align([heads[i] for i in places], [[line[i] for i in places] for line in lines])
+
+
+def write_cell(column: Column, row: Row) -> str:
+    """Return the text of a cell; empty where the row lacks the column."""
+    if column.kind == "model":
+        return str(row["model" if column.name == "model_id" else "other_model"])
+    if column.name not in row:
+        return ""
+    value = row[column.name]
+    writers: dict[str, Callable[[], str]] = {
+        "rank": lambda: format_rank(row),
+        "share": lambda: format_with_interval(*(row.get(f"{column.name}{end}") for end in ENDS)),
+        "change": lambda: format_difference(row, column.name),
+        "points": lambda: format_share(value),
+        "rate": lambda: format_share(value),
+        "count": lambda: f"{value:,}",
+        "words": lambda: str(value),
+    }
+    if value is None:
+        return "-"
+    return writers[column.kind]() if column.kind in writers else format_value(value, column.kind)
+
+
+ENDS = ("", "_ci_low", "_ci_high")
+
+
+def list_numbers(columns: Sequence[Column], row: Row) -> dict[str, Any]:
+    """Return title -> number, in percent for shares and points, of a row for a table that can be sorted."""
+    numbers: dict[str, Any] = {}
+    for column in columns:
+        if column.kind in ("share", "change", "points", "rate"):
+            for end, title in zip(ENDS, ("", " (95 % from)", " (to)"), strict=True):
+                if f"{column.name}{end}" in row and (end == "" or column.kind in ("share", "change")):
+                    share = row[f"{column.name}{end}"]
+                    numbers[f"{column.unit_title}{title}"] = None if share is None else round(100 * share, 1)
+        else:
+            is_plain = column.kind in ("count", "decimal")
+            numbers[column.title] = row.get(column.name) if is_plain else write_cell(column, row)
+    return numbers
 
 
 def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
-    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
+    """Return a table with one line per model: its scores with their 95 % intervals, the most important first.
 
-    The shares of failed prompts, of unfinished thoughts and of refusals are columns only if there are any.
     Sentences follow, where there are any: about constant answers, about mastery that does not exceed the best
     shortcut, about thoughts that did not end and about refusals.
-
-    Args:
-        is_wide: whether all columns are shown. Otherwise, only the key columns that fit a terminal are.
     """
     if not rows:
         return "no model has been evaluated on this edition yet"
-    lines = [_leaderboard_line(row) for row in rows]
-    rates = {
-        "failed %": "error_rate",
-        "unfinished %": "unfinished_reasoning_rate",
-        "refused %": "refused_rate",
-    }
-    for name, rate in rates.items():
-        if not any(row[rate] for row in rows):
-            _drop(lines, name)
-    if len({row["scoring_policy"] for row in rows}) < 2:
-        _drop(lines, "scoring")
-    table = _align_leaderboard(lines, is_wide=is_wide)
     names = {row["model_id"]: row["model"] for row in rows}
-    remarks = [
-        f"{method}: {remark}"
-        for method in dict.fromkeys(row["method"] for row in rows)
-        for remark in list_remarks([row for row in rows if row["method"] == method], names)
-    ]
-    return "\n".join([table, *remarks, *note_unanswered(rows)])
+    methods_of: dict[str, list[str]] = {}
+    for method in dict.fromkeys(row["method"] for row in rows):
+        for remark in list_remarks([row for row in rows if row["method"] == method], names):
+            methods_of.setdefault(remark, []).append(method)
+    remarks = [f"{', '.join(methods)}: {remark}" for remark, methods in methods_of.items()]
+    return "\n".join(
+        [render_table(TABLES["leaderboard"], rows, is_wide=is_wide), *remarks, *note_unanswered(rows)]
+    )
 
 
-def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:
-    names, rows = list(lines[0]), [list(line.values()) for line in lines]
-    chosen = list(range(len(names)))
-    if not is_wide:
-        keys = [name for name in KEYS if name in names]
-        if len({line["method"] for line in lines}) > 1:
-            keys.insert(2, "method")
-        chosen = fit_columns(names, rows, list(map(names.index, keys)))
-    return align([names[i] for i in chosen], [[row[i] for i in chosen] for row in rows])
+def render_facets(rows: Sequence[Row], *, is_wide: bool = True) -> str:
+    """Return a table with one line per model and setting: its facets with their 95 % intervals.
+
+    The last line of the table is what random answers score. Sentences about thoughts that did not end and
+    about refusals follow.
+
+    Args:
+        rows: at least one of read_facet_scores.
+    """
+    random: dict[str, Any] = {"model": "random answers"}
+    random |= {name: rows[0][f"{name}_random"] for name in (*FACETS, "average")}
+    table = render_table(TABLES["facets"], [*rows, random], is_wide=is_wide)
+    return "\n".join([table, *note_unanswered_questions(rows)])
 
 
 def render_not_evaluated(rows: Sequence[Row]) -> str:
@@ -77,94 +115,8 @@ def render_not_evaluated(rows: Sequence[Row]) -> str:
     )
 
 
-def _name_setting(row: Row) -> str:
+def _name_setting(row: Mapping[str, Any]) -> str:
     return f" ({row['setting']})" if row["setting"] else ""
-
-
-def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
-    """Return column -> cell of one model."""
-    above = (row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))
-    return {
-        "#": str(row["rank"]),
-        "model": row["model"],
-        "method": row["method"],
-        "scoring": row["scoring_policy"],
-        "accuracy % [95 % CI]": format_with_interval(
-            row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
-        ),
-        "mastery % [95 % CI]": format_with_interval(
-            row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]
-        ),
-        "above shortcut [95 % CI]": format_with_interval(*above),
-        "joint %": format_share(row["joint_accuracy"]),
-        "no answer %": format_share(row["no_answer_rate"]),
-        "true %": format_share(row["true_rate"]),
-        "unfinished %": format_share(row["unfinished_reasoning_rate"]),
-        "refused %": format_share(row["refused_rate"]),
-        "failed %": format_share(row["error_rate"]),
-        "pairs": f"{row['n_pairs']:,}",
-        "samples": f"{row['n_samples']:,}",
-    }
-
-
-def render_facets(scores: Sequence[FacetScores]) -> str:
-    """Return a table with one line per model and setting: its facets with their 95 % intervals.
-
-    The scoring policy is a column only if there are several, the share of failed prompts only if a prompt
-    failed. The last line of the table is what random answers score. Sentences about thoughts that did not end
-    and about refusals follow.
-
-    Args:
-        scores: at least one.
-    """
-    lines = [*map(_facet_line, scores), _describe_random(scores[0])]
-    if len({score.scoring_policy for score in scores}) < 2:
-        _drop(lines, "scoring")
-    if not any(score.averaged["error_rate"] for score in scores):
-        _drop(lines, "failed %")
-    table = align(list(lines[0]), [list(line.values()) for line in lines])
-    return "\n".join([table, *note_unanswered_questions(scores)])
-
-
-def _facet_line(score: FacetScores) -> dict[str, str]:
-    """Return column -> cell of one model in one setting."""
-    return (
-        {"model": score.model, "setting": score.setting, "scoring": score.scoring_policy}
-        | {f"{facet} %": _accuracy(score.facets.get(facet)) for facet in FACETS}
-        | {
-            "average %": _accuracy(score.averaged),
-            "mastered %": _mastered(score.mastered),
-            "with negated %": _mastered(score.mastered_negated),
-            "no answer %": format_share(score.averaged["no_answer_rate"]),
-            "failed %": format_share(score.averaged["error_rate"]),
-            "points": f"{score.mastered['n_points']:,}",
-            "questions": f"{score.n_questions:,}",
-        }
-    )
-
-
-def _describe_random(score: FacetScores) -> dict[str, str]:
-    """Return column -> cell of random answers, which depend on the questions alone."""
-    facets = {f"{facet} %": format_share(row["random_baseline"]) for facet, row in score.facets.items()}
-    average = {"average %": format_share(score.random_average)}
-    return dict.fromkeys(_facet_line(score), "") | {"model": "random answers"} | facets | average
-
-
-def _accuracy(row: dict[str, Any] | None) -> str:
-    if row is None:
-        return "-"
-    return format_with_interval(row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"])
-
-
-def _mastered(row: dict[str, Any]) -> str:
-    return format_with_interval(
-        row["mastered_rate"], row["mastered_rate_ci_low"], row["mastered_rate_ci_high"]
-    )
-
-
-def _drop(lines: list[dict[str, str]], column: str) -> None:
-    for line in lines:
-        del line[column]
 
 
 def note_repeats(root: Path, edition_id: str) -> list[str]:
@@ -177,11 +129,11 @@ def note_repeats(root: Path, edition_id: str) -> list[str]:
     return [_note_repeats(row) for row in rows]
 
 
-def _note_repeats(row: dict[str, Any]) -> str:
-    accuracy = format_with_interval(
-        row["average_accuracy"], row["average_accuracy_ci_low"], row["average_accuracy_ci_high"]
+def _note_repeats(row: Row) -> str:
+    accuracy, mastery = (
+        format_with_interval(*(row[f"{name}{end}"] for end in ENDS))
+        for name in ("average_accuracy", "mastery")
     )
-    mastery = format_with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"])
     return (
         f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "
         f"{row['n_repeats']} repeats. Their mean accuracy is {accuracy} %, their mean mastery {mastery} %."

@@ -8,7 +8,7 @@
 -- checked texts of a language model.
 create table editions (
     edition_id varchar not null, kb varchar, label varchar, seed bigint,
-    negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_pairs bigint,
+    negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_drawn_pairs bigint,
     configuration json, wrong_texts json, naturalness json, is_anchors boolean not null, period_start date,
     withdrawn_at timestamp, withdrawal_reason varchar
 );

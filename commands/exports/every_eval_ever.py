@@ -13,18 +13,14 @@ from typing import Any
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
+from report.columns import TABLES
 from warehouse.query import read_rows
 
 SCHEMA_VERSION = "0.3.0"
 UNKNOWN = "unknown"
 SELF_DEPLOYED = ("vllm", "entailment")
 """The engines that run a model on the machine of the evaluation."""
-METRICS = {
-    "mastery": ("n_complete_pairs", "complete pairs all right"),
-    "average_accuracy": ("n_samples", "samples right"),
-    "joint_accuracy": ("n_triplets", "complete triplets all right"),
-}
-"""Column of leaderboard -> the column of its n, and what it is the share of."""
+METRICS = [column for column in TABLES["leaderboard"] if column.of]
 SCORES = """
 select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations
 from leaderboard
@@ -126,7 +122,8 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
     rest = {name: value for name, value in sampling.items() if name not in sent}
     rest |= {name: row[name] for name in ("prompt_style", "n_demonstrations")}
     settings = {name: _write_text(value) for name, value in rest.items() if value is not None}
-    for name, (n, share) in METRICS.items():
+    for column in METRICS:
+        name = column.name
         if row[name] is None:
             continue
         limits = {"lower": row[f"{name}_ci_low"], "upper": row[f"{name}_ci_high"]}
@@ -135,7 +132,7 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
             "evaluation_name": f"{row['edition_id']} {row['method']} {name}",
             "source_data": source,
             "metric_config": {
-                "evaluation_description": f"Share of the {share}, policy {row['scoring_policy']}",
+                "evaluation_description": f"Share of the {column.of}, policy {row['scoring_policy']}",
                 "metric_id": f"pretexeval.{name}",
                 "metric_name": name.replace("_", " "),
                 "metric_unit": "proportion",
@@ -147,7 +144,7 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
             "score_details": {
                 "score": row[name],
                 "uncertainty": {
-                    "num_samples": row[n],
+                    "num_samples": row[column.n],
                     "confidence_interval": {**limits, "confidence_level": 0.95},
                 },
             },

@@ -30,9 +30,10 @@ from pretexeval.storage.layout import (
     edition_folder,
     page_file,
 )
-from report.facet_scores import note_unanswered, read_facet_scores, select_first_policy
+from report.columns import TABLES
+from report.facet_scores import note_unanswered, read_facet_scores
 from report.remarks import list_remarks, read_reply_remarks
-from report.score_tables import note_repeats
+from report.score_tables import list_numbers, note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 
@@ -73,23 +74,6 @@ def _print_lines(console: Console, title: str, total: int) -> Callable[[int], No
 
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
-LEADERBOARD_COLUMNS = (
-    "rank",
-    "model",
-    "method",
-    "accuracy %",
-    "95 % interval",
-    "mastery %",
-    "above shortcut, points",
-    "no answer %",
-    "true %",
-    "failed %",
-    "new texts %",
-    "change, points",
-    "since",
-    "evaluated",
-    "remarks",
-)
 UNPUBLISHED = "Scores and samples. The page is written when the edition is published."
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -168,19 +152,8 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
     for remark in read_reply_remarks(root, edition_id):
         reply_remarks.setdefault(remark["model_id"], []).append(remark["remark"])
     scored = [
-        {
-            "rank": row["rank"],
-            "model": row["model"],
-            "method": row["method"],
-            "accuracy %": _percent(row["average_accuracy"]),
-            "95 % interval": " to ".join(
-                str(_percent(row[f"average_accuracy_ci_{end}"])) for end in ("low", "high")
-            ),
-            "mastery %": _percent(row["mastery"]),
-            "above shortcut, points": _percent(row["mastery_above_shortcut"]),
-            "no answer %": _percent(row["no_answer_rate"]),
-            "true %": _percent(row["true_rate"]),
-            "failed %": _percent(row["error_rate"]),
+        list_numbers(TABLES["leaderboard"], row)
+        | {
             "new texts %": _percent(new_texts.get(row["method"])),
             "change, points": _percent(row["change"]),
             "since": row["since"],
@@ -194,7 +167,7 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
         }
         for row in rows
     ]
-    nothing = dict.fromkeys(LEADERBOARD_COLUMNS)
+    nothing = dict.fromkeys(scored[0] if scored else ())
     failed = [
         nothing
         | {
@@ -216,20 +189,10 @@ def show_leaderboard(config: Config, edition_id: str) -> None:
 def show_facets(config: Config, edition_id: str) -> None:
     """Show the facets of each model and setting as a table; nothing if no model has answered questions."""
     root = config.storage.root
-    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+    rows = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
     table = [
-        {"model": score.model, "setting": score.setting}
-        | {f"{facet} %": _percent(row["accuracy"]) for facet, row in score.facets.items()}
-        | {
-            "average %": _percent(score.average),
-            "random average %": _percent(score.random_average),
-            "mastered %": _percent(score.mastered["mastered_rate"]),
-            "mastered with negated %": _percent(score.mastered_negated["mastered_rate"]),
-            "no answer %": _percent(score.averaged["no_answer_rate"]),
-            "failed %": _percent(score.averaged["error_rate"]),
-            "points": score.mastered["n_points"],
-        }
-        for score in scores
+        list_numbers(TABLES["facets"], row) | {"random average %": _percent(row["average_random"])}
+        for row in rows
     ]
     if table:
         key = name_artifact("facets", config, edition_id)

@@ -12,12 +12,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
+from report.certainty import select_certain
 from warehouse.query import read_rows
 
 Row = dict[str, Any]
 SCORE_MOVED = "pretexeval.score.moved"
-# The previous edition of every model. Schedules may differ in base, pool and kind of negatives, so these must
-# be equal.
+# The previous edition of every model. Schedules may differ in base, pool, kind of negatives, rephraser and
+# methods, so these must be equal.
 PREVIOUS_EDITIONS = r"""
 with this as (select * from editions where edition_id = '{edition_id}')
 
@@ -25,7 +26,8 @@ select error_counts.model_id, editions.edition_id
 from error_counts
 inner join editions using (edition_id)
 inner join this
-    on editions.kb = this.kb and editions.pool = this.pool and editions.negatives = this.negatives
+    on (editions.kb, editions.pool, editions.negatives) = (this.kb, this.pool, this.negatives)
+    and (editions.rephraser, editions.methods) = (this.rephraser, this.methods)
 where
     error_counts.setting is null
     and error_counts.is_evaluated
@@ -39,17 +41,12 @@ qualify 1 = row_number() over (
 """
 # Only of the compared editions, because the warehouse holds all editions.
 SCORES = """
-select
-    edition_id, model_id, model, method, repeat, rank, average_accuracy, average_accuracy_ci_low,
-    average_accuracy_ci_high, mastery, best_shortcut_mastery, mastery_above_shortcut,
-    mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high, no_answer_rate,
-    unfinished_reasoning_rate, refused_rate, true_rate, constant_answer, error_rate
 from leaderboard
 where edition_id in ({edition_ids}) and scoring_policy = 'strict'
 order by method, rank, model_id, repeat
 """
 # The view edition_drift pairs the heads of both editions. Its difference is earlier minus later score.
-SIGNIFICANT_CHANGES = """
+CHANGES = """
 select
     other_edition_id as edition_id,
     edition_id as since,
@@ -62,13 +59,13 @@ select
     average_accuracy as average_accuracy_before,
     -difference as change,
     -difference_ci_high as change_ci_low,
-    -difference_ci_low as change_ci_high
+    -difference_ci_low as change_ci_high,
+    n_effective
 from edition_drift
 where
     other_edition_id = '{edition_id}'
     and edition_id = '{since}'
     and scoring_policy = 'strict'
-    and (difference_ci_low > 0 or difference_ci_high < 0)
 order by model, method, repeat
 """
 
@@ -105,15 +102,15 @@ def _compare(row: Row, earlier: Row | None) -> Row:
 
 
 def find_score_changes(root: Path, edition_id: str) -> list[Row]:
-    """Return one row per score whose change exceeds its interval, on the heads that both editions test."""
+    """Return one row per score that changed for certain, on the heads that both editions test.
+
+    The changes of all models are looked at, and a change is certain among all of them.
+    """
     since = {_key(row): row["since"] for row in read_leaderboard(root, edition_id)}
     editions = sorted({name for name in since.values() if name})
-    rows = [
-        row
-        for name in editions
-        for row in _read_rows(root, SIGNIFICANT_CHANGES, edition_id=edition_id, since=name)
-    ]
-    return [row for row in rows if row["since"] == since.get(_key(row))]
+    rows = [row for name in editions for row in _read_rows(root, CHANGES, edition_id=edition_id, since=name)]
+    looked_at = [row for row in rows if row["since"] == since.get(_key(row))]
+    return select_certain(looked_at, "change")
 
 
 def emit_score_changes(root: Path, edition_id: str) -> list[Row]:

@@ -13,8 +13,9 @@ from flows.support.score_changes import read_leaderboard
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
 from pretexeval.storage.layout import page_file
-from report.facet_scores import read_facet_scores, select_first_policy
-from report.formats import format_interval, format_percent
+from report.columns import TABLES
+from report.facet_scores import read_facet_scores
+from report.score_tables import write_cell
 from tasks.edition.stage_files import StageFiles
 from tasks.evaluation.evaluation import find_model
 from warehouse.query import read_rows
@@ -83,7 +84,7 @@ def _describe_models(config: Config, edition_id: str) -> Iterator[Row]:
     )
     leaderboard = read_leaderboard(root, edition_id)
     unsure = read_rows(root, f"from knows_guesses_errs where edition_id = '{edition_id}' and repeat = 0")
-    facets = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+    facets = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
     # The record has whole seconds.
     started_at = find_start().replace(microsecond=0, tzinfo=None)
     for name, setting in config.list_evaluations():
@@ -100,27 +101,26 @@ def _describe_models(config: Config, edition_id: str) -> Iterator[Row]:
         outcome = describe_answers(run, is_reused=is_reused, n_workers=n_workers)
         if setting is None:
             scores = [
-                _describe_score(f"{row['method']} accuracy", row, "average_accuracy")
+                f"{row['method']} {_describe_score('leaderboard', 'average_accuracy', row)}"
                 for row in leaderboard
                 if row["model_id"] == run["model_id"] and row["repeat"] == 0
             ]
         elif setting == UNSURE:
             scores = [
-                _describe_score(f"{row['method']} {share.removesuffix('_rate')}", row, share)
+                f"{row['method']} {_describe_score('unsure', share, row)}"
                 for row in unsure
                 if row["model_id"] == run["model_id"]
                 for share in ("right_rate", "unsure_rate", "wrong_rate")
             ]
         else:
             scores = [
-                _describe_score("average of the facets", each.averaged, "accuracy")
-                for each in facets
-                if (each.model_id, each.setting) == (run["model_id"], setting)
+                _describe_score("facets", "average", row)
+                for row in facets
+                if (row["model_id"], row["setting"]) == (run["model_id"], setting)
             ]
         yield {"outcome": outcome, "score": "; ".join(scores)}
 
 
-def _describe_score(what: str, row: Row, name: str) -> str:
-    mean, low, high = (row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high"))
-    interval = f" (95 % interval {format_interval(low, high)})" if low is not None else ""
-    return f"{what} {format_percent(mean)}{interval}"
+def _describe_score(table: str, name: str, row: Row) -> str:
+    (column,) = (column for column in TABLES[table] if column.name == name)
+    return f"{column.title} {write_cell(column, row)} %"

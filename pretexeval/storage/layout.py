@@ -171,11 +171,6 @@ def page_file(edition_id: str | None = None) -> str:
     return f"{PAGES_FOLDER}/{edition_id}/index.html" if edition_id else f"{PAGES_FOLDER}/index.html"
 
 
-def page_record(edition_id: str | None = None) -> str:
-    """Return the record of what the page beside it was made of."""
-    return page_file(edition_id).replace("index.html", "made_of.json")
-
-
 def samples_folder(edition_id: str) -> str:
     """Return the folder of the sample browser of an edition: its page, its scripts and its downloads."""
     return f"{PAGES_FOLDER}/{edition_id}/samples"

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pretexeval.storage.files import write_atomically, write_bytes
 from pretexeval.storage.layout import edition_folder, pieces_folder, samples_folder
-from report.browser import links
+from report import links
 from report.browser.collection import QUESTIONS, STATEMENTS, CollectionWriter, Kind, create_table
 from report.browser.pieces import Earlier, PieceFolder, Series, hash_browser, read_earlier
 from report.contents import Contents, Model, Row

@@ -84,6 +84,9 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
         return capsys.readouterr().out
 
     said = report(EDITIONS[0])
+    # The edition is named before its table, and the page of all editions in the end.
+    assert said.startswith(f"\n{EDITIONS[0]}\n# ")
+    assert said.endswith(f"\nall editions  {data.root / 'report' / 'index.html'}\n")
     assert len(re.findall(r"^ *1 +Expert ", said, re.MULTILINE)) == 1
     assert "Expert (pretexeval, strict): the leaderboard shows the first of 3 repeats. Their mean" in said
     said = report(EDITIONS[1])

@@ -133,7 +133,7 @@ def test_scheduled_flow_completes_with_artifacts_and_its_linked_page_shows_the_s
     text = httpx.get(find_link(artifacts["dashboard"])).raise_for_status().text
     for row in table:
         assert row["model"] in text
-        assert f"{row['accuracy %']:.1f}" in text
+        assert f"{row['average accuracy %']:.1f}" in text
 
 
 # A report of data quality holds brackets too, in patterns.

@@ -118,7 +118,7 @@ def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: Lived) -
 def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(lived: Lived) -> None:
     page = parse((lived.weeks.root / "report" / "index.html").read_text(encoding="utf-8"))
     listed = [row[0] for row in page.tables[0][1:]]
-    trend = dict.fromkeys(row[0].partition(":")[0] for row in page.tables[1][1:])
+    trend = dict.fromkeys(row[0].partition(":")[0] for row in page.table_with("Edition", "Model")[1:])
     assert sorted(read_label(name.partition("withdrawn")[0].strip()) for name in listed) == KEPT
     assert [read_label(name.partition("withdrawn")[0].strip()) for name in listed if REASON in name] == [
         name_week(TEN_WEEKS.withdrawn)

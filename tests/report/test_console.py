@@ -13,7 +13,6 @@ from report.score_tables import render_leaderboard
 from tests.report.conftest import SETTING
 from tests.support.data_folder import query_rows
 from tests.warehouse.conftest import EDITION, METHODS
-from warehouse.query import run_query
 
 Rows = list[tuple[Any, ...]]
 MANY = [f"column_{k}" for k in range(30)]
@@ -108,28 +107,33 @@ def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) 
 
 
 def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: Path) -> None:
-    text = render_paper_tables(lambda sql: run_query(compared, sql), EDITION, "strict")
-    losses, curve = (part for part in text.split("\n\n") if part.startswith(("PretexEval minus", "Joint")))
+    text = render_paper_tables(lambda sql: query_rows(compared, sql), EDITION, "strict")
+    losses, *_, curve = (
+        part for part in text.split("\n\n") if part.startswith(("PretexEval minus", "Joint"))
+    )
     assert losses.splitlines()[1].split() == ["model", "direct", "llmeval", "prototype"]
-    means = [line for line in curve.splitlines() if line.startswith("mean of models, pretexeval")]
+    assert curve.startswith("Joint accuracy (%) when n samples are asked, prototype")
+    means = [line for line in curve.splitlines() if line.startswith("mean of models")]
     expected = query_rows(
         compared,
         f"select 100 * avg(joint_accuracy) as mean from joint_accuracy_curve where {SETTING} "
-        "and method = 'pretexeval' group by n order by n",
+        "and method = 'prototype' group by n order by n",
     )
-    assert means[0].split()[4:] == [f"{row['mean']:.1f}" for row in expected]
-
-
-def render(average_accuracy: Rows) -> list[str]:
-    def query(sql: str) -> tuple[list[str], Rows]:
-        return [], average_accuracy if "from leaderboard " in sql else []
-
-    return render_paper_tables(query, "e", "strict").splitlines()
+    assert means[0].split()[3:] == [f"{row['mean']:.1f}" for row in expected]
 
 
 def test_gains_stand_by_model_and_method_in_the_papers_order() -> None:
-    large = [("large", "pretexeval", 12.34, 10.0, 14.9), ("large", "direct", -1.0, -3.0, 1.0)]
-    title, names, _, first, second, mean = render([*large, ("small", "direct", 0.0, -2.0, 2.0)])
+    gains = {("large", "pretexeval"): (12.34, 10.0, 14.9), ("large", "direct"): (-1.0, -3.0, 1.0)}
+    gains[("small", "direct")] = (0.0, -2.0, 2.0)
+    rows = [
+        {"model": model, "part": part} | dict(zip(("value", "low", "high"), values, strict=True))
+        for (model, part), values in gains.items()
+    ]
+
+    def read(sql: str) -> list[dict[str, Any]]:
+        return rows if "from leaderboard " in sql else []
+
+    title, names, _, first, second, mean = render_paper_tables(read, "e", "strict").splitlines()
     assert title == "Methods: gain over random"
     assert names.split() == ["model", "direct", "pretexeval"]
     assert first.split(maxsplit=1)[1].startswith("-1.0 [-3.0, +1.0]")

@@ -1,5 +1,6 @@
 """What pages show: rows, trends, who leads, what is contradicted; and when they are written again."""
 
+import json
 from datetime import date, datetime
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import pytest
 
 from pretexeval.storage.records import write_record
 from report.contents import Row, Setting, choose_setting, list_models
-from report.curves import draw_trends
+from report.curves import list_trends
+from report.difference_texts import render_difference
+from report.edition_differences import list_aspects
 from report.edition_reader import EditionReader
 from report.formats import format_points
-from report.leaders import describe_lead, find_lead
-from report.model_difference import estimate_p_value, judge, judge_relations
-from report.page import write_index, write_pages, write_report
+from report.model_difference import ComparisonQuestion, compare_models
+from report.page import are_pages_current, write_index, write_pages, write_report
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from report.remarks import note_base
 from tests.report.conftest import fill_pairs, read_pages
@@ -58,7 +60,9 @@ def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_
     assert len({(model.colour, model.mark) for model in models}) == 24
 
 
-def evaluate(label: str, first_day: date | None, evaluated_on: int) -> Row:
+def evaluate(
+    label: str, first_day: date | None, evaluated_on: int, n_pairs: int = 8, **changed: object
+) -> Row:
     shares = {"average_accuracy": 0.75, "mastery": 0.5, "mastery_ci_low": 0.4, "mastery_ci_high": 0.6}
     row = score("m", "m", 1, n_complete_pairs=8, edition_id=f"kb-{label}") | shares
     return {
@@ -69,6 +73,10 @@ def evaluate(label: str, first_day: date | None, evaluated_on: int) -> Row:
         "first_evaluated_at": datetime(2026, 11, evaluated_on),
         "setting": SETTING,
         "ranked": [row],
+        "configuration": json.dumps({"seed": evaluated_on, "rephraser": {"kind": "reviewed"}} | changed),
+        "pool": "revised",
+        "negatives": "balanced",
+        "n_drawn_pairs": n_pairs,
         "has_page": True,
     }
 
@@ -84,35 +92,49 @@ def test_each_kind_of_period_has_a_trend_and_a_backfilled_week_stands_in_its_pla
         # Evaluated last, because somebody filled a gap.
         evaluate("2026-W46", date(2026, 11, 9), 25),
     ]
-    trends = {trend.period: trend for trend in draw_trends(editions, {"m": 0})}
+    trends = {trend.period: trend for trend in list_trends(editions, {"m": 0})}
     labels = {period: [row["label"] for row in trend.editions] for period, trend in trends.items()}
     assert labels == {
         None: ["seed2", "seed1"],
         "week": ["2026-W46", "2026-W47", "2026-W48"],
         "day": ["2026-11-20", "2026-11-21"],
     }
-    assert "2026-W47" in str(trends["week"].wide)
-    assert "by week" in str(trends["week"].wide)
+    assert trends["week"].labels == ["2026-W46", "2026-W47", "2026-W48"]
+    assert ", by week. m: mastery 50.0" in trends["week"].text
 
 
-def differ(difference: float) -> Row:
-    limits = {"difference_ci_low": difference - 0.1, "difference_ci_high": difference + 0.1}
-    return {"difference": difference, "n_effective": 40.0} | limits
+def test_a_line_joins_only_editions_of_one_configuration() -> None:
+    days = [date(2026, 11, day) for day in range(2, 7)]
+    editions = [
+        evaluate("2026-11-02", days[0], 2, knowledge={"signs": "1"}),
+        evaluate("2026-11-03", days[1], 3, knowledge={"signs": "1"}, rephraser={"kind": "model"}),
+        # The base was updated since.
+        evaluate("2026-11-04", days[2], 4, knowledge={"signs": "2"}),
+        evaluate("2026-11-05", days[3], 5, knowledge={"signs": "2", "drugs": "1"}),
+        evaluate("2026-11-06", days[4], 6, knowledge={"signs": "2"}, n_pairs=11),
+    ]
+    (trend,) = list_trends(editions, {"m": 0})
+    lines = [[share.place for share in line] for line in trend.curves[0].list_lines()]
+    assert lines == [[0, 2], [1], [3], [4]]
+    assert [list_aspects(editions[0], other) for other in editions] == [
+        [],
+        ["rephraser"],
+        ["knowledge base"],
+        ["relations", "knowledge base"],
+        ["knowledge base", "number of facts"],
+    ]
 
 
-def test_one_relation_has_the_verdict_of_its_interval_and_many_are_adjusted_by_holm() -> None:
-    for row in map(differ, (-0.3, -0.101, -0.099, 0.0, 0.11)):
-        ((verdict, value),) = judge_relations([row])
-        assert (verdict, value < 0.05) == (judge(row), verdict != "not distinguishable")
-    rows = [differ(sign * 0.11) for sign in (1, -1) * 10]
-    assert {judge(row) for row in rows} == {"better", "worse"}
-    assert {verdict for verdict, _ in judge_relations(rows)} == {"not distinguishable"}
-    assert [verdict for verdict, _ in judge_relations([*rows, differ(-0.5)])][-1] == "worse"
-    rows = [differ(difference) for difference in (0.12, 0.2, 0.15, 0.01)]
-    first, second, third, last = sorted(map(estimate_p_value, rows))
-    found = dict(zip(map(estimate_p_value, rows), (value for _, value in judge_relations(rows)), strict=True))
-    expected = [4 * first, 3 * second, 2 * third, last]
-    assert [found[value] for value in (first, second, third, last)] == pytest.approx(expected)
+def test_the_page_and_the_command_say_the_same_difference_is_detectable(root: Path) -> None:
+    page = parse(write_report(root, EDITION).read_text(encoding="utf-8"))
+    shown = {(row[0], row[1]): row[5] for row in page.table_with("Model", "Against")[1:]}
+    assert len(shown) == 3
+    ids = {"Guess_More": "guess_more", "Guess_Some": "guess_some", "Always_True": "always_true"}
+    for (one, other), detectable in shown.items():
+        found = compare_models(root, ComparisonQuestion(ids[one], ids[other], "mastery"))
+        points = f"{100 * found.whole['detectable_difference']:.1f}"
+        assert detectable == points
+        assert f"A true difference of {points} points" in render_difference(found)
 
 
 def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None:
@@ -137,27 +159,29 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     assert n_others == n_first == 5
 
 
-def test_pages_are_written_again_only_if_the_warehouse_or_a_file_changed(tmp_path: Path) -> None:
+def test_pages_are_current_until_the_warehouse_changes_or_a_page_is_missing(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
     data.write_model("changing")
     data.write_answers(EDITION, "changing", simulated_models.expert)
     build_warehouse(data.root)
+    assert not are_pages_current(data.root, [EDITION])
     (page,) = write_pages(data.root, [EDITION])
-    files = [path for path in (data.root / "report").rglob("*") if path.is_file()]
-    assert {"index.html", "validity.html", "data.html", "sort.js"} <= {path.name for path in files}
-    before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
-    assert write_pages(data.root, [EDITION]) == [page]
-    assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
+    assert are_pages_current(data.root, [EDITION])
     assert "masters 100.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
-    # A page or a piece of the samples that somebody removed, and a damaged record of its inputs.
-    piece = next((page.parent / "samples" / "data").glob("*.js"))
-    for path in (page.with_name("validity.html"), piece):
+    for path in (page.with_name("validity.html"), page.parent / "samples" / "index.html"):
         path.unlink()
+        assert not are_pages_current(data.root, [EDITION])
         write_pages(data.root, [EDITION])
-        assert path.is_file()
+        assert are_pages_current(data.root, [EDITION])
+    # A piece of the samples that somebody removed is written again.
+    piece = next((page.parent / "samples" / "data").glob("*.js"))
+    piece.unlink()
+    write_pages(data.root, [EDITION])
+    assert piece.is_file()
     data.write_answers(EDITION, "changing", simulated_models.polarity)
     build_warehouse(data.root)
+    assert not are_pages_current(data.root, [EDITION])
     write_pages(data.root, [EDITION])
     assert "masters 0.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
 
@@ -166,38 +190,7 @@ def test_a_difference_that_rounds_to_zero_has_no_sign() -> None:
     assert [format_points(x) for x in (-0.0001, 0.0001, -0.148, 0.148)] == ["0.0", "0.0", "−14.8", "+14.8"]
 
 
-RANKED = [{"model_id": model_id, "mastery": 0.5} for model_id in "abc"]
 SHORTCUTS = "the best shortcuts without medical knowledge"
-
-
-def difference(other: str, value: float | None, low: float | None, high: float | None) -> Row:
-    limits = {"difference_ci_low": low, "difference_ci_high": high}
-    return {"other_model_id": other, "difference": value} | limits
-
-
-def test_what_is_said_of_the_first_model() -> None:
-    """It is ahead where the interval excludes zero; an unknown interval distinguishes nothing."""
-    unknown, near = difference("b", 0.4, None, None), difference("b", 0.1, -0.1, 0.3)
-    ahead, of_third = difference("b", 0.4, 0.2, 0.6), difference("c", 0.4, 0.2, 0.6)
-    level = "is not distinguishable from B"
-    cases: list[tuple[list[Row], int, str]] = [
-        ([], 1, ""),
-        # Nothing is known about the others.
-        ([difference("b", None, None, None)], 3, ""),
-        ([near], 2, level),
-        ([unknown], 2, level),
-        ([difference("b", 0.0, 0.0, 0.0), of_third], 3, level),
-        ([ahead], 2, "is ahead of B"),
-        ([ahead], 3, "is ahead of 1 of 2 others"),
-        ([ahead, of_third], 3, "is ahead of all 2 others"),
-    ]
-    labels = {"a": "A", "b": "B", "c": "C"}
-    said = []
-    for differences, n_ranked, _ in cases:
-        lead = find_lead(RANKED[:n_ranked], differences)
-        assert lead is not None
-        said.append(describe_lead(lead, labels, n_ranked))
-    assert said == [expected for *_, expected in cases]
 
 
 def guess_some(sample: Row) -> bool | None:
@@ -224,7 +217,7 @@ def test_a_score_that_is_clearly_another_one_for_the_base_is_noted() -> None:
     (note,) = note_base(ranked, of_base, {"a": "A", "b": "B", "c": "C"})
     assert note.replace("\N{NO-BREAK SPACE}", " ") == (
         "Common and rare facts were not tested as often as the knowledge base lists them. For a fact of the "
-        "base, the mastery of B is 43.0 % (38.0–48.0), 7.0 points lower."
+        "base, the mastery of B is estimated at 43.0 % (38.0–48.0), 7.0 points lower."
     )
 
 
@@ -232,7 +225,7 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     text = parse(write_report(root, EDITION).read_text(encoding="utf-8")).text
     assert "Guess_More masters 35.0\u00a0% of 60 facts, which the best shortcut without medical" in text
     assert "knowledge may do as well, and is not distinguishable from Guess_Some." in text
-    assert "Guess_More and Guess_Some cannot be told apart" in text
+    assert "Guess_More cannot be told apart from Guess_Some" in text
     assert "Always_True always answers True, whatever the statement says." in text
     assert f"Always_True masters fewer facts than {SHORTCUTS}." in text
     # Alike remarks are one sentence.
@@ -241,7 +234,7 @@ def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     head, row = parse(write_index(root).read_text(encoding="utf-8")).tables[0]
     cells = dict(zip(head, row, strict=True))
     assert cells["Leading models"] == "Guess_More and Guess_Some\nnot distinguishable"
-    assert cells["Against the bestshortcut"] == "not distinguishable\n25.0\u00a0%"
+    assert cells["Against thebest shortcut"] == "not distinguishable\nthe shortcut masters 25.0\u00a0%"
 
 
 def contradict(sample: Row) -> bool:
@@ -276,5 +269,5 @@ def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path)
     for title, first in listed.items():
         *shown, rest = text.split(title)[1].split(".")[0].split("; ")
         assert (len(shown), shown[0], rest) == (10, first, "and 2 more")
-    rows = {row[0]: row for row in page.table_with("Model", "Mastery", "without thedisputed pairs")}
+    rows = {row[0]: row for row in page.table_with("Model", "Mastery", "Without the disputed pairs")}
     assert rows["Ann"][5:] == ["40", "12"]

@@ -5,8 +5,9 @@ from statistics import fmean
 
 import pytest
 
+from report.columns import FACETS
 from report.edition_reader import EditionReader
-from report.facet_scores import Row, read_facet_scores, select_first_policy
+from report.facet_scores import Row, read_facet_scores
 from report.formats import format_percent
 from report.leaders import find_question_lead
 from report.page import write_index, write_report
@@ -57,7 +58,11 @@ def test_one_point_shows_every_question_and_what_models_said(questioned: Path) -
     assert sum(row[1].count("Offered answer") for row in rows) == 4
     texts = read_pages(write_report(questioned, BANK))
     assert len(parse(texts["Data"]).table_with("Type", "Question")[1:]) == 10
-    assert parse(texts["Results"]).table_with("#", "Model", "Masteredpoints")[1][1].startswith(ODD_NAME)
+    assert (
+        parse(texts["Results"])
+        .table_with("#", "Model", "Setting", "Mastered points")[1][1]
+        .startswith(ODD_NAME)
+    )
 
 
 def test_a_model_is_ahead_in_questions_from_either_side_of_a_comparison(questioned: Path) -> None:
@@ -65,15 +70,16 @@ def test_a_model_is_ahead_in_questions_from_either_side_of_a_comparison(question
         contents = read_question_contents(EditionReader(connection, ASKED))
     assert contents is not None
     lead = find_question_lead(contents)
+    assert lead is not None
     assert (lead.first, lead.level, lead.behind) == ("always_right", (), ("erratic", "agreeing"))
 
 
 def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
-    editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
+    editions, _, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
     assert {row[0] for row in editions[1:]} == {ASKED, BANK}
-    assert table[0][:3] == ["Edition", "Highest mean", "Setting"]
-    expected = [[ASKED, "always_right", "answer only"], [BANK, ODD_NAME, "answer only"]]
-    assert sorted(row[:3] for row in table[1:]) == sorted(expected)
+    assert table[0][:2] == ["Edition", "Highest mean"]
+    expected = [[ASKED, "always_right"], [BANK, ODD_NAME]]
+    assert sorted(row[:2] for row in table[1:]) == sorted(expected)
 
 
 def split(line: str) -> list[str]:
@@ -82,7 +88,7 @@ def split(line: str) -> list[str]:
 
 
 def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) -> None:
-    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(questioned, sql), ASKED))
+    scores = read_facet_scores(lambda sql: read_rows(questioned, sql), ASKED)
     right, erratic, agreeing, thinking, random = map(split, render_facets(scores).splitlines()[2:])
     assert right[:2] == ["always_right", "answer_only"]
     assert right[2].startswith("100.0 [")
@@ -93,25 +99,13 @@ def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) ->
 
 
 def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
-    shares = {"accuracy": 0.5, "accuracy_ci_low": 0.4, "accuracy_ci_high": 0.6}
-    model = {"setting": "answer_only", "model_id": "m", "model": "m", "scoring_policy": "strict"}
-    rates = {
-        "no_answer_rate": 0.125,
-        "unfinished_reasoning_rate": 0.125,
-        "refused_rate": 0.0,
-        "error_rate": 0,
-    }
-    facet = model | shares | rates | {"facet": "comparison", "random_baseline": 0.25, "n_questions": 8}
-
-    def read_some(sql: str) -> list[Row]:
-        if "facet is null" in sql:
-            return [facet | dict.fromkeys(shares)]
-        if "from facet_accuracy" in sql:
-            return [facet]
-        return [] if "from mastered_points" in sql else [{"1": 1}]
-
-    (part,) = read_facet_scores(read_some, "e")
-    assert part.average is None
-    lines = render_facets([part]).splitlines()
-    assert split(lines[2])[2] == "50.0 [40.0, 60.0]"
+    rates = ("no_answer_rate", "unfinished_reasoning_rate", "refused_rate", "error_rate", "mastered_rate")
+    ends = ("", "_ci_low", "_ci_high", "_random", "_unfinished_reasoning_rate", "_refused_rate")
+    row: Row = dict.fromkeys([f"{name}{end}" for name in (*FACETS, "average") for end in ends])
+    row |= {"setting": "answer_only", "model_id": "m", "model": "m", "scoring_policy": "strict"}
+    row |= dict.fromkeys(rates, 0.0) | {"n_questions": 8, "n_points": 0, "mastered_negated_rate": None}
+    row |= {"comparison": 0.5, "comparison_ci_low": 0.4, "comparison_ci_high": 0.6, "comparison_random": 0.25}
+    lines = render_facets([row | {"comparison_unfinished_reasoning_rate": 0.125}]).splitlines()
+    assert split(lines[0])[:4] == ["model", "setting", "comparison % [95 % CI]", "average % [95 % CI]"]
+    assert split(lines[2])[2:4] == ["50.0 [40.0, 60.0]", "-"]
     assert lines[-1].startswith("m (answer_only): the thought did not end in 12.5 % of comparison, so")

@@ -17,9 +17,11 @@ from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 
 # Relation -> the heads whose fact was removed, and those whose fact was kept.
-REMOVED = {"signs": ("a", "b", "c"), "causes": ("d",), "drugs": ("e",)}
+REMOVED = {"signs": ("a", "b", "c"), "causes": ("d",), "drugs": ("e", "f")}
 KEPT = {"signs": ("k", "l"), "causes": ("m", "n", "o", "p", "q")}
-AFFIRMED = {"a", "b", "d", "k", "l", "m"}
+# The prompt of one form of this removed fact failed, so that it is not known whether the model affirms it.
+FAILED = "f"
+AFFIRMED = {"a", "b", "d", "k", "l", "m", FAILED}
 # The model affirms this fact in seven forms, and gives no answer to the eighth.
 UNCLEAR = "c"
 
@@ -30,6 +32,11 @@ def affirm(sample: Row) -> bool | None:
     is_affirmed = sample["is_positive"] and (sample["head"] in AFFIRMED or sample["head"] == UNCLEAR)
     is_denial = bool(sample["label"] != sample["is_positive"])
     return bool(is_affirmed) != is_denial
+
+
+def fail_once(sample: Row) -> str | None:
+    is_chosen = sample["head"] == FAILED and sample["transformation"] == "inv" and sample["is_positive"]
+    return "HTTP 500" if is_chosen else None
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.ages |= {"m": "2021-01-01", "n": "new"}
     data.write_edition(EDITION)
     data.write_model("reader", training_cutoff="2020-06-01")
-    data.write_answers(EDITION, "reader", affirm, policies=("excluded", "strict"))
+    data.write_answers(EDITION, "reader", affirm, policies=("excluded", "strict"), fail=fail_once)
     data.write_model("unasked", training_cutoff="2020-06-01")
     build_warehouse(data.root)
     return data

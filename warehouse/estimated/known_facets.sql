@@ -1,8 +1,9 @@
 -- Grain: one row per edition, setting, model, scoring policy, is_negated_included and taught_with.
 -- What `taught` in accuracy_by_group is for samples: a check of the measurement on the points that a reference model
 -- was taught or not taught (taught_points). mastered_rate is the share of points mastered by all facets of the edition
--- (point_mastery), of the n_points that have all questions of them, all graded. It should be near 100 % of the
--- points that it was taught, and near 0 of the others: a guesser would have to be right up to ten times in a row.
+-- (point_mastery), of the n_points that have all questions of them, all graded. It should be near 0 of the points that
+-- the model was not taught, because a guesser would have to be right up to ten times in a row. Of those that it was
+-- taught, it masters as many as it has learned in every form (docs/calibration.md).
 -- Only relations whose facts are still those that the model was taught are counted. Models without a list of known
 -- heads have no rows. Under `excluded` the share is null where more than a fifth of the points is not graded.
 create or replace temp table points as

@@ -6,7 +6,8 @@
 -- `false twins` of the same pairs, which tell how often the model affirms what was never listed.
 -- n_facts: the facts of the origin that have a counterpart; n_compared: those with which they are compared.
 -- difference: its interval adds those of both rates as if they were independent (Newcombe 1998, method 10).
--- A reply without an answer affirms nothing. A removed fact is undecided, so no other view counts its pair.
+-- A reply without an answer affirms nothing; a fact with a failed prompt is left out. A removed fact is undecided, so no
+-- other view counts its pair.
 create or replace temp table observations as
 with first_policies as (
     select runs.edition_id, runs.model_id, scoring_policies[1] as scoring_policy
@@ -25,6 +26,7 @@ affirmed as (
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)
         using (edition_id, triplet_id)
     group by edition_id, model_id, samples.method, asked.repeat, samples.triplet_id
+    having count(error) = 0
 )
 
 select

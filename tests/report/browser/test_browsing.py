@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Browser, Page
 
-from report.browser.links import link_both, name_samples
+from report.links import link_both, name_samples
 from report.page import PAGES
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
 from tests.report.conftest import read_pages
@@ -241,17 +241,17 @@ def test_failed_prompts_have_a_column_in_every_table_about_samples(pages: Path) 
     texts = read_pages(pages / EDITION / "index.html")
     page, validity = parse(texts["Results"]), parse(texts["Validity"])
     tables = [
-        page.table_with("Model", "Joint accuracyby triplet"),
+        page.table_with("Model", "No answer"),
         page.table_with("Relation", "Model"),
         page.table_with("Model", "Form"),
         validity.table_with("Model", "Method"),
-        validity.table_with("Model", "Scoring policy"),
+        validity.table_with("Model", "Scoring"),
         validity.table_with("Model", "n = 1"),
         validity.table_with("Model", "Facts"),
     ]
     for head, *rows in tables:
         assert any(row[head.index("Failed")] not in ("0.0\u00a0%", "–") for row in rows)
-        assert "of it reasoningunfinished" not in head
+        assert "Unfinished" not in head
 
 
 def cut(address: str) -> str:

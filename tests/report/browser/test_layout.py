@@ -132,6 +132,17 @@ def test_pages_are_whole_with_the_leaderboard_above_the_fold(
             assert page.evaluate("document.documentElement.scrollHeight") <= 12 * 844
 
 
+def test_the_list_of_editions_is_whole_on_a_phone(chromium: Browser, written: Path) -> None:
+    with watch(chromium, written.as_uri(), 360, 740, "light") as page:
+        page.goto((written / "index.html").as_uri())
+        keep_screenshot(page, "editions-360")
+        tables = page.locator(".scroll:has(.index)")
+        assert tables.count() >= 1
+        # Nothing is cut: neither the page nor a table of editions scrolls to the side.
+        for part in (page.locator("html"), *tables.all()):
+            assert not part.evaluate("(part) => part.scrollWidth > part.clientWidth")
+
+
 def test_a_click_on_a_head_sorts_the_map_and_two_lead_to_a_wrong_answer(
     chromium: Browser, crowd: Path
 ) -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from report.browser import collection
-from report.browser.links import name_samples
+from report.links import name_samples
 from report.page import write_report
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models

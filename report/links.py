@@ -8,7 +8,7 @@ from schemas.columns import SCORING_POLICIES
 from schemas.question_stages import FACET_OF
 from schemas.transformations import NAMES
 
-PAGE = "samples/index.html"
+SAMPLES = "samples/index.html"
 """The sample browser, from the page of its edition."""
 QUESTIONS = "questions"
 """The name of the collection of questions, beside the methods."""
@@ -60,7 +60,7 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
 
 def link_samples(row: Mapping[str, Any], **chosen: object) -> str:
     """Return the address of these samples, from the page of the edition."""
-    return f"{PAGE}#{name_samples(row, **chosen)}"
+    return f"{SAMPLES}#{name_samples(row, **chosen)}"
 
 
 def link_mastered(row: Mapping[str, Any], share: str = "mastery", **chosen: object) -> str:
@@ -78,17 +78,14 @@ def link_joint(row: Mapping[str, Any]) -> str:
     return link_samples(row, triplet="right" if row["joint_accuracy"] else "wrong", judged=_judge(row))
 
 
-def link_choices(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the link of a row of joint_accuracy_curve, and what it shows if that is not the share itself.
+def link_choices(row: Mapping[str, Any]) -> str:
+    """Return the link of a row of joint_accuracy_curve.
 
-    Only the last point of a curve has a set of triplets; the others are means over all choices of n samples.
+    Only the last point of a curve has a set of triplets; the others are means over all choices of n samples,
+    and lead to all samples.
     """
-    if row["n"] * row["n_triplets"] == row["n_samples"]:
-        return link_joint(row), ""
-    note = (
-        "The link shows all samples; the share is a mean over all choices of n samples of complete triplets"
-    )
-    return link_samples(row), note
+    is_last = row["n"] * row["n_triplets"] == row["n_samples"]
+    return link_joint(row) if is_last else link_samples(row)
 
 
 def link_both(row: Mapping[str, Any], statements: str | None, points: str | None) -> str:
@@ -110,9 +107,9 @@ def link_from_index(row: Mapping[str, Any], **chosen: object) -> str:
     return f"{quote(row['edition_id'])}/{link_samples(row, **chosen)}"
 
 
-def link_mastered_from_index(row: Mapping[str, Any], share: str = "mastery") -> str:
+def link_mastered_from_index(row: Mapping[str, Any], share: str = "mastery", **chosen: object) -> str:
     """Return the address of the facts that the row counts as mastered, from the list of editions."""
-    return f"{quote(row['edition_id'])}/{link_mastered(row, share)}"
+    return f"{quote(row['edition_id'])}/{link_mastered(row, share, **chosen)}"
 
 
 def _name_part(row: Mapping[str, Any]) -> dict[str, str]:
@@ -136,8 +133,6 @@ LINKS = {
     "samples": link_samples,
     "mastered": link_mastered,
     "joint": link_joint,
-    "both": link_both,
-    "choices": link_choices,
     "elsewhere": link_other_edition,
     "from_index": link_from_index,
     "mastered_from_index": link_mastered_from_index,

@@ -1,0 +1,262 @@
+"""A heading claims only what the figures bear out: claims appear in some made worlds, and not in others."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from pretexeval.storage.records import write_record
+from report.columns import FACETS
+from report.contents import Contents, Model, Row, Setting
+from report.difference_texts import render_difference, render_difference_json
+from report.edition_reader import EditionReader
+from report.findings import describe_facets, list_answers
+from report.model_difference import ComparisonQuestion, compare_models
+from report.page import write_index, write_report
+from tests.support.data_folder import DataFolder
+from tests.support.parsed_page import parse
+from tests.support.stage_rows import digest
+from tests.warehouse.conftest import EDITION
+from warehouse.publishing import build_warehouse
+from warehouse.records import require_record
+
+FEW = None
+"""The half-width of an interval that comes from too few facts, so that there is none."""
+
+
+def measure(name: str, value: float, half: float | None, **other: object) -> Row:
+    low, high = (None, None) if half is None else (value - half, value + half)
+    return {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high, "n_effective": 60.0} | other
+
+
+def answer(section: str, *models: str, **views: list[Row]) -> str:
+    """Return the heading of a section of a page with these rows of views; empty without the section."""
+    labelled = [Model(name, name.upper(), place) for place, name in enumerate(models)]
+    edition = {"n_pairs": 100}
+    rows = defaultdict(list, views)
+    contents = Contents(edition, Setting("pretexeval"), 1, labelled, [], [], [], 0, rows, None)
+    return list_answers(contents).get(section, "")
+
+
+def know(relation: str, model: str, mastery: float, half: float | None = 0.05) -> Row:
+    return measure("mastery", mastery, half, relation=relation, model_id=model)
+
+
+def differ(relation: str, difference: float, half: float | None) -> Row:
+    names = {"relation": relation, "measure": "mastery", "n_pairs": 13, "model_id": "a"}
+    return measure("difference", difference, half, **names)
+
+
+# The half-widths of the differences of six relations -> the heading.
+BETWEEN_MODELS = {
+    # The largest difference is that of the relation with the fewest facts, and means nothing.
+    (0.9, FEW, 0.1, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
+    (FEW, FEW, FEW, FEW, FEW, FEW): "Too few facts of each relation to tell models apart in one",
+    # One interval of six does not contain 0, but that is no surprise among six.
+    (0.9, FEW, 0.019, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
+    (0.3, FEW, 0.1, 0.1, 0.01, 0.1): (
+        "Models differ for certain in 2 of 6 relations, by up to 80.0 points in “r 0” (13 pairs)"
+    ),
+}
+
+
+@pytest.mark.parametrize(("halves", "heading"), BETWEEN_MODELS.items())
+def test_relations_of_two_models(halves: tuple[float | None, ...], heading: str) -> None:
+    differences = [0.8, 0.75, 0.02, 0.0, 0.04, -0.03]
+    known = [know(f"r_{k}", model, 0.5) for k in range(6) for model in "ab"]
+    rows = [
+        differ(f"r_{k}", difference, half)
+        for k, (difference, half) in enumerate(zip(differences, halves, strict=True))
+    ]
+    said = answer("relations", "a", "b", accuracy_by_relation=known, relation_differences=rows)
+    assert said == heading
+
+
+def test_relations_of_one_model() -> None:
+    by_chance = [know(f"r_{k}", "a", 0.4 + k / 50, 0.1) for k in range(10)]
+    vague = "No relation is certainly better known to A than another"
+    assert answer("relations", "a", accuracy_by_relation=by_chance) == vague
+    assert (
+        answer("relations", "a", accuracy_by_relation=[know("r", "a", 0.9, FEW), know("s", "a", 0.1)])
+        == vague
+    )
+    clear = "A knows “r s” better than “r 0”: 90\u00a0% against 40\u00a0%"
+    assert answer("relations", "a", accuracy_by_relation=[*by_chance, know("r_s", "a", 0.9)]) == clear
+    assert (
+        answer("relations", "a", accuracy_by_relation=by_chance[:1]) == "All facts are of the relation “r 0”"
+    )
+
+
+def cost(form: str, model: str, difference: float, half: float | None) -> Row:
+    return measure("difference", difference, half, transformation=form, model_id=model)
+
+
+def test_forms() -> None:
+    models, none = (
+        [f"m{k}" for k in range(12)],
+        "No form of a statement is certainly harder than the plain one",
+    )
+    # Of twelve models with seven forms each, a few intervals exclude 0 by chance.
+    by_chance = [cost("dn", model, -0.02 if k < 4 else 0.0, 0.0195) for k, model in enumerate(models)]
+    assert answer("forms", *models, form_effects=by_chance) == none
+    assert (
+        answer("forms", "a", form_effects=[cost("dn", "a", -0.5, FEW)])
+        == "Too few facts to tell what a form costs"
+    )
+    # A gain is no cost.
+    assert answer("forms", "a", form_effects=[cost("dn", "a", 0.5, 0.1)]) == none
+    real = [*by_chance, cost("inv", "m0", -0.2, 0.05)]
+    assert answer("forms", *models, form_effects=real) == "Inverted forms cost M0 20.0 points"
+
+
+def judge(model: str, side: str, accuracy: float, half: float | None) -> Row:
+    return measure("average_accuracy", accuracy, half, model_id=model, group_name=side)
+
+
+def test_true_facts_and_false_twins() -> None:
+    def said(*rows: Row) -> str:
+        return answer("facts", "a", "b", true_and_false=list(rows))
+
+    near = [
+        judge(m, side, share, 0.1) for m in "ab" for side, share in (("true fact", 0.6), ("false twin", 0.7))
+    ]
+    assert said(*near) == "No model is certainly better at true facts, or at false twins"
+    apart = [judge("a", "true fact", 0.5, 0.1), judge("a", "false twin", 0.9, 0.1)]
+    # Nothing is known about the other model.
+    assert said(*apart) == "A denies facts that it does not know"
+    both = [*apart, judge("b", "true fact", 0.2, 0.1), judge("b", "false twin", 0.9, 0.1)]
+    assert said(*both) == "Models deny facts that they do not know"
+    assert said(judge("a", "true fact", 0.2, FEW), judge("a", "false twin", 0.9, FEW)) == ""
+
+
+def drift(model: str, difference: float, half: float | None, *aspects: str) -> Row:
+    return measure(
+        "difference", difference, half, model_id=model, other_edition_id="e", aspects=list(aspects)
+    )
+
+
+def test_other_editions() -> None:
+    assert answer("drift", "a", edition_drift=[drift("a", 0.1, 0.2)]) == (
+        "No model scores differently for certain on another edition"
+    )
+    assert answer("drift", "a", edition_drift=[drift("a", 0.1, FEW)]) == (
+        "Too few shared facts to compare the scores with those on another edition"
+    )
+    assert answer("drift", "a", edition_drift=[drift("a", 0.1, 0.05, "rephraser", "methods")]) == (
+        "A scores 10.0 points higher here than on e, which differs in its rephraser and methods"
+    )
+    assert answer("drift", "a", edition_drift=[drift("a", -0.1, 0.05)]) == (
+        "A scores 10.0 points lower here than on e, of the same configuration"
+    )
+
+
+RANDOM = dict(zip(FACETS, (0.25, 0.25, 1 / 15, 0.5), strict=True))
+
+
+def score_facets(half: float, **accuracies: float) -> Row:
+    shares = {k: v for facet in FACETS for k, v in measure(facet, accuracies[facet], half).items()}
+    return shares | {f"{facet}_random": RANDOM[facet] for facet in FACETS}
+
+
+def test_types_of_questions() -> None:
+    # The raw accuracy of discrimination is the lowest, but so is the accuracy of random answers.
+    raw = score_facets(0.05, comparison=0.63, rectification=0.62, discrimination=0.52, verification=0.735)
+    assert (
+        describe_facets([raw]) == "No type of question is certainly harder than another, corrected for chance"
+    )
+    hard = score_facets(0.03, comparison=0.9, rectification=0.9, discrimination=0.2, verification=0.95)
+    assert describe_facets([hard]) == (
+        "Discrimination is the hardest type of question: 14\u00a0% of the way from chance to all right, "
+        "others 87\u00a0% or more"
+    )
+    two = score_facets(0.03, comparison=0.9, rectification=0.3, discrimination=0.15, verification=0.9)
+    assert describe_facets([two]).startswith("Rectification is harder than comparison: 7\u00a0% of the way ")
+    # A second model, about which little is known, makes the means uncertain.
+    vague = score_facets(0.6, comparison=0.9, rectification=0.9, discrimination=0.2, verification=0.95)
+    assert describe_facets([hard, vague]).startswith("No type of question ")
+
+
+def know_half(sample: Row) -> bool:
+    return bool(sample["label"]) if int(digest(sample["head"]), 16) % 2 else False
+
+
+def know_fewer(sample: Row) -> bool:
+    return bool(sample["label"]) if int(digest(sample["head"]), 16) % 6 == 1 else False
+
+
+@pytest.mark.parametrize("rephraser", ["reviewed", "writer"])
+def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_configuration(
+    tmp_path: Path, rephraser: str
+) -> None:
+    old, fresh = DataFolder(tmp_path), DataFolder(tmp_path, wording="fresh ", seed=2)
+    for data in (old, fresh):
+        for k in range(60):
+            data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 60}")
+    other = "tiny-seed2-00000002"
+    old.write_edition(EDITION)
+    fresh.write_edition(other)
+    manifest = tmp_path / "editions" / other / "manifest.json"
+    written = require_record(manifest)
+    configuration = written["configuration"] | {"rephraser": {"kind": rephraser}}
+    old_manifest = tmp_path / "editions" / EDITION / "manifest.json"
+    write_record(manifest, written | {"configuration": configuration})
+    same = require_record(old_manifest)
+    write_record(
+        old_manifest, same | {"configuration": same["configuration"] | {"rephraser": {"kind": "reviewed"}}}
+    )
+    old.write_model("reader")
+    old.write_answers(EDITION, "reader", know_half)
+    fresh.write_answers(other, "reader", know_fewer)
+    build_warehouse(tmp_path)
+    text = parse(write_report(tmp_path, other).read_text(encoding="utf-8")).text
+    is_same = rephraser == "reviewed"
+    assert "points lower here than on tiny-seed1-00000001" in text
+    assert ("of the same configuration" in text) is is_same
+    assert ("the sign of a leaked edition" in text) is is_same
+    assert ("which differs in its rephraser" in text) is not is_same
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read every difference without limits, as from too few facts, and ranks that models share."""
+    read = EditionReader.read
+
+    def read_few(self: EditionReader, sql: str, **values: object) -> list[Row]:
+        rows = read(self, sql, **values)
+        for row in rows:
+            lacking = [name for name in row if "difference_ci_" in name or name.startswith("detectable_")]
+            row |= dict.fromkeys(lacking)
+            if "rank" in row:
+                row |= {"rank_low": 1, "rank_high": 3}
+        return rows
+
+    monkeypatch.setattr(EditionReader, "read", read_few)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_difference_from_too_few_facts_is_shown_as_such(compared: Path) -> None:
+    page = parse(write_report(compared, EDITION).read_text(encoding="utf-8"))
+    headings = ("Too few facts to tell how far the models differ", "Too few facts to tell what a form costs")
+    assert all(heading in page.text for heading in headings)
+    assert not any(claim in page.text for claim in ("is ahead of", "cannot be told apart from", " cost "))
+    assert {row[0] for row in page.table_with("#", "Model")[1:]} == {"1–3"}
+    assert "Models that cannot be told apart share ranks" in page.text
+    (first, *_) = page.table_with("Model", "Against")[1:]
+    assert first[2].endswith("\ntoo few")
+    pairs = page.table_with("Recallminus")
+    assert pairs[1][1] == "+100.0\ntoo few: 3 pairs"
+    # The map of all pairs marks none of them.
+    cells = [attributes.get("class", "") for name, attributes in page.elements if name == "td"]
+    assert [css for css in cells if css in ("gain", "loss")] == []
+    index = parse(write_index(compared).read_text(encoding="utf-8")).tables[0]
+    assert {row[1] for row in index[1:]} >= {"Recall"}
+    found = compare_models(compared, ComparisonQuestion("silent", "recall", "mastery", edition=EDITION))
+    assert (found.verdict, found.is_regression) == ("too few", False)
+    text = render_difference(found)
+    assert (
+        "cannot be compared, because they share too few facts in mastery: +100.0 points (too few facts"
+        in text
+    )
+    assert "100.0 [too few]" in text
+    assert json.loads(render_difference_json(found))["all"]["difference_ci_low"] is None
