@@ -3,9 +3,15 @@
 A difference without an interval comes from too few facts, and is never certain.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import permutations
 from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from pretexeval.statistics.intervals import adjust_by_holm
 
 Row = dict[str, Any]
 LEVEL = 0.05
@@ -28,61 +34,36 @@ def select_certain(rows: Sequence[Row], name: str = "difference") -> list[Row]:
 
     The chance that any row is returned although no difference is real is at most 5 %.
     """
-    known = [row for row in rows if has_interval(row, name)]
-    adjusted = adjust_by_holm([find_p_value(row, name) for row in known])
-    return [
-        row for row, p in zip(known, adjusted, strict=True) if p < LEVEL and is_distinguishable(row, name)
-    ]
+    return [row for row, p in zip(rows, adjust(rows, name), strict=True) if p is not None and p < LEVEL]
 
 
-def adjust_by_holm(values: Sequence[float]) -> list[float]:
-    """Return the p-values, each adjusted for the number of all (Holm 1979)."""
-    adjusted, highest = [1.0] * len(values), 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        adjusted[place] = highest
-    return adjusted
+def adjust(rows: Sequence[Row], name: str = "difference") -> list[float | None]:
+    """Return the p-values of differences, adjusted for the number of all (Holm 1979); None without interval.
 
-
-def find_p_value(row: Row, name: str = "difference") -> float:
-    """Return the two-sided p-value of a difference with an interval: the row's own, or that of the interval.
-
-    That of the interval is below 0.05 exactly if the interval does not contain 0. Farther out it is
-    approximate: the distance to the limit next to 0 is taken for the t quantile times the standard error
-    (Altman and Bland 2011).
+    The p-value is the level at which the interval meets 0, so that one alone is certain if its interval does
+    not contain 0.
     """
-    from scipy.stats import t
-
-    value: float | None = row.get(f"{name.removesuffix('difference')}p_value")
-    if value is not None:
-        return value
-    difference = row[name]
-    limit = row[f"{name}_ci_low" if difference > 0 else f"{name}_ci_high"]
-    if difference in (0, limit):
-        return 1.0
-    freedom = max((row.get("n_effective") or 1000.0) - 1, 1.0)
-    quantiles = abs(difference / (difference - limit))
-    return float(2 * t.sf(quantiles * t.ppf(1 - LEVEL / 2, freedom), freedom))
+    column = "p_value" if name == "difference" else f"{name.removesuffix('_difference')}_p_value"
+    values = [math.nan if row[column] is None else row[column] for row in rows]
+    return [None if math.isnan(p) else float(p) for p in adjust_by_holm(np.array(values, float))]
 
 
 def order_certainly(shares: Mapping[str, Share]) -> list[tuple[str, str, float]]:
     """Return (lower, higher, difference) for every two shares whose order is certain, the largest first.
 
-    The shares are of the same model, and it is not known how their errors are correlated. The interval of a
-    difference is therefore the widest that any correlation allows: it excludes 0 only where those of both
-    shares do not overlap.
+    The shares are of the same model, and it is not known how their errors are correlated. Their order is
+    therefore certain only where their intervals do not overlap. The intervals are wider by the factor that
+    the normal distribution gives for the number of all pairs of shares (Bonferroni).
     """
-    rows = [
-        {
-            "names": (one, other),
-            "difference": shares[one][0] - shares[other][0],
-            "difference_ci_low": shares[one][1] - shares[other][2],
-            "difference_ci_high": shares[one][2] - shares[other][1],
-        }
-        for one, other in combinations(shares, 2)
-    ]
+    n_pairs = max(len(shares) * (len(shares) - 1) // 2, 1)
+    factor = float(ndtri(LEVEL / 2 / n_pairs) / ndtri(LEVEL / 2))
+    wide = {
+        name: (share - factor * (share - low), share + factor * (high - share))
+        for name, (share, low, high) in shares.items()
+    }
     ordered = [
-        (*sorted(row["names"], key=lambda name: shares[name][0]), abs(row["difference"]))
-        for row in select_certain(rows)
+        (one, other, shares[other][0] - shares[one][0])
+        for one, other in permutations(shares, 2)
+        if wide[one][1] < wide[other][0]
     ]
     return sorted(ordered, key=lambda pair: (-pair[2], pair))

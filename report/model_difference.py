@@ -11,7 +11,7 @@ from typing import Literal
 import duckdb
 
 from pretexeval.primitives.errors import InputError
-from report.certainty import LEVEL, adjust_by_holm, find_p_value, has_interval, is_distinguishable
+from report.certainty import LEVEL, adjust, has_interval, is_distinguishable
 from report.contents import Row, Setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from warehouse.query import open_warehouse
@@ -84,13 +84,8 @@ def judge_relations(rows: Sequence[Row]) -> list[tuple[Verdict, float | None]]:
     verdict is therefore harder to get than from the interval of the relation alone. A relation with too few
     facts has none.
     """
-    known = [row for row in rows if has_interval(row)]
-    adjusted = dict(
-        zip((row["relation"] for row in known), adjust_by_holm([*map(find_p_value, known)]), strict=True)
-    )
     judged: list[tuple[Verdict, float | None]] = []
-    for row in rows:
-        value = adjusted.get(row["relation"])
+    for row, value in zip(rows, adjust(rows), strict=True):
         is_open = value is not None and value >= LEVEL
         judged.append(("not distinguishable" if is_open else judge(row), value))
     return judged

@@ -60,6 +60,7 @@ select
     -difference as change,
     -difference_ci_high as change_ci_low,
     -difference_ci_low as change_ci_high,
+    p_value as change_p_value,
     n_effective
 from edition_drift
 where

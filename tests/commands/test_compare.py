@@ -165,7 +165,7 @@ def test_what_cannot_be_compared_is_refused(
 def test_an_edition_that_holds_both_models_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "ESTIMATES", ())
+    monkeypatch.setattr(catalogue, "ESTIMATED", ())
     monkeypatch.setattr(catalogue, "VIEWS", ("not_evaluated",))
     data = fill_pairs(DataFolder(tmp_path / "data"))
     for edition_id, names in {

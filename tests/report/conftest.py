@@ -11,6 +11,7 @@ from report.page import PAGES, write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from tests.support import simulated_models
 from tests.support.data_folder import RISKS, DataFolder
+from tests.support.few_clusters import give_intervals
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
 from tests.support.stage_rows import Row, write_measured, write_rows
@@ -18,6 +19,7 @@ from tests.warehouse import conftest as warehouse
 from tests.warehouse.conftest import EDITION, METHODS, describe_attempt, list_grades
 from warehouse.publishing import build_warehouse
 
+__all__ = ["give_intervals"]
 SETTING = f"edition_id = '{EDITION}' and scoring_policy = 'strict'"
 ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'
 ODD_NAME = "<script>alert('x')</script>"

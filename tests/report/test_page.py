@@ -79,7 +79,8 @@ def test_at_most_seven_sections_each_with_its_answer(page: Parsed, compared: Pat
     answers = list_answers(read_contents(compared, EDITION))
     assert [str(section["id"]) for section in page.find("section")] == ["leaderboard", *answers]
     assert len(answers) <= 7
-    assert answers["comparison"] == f"Recall cannot be told apart from {ODD_NAME} and Silent"
+    expected = f"Recall is ahead of all 2 others, by 100.0 points of mastery over the nearest, {ODD_NAME}"
+    assert answers["comparison"] == expected
     assert answers["forms"] == "No form of a statement is certainly harder than the plain one"
     assert all(answer in page.text for answer in answers.values())
     assert "Recall masters 100.0\u00a0% of 3 facts, " in page.text
@@ -108,6 +109,11 @@ def test_it_says_of_the_negatives_what_the_manifest_says(compared: Path, parsed:
     assert row.items() >= expected.items()
 
 
+def name_rank(row: Row) -> str:
+    low, high = row["rank_low"], row["rank_high"]
+    return str(low) if low == high else f"{low}–{high}"
+
+
 def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parsed) -> None:
     board = query_rows(compared, f"from leaderboard where {PRETEXEVAL} order by rank, model")
     # No prompt failed, so there is no column for failures.
@@ -116,7 +122,7 @@ def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parse
     assert [row["model"] for row in board] == NAMES
     scores = ("mastery", "mastery_above_shortcut", "average_accuracy")
     assert page.table_with("#", "Model", "Mastery")[1:] == [
-        [str(row["rank"]), row["model"], *(change(row, s) if "above" in s else share(row, s) for s in scores)]
+        [name_rank(row), row["model"], *(change(row, s) if "above" in s else share(row, s) for s in scores)]
         for row in board
     ]
     found = {row["Model"]: (row["n samples"], row["n pairs"]) for row in name_cells(more)}
@@ -207,7 +213,7 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
     assert row["difference"] < 0
     assert rows[0][2] == change(row, "difference", is_swapped=True)
     assert rows[0][6:8] == [str(row["n_other_mastered_alone"]), str(row["n_mastered_alone"])] != ["0", "0"]
-    assert rows[0][8] == f"{row['mcnemar_p']:.3f}"
+    assert rows[0][8:10] == [f"{row[name]:.3f}" for name in ("mastery_holm_p_value", "mcnemar_p")]
 
 
 def test_probabilities_are_shown_only_for_models_that_have_them(validity: Parsed) -> None:

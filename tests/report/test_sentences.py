@@ -1,16 +1,18 @@
 """A heading claims only what the figures bear out: claims appear in some made worlds, and not in others."""
 
 import json
+import shutil
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 
+from pretexeval.statistics import intervals
 from pretexeval.storage.records import write_record
 from report.columns import FACETS
 from report.contents import Contents, Model, Row, Setting
 from report.difference_texts import render_difference, render_difference_json
-from report.edition_reader import EditionReader
 from report.findings import describe_facets, list_answers
 from report.model_difference import ComparisonQuestion, compare_models
 from report.page import write_index, write_report
@@ -26,8 +28,10 @@ FEW = None
 
 
 def measure(name: str, value: float, half: float | None, **other: object) -> Row:
+    """Return a score or a difference with its interval, and with the p-value that belongs to it."""
     low, high = (None, None) if half is None else (value - half, value + half)
-    return {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high, "n_effective": 60.0} | other
+    p_value = None if half is None else float(2 * norm.sf(abs(value) / half * norm.isf(0.025)))
+    return {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high, "p_value": p_value} | other
 
 
 def answer(section: str, *models: str, **views: list[Row]) -> str:
@@ -217,26 +221,14 @@ def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_config
     assert ("which differs in its rephraser" in text) is not is_same
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read every difference without limits, as from too few facts, and ranks that models share."""
-    read = EditionReader.read
-
-    def read_few(self: EditionReader, sql: str, **values: object) -> list[Row]:
-        rows = read(self, sql, **values)
-        for row in rows:
-            lacking = [name for name in row if "difference_ci_" in name or name.startswith("detectable_")]
-            row |= dict.fromkeys(lacking)
-            if "rank" in row:
-                row |= {"rank_low": 1, "rank_high": 3}
-        return rows
-
-    monkeypatch.setattr(EditionReader, "read", read_few)
-
-
-@pytest.mark.usefixtures("few")
-def test_a_difference_from_too_few_facts_is_shown_as_such(compared: Path) -> None:
-    page = parse(write_report(compared, EDITION).read_text(encoding="utf-8"))
+def test_a_difference_from_too_few_facts_is_shown_as_such(
+    compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(compared, root, ignore=shutil.ignore_patterns("warehouse.duckdb", "scores", "report"))
+    monkeypatch.setattr(intervals, "MIN_CLUSTERS", 10)
+    build_warehouse(root)
+    page = parse(write_report(root, EDITION).read_text(encoding="utf-8"))
     headings = ("Too few facts to tell how far the models differ", "Too few facts to tell what a form costs")
     assert all(heading in page.text for heading in headings)
     assert not any(claim in page.text for claim in ("is ahead of", "cannot be told apart from", " cost "))
@@ -249,9 +241,9 @@ def test_a_difference_from_too_few_facts_is_shown_as_such(compared: Path) -> Non
     # The map of all pairs marks none of them.
     cells = [attributes.get("class", "") for name, attributes in page.elements if name == "td"]
     assert [css for css in cells if css in ("gain", "loss")] == []
-    index = parse(write_index(compared).read_text(encoding="utf-8")).tables[0]
+    index = parse(write_index(root).read_text(encoding="utf-8")).tables[0]
     assert {row[1] for row in index[1:]} >= {"Recall"}
-    found = compare_models(compared, ComparisonQuestion("silent", "recall", "mastery", edition=EDITION))
+    found = compare_models(root, ComparisonQuestion("silent", "recall", "mastery", edition=EDITION))
     assert (found.verdict, found.is_regression) == ("too few", False)
     text = render_difference(found)
     assert (

@@ -1,25 +1,17 @@
 """A data folder with four test pairs, and a published one whose models answered by every method."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from pretexeval.statistics import intervals
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule, Weigh, weigh_alike
+from tests.support.few_clusters import give_intervals
 from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _differences_of_few_clusters_have_intervals() -> Iterator[None]:
-    """Give the intervals, which tests compute again, to the small worlds of this folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "MIN_CLUSTERS", 0)
-        yield
-
-
+__all__ = ["give_intervals"]
 EDITION = "tiny-seed1-00000001"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 POLICIES = ("strict", "coin-flip", "excluded")

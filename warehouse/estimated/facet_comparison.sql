@@ -76,7 +76,8 @@ select
     other.setting as other_setting, other.model_id as other_model_id, other.model as other_model,
     one.scoring_policy, one.facet, one.type,
     counted.n_questions, differences.n_pairs as n_points,
-    share as difference, ci_low as difference_ci_low, ci_high as difference_ci_high, differences.n_effective,
+    share as difference, ci_low as difference_ci_low, ci_high as difference_ci_high,
+    differences.p_value, differences.n_effective,
     one.no_answer_rate, other.no_answer_rate as other_no_answer_rate,
     one.error_rate, other.error_rate as other_error_rate
 from counted

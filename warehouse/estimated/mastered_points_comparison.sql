@@ -53,6 +53,7 @@ select
     case when has_score then share end as difference,
     case when has_score then ci_low end as difference_ci_low,
     case when has_score then ci_high end as difference_ci_high,
+    case when has_score then differences.p_value end as p_value,
     differences.n_effective,
     n_mastered_alone, n_other_mastered_alone,
     case when has_score then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end as mcnemar_p,

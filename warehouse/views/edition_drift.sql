@@ -1,7 +1,7 @@
 -- Grain: one row per two editions of the same base (each two once), model, method, policy and repeat.
 -- How far the scores of a model fell from one edition to another, on the heads that both editions test. Each
 -- edition has one pair per relation and head; the negative tails and the wording may differ. A fall on fresh
--- text is the sign of a leaked edition. edition_id is the earlier edition; difference = its average accuracy − the
+-- text is the sign of a leaked edition only if the editions were made alike. edition_id is the earlier edition; difference = its average accuracy − the
 -- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
 -- their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
@@ -34,12 +34,13 @@ select
     same_texts.same_text_rate,
     average.score as average_accuracy, average.other_score as other_average_accuracy,
     average.difference, average.difference_se, average.difference_ci_low, average.difference_ci_high,
-    average.n_effective,
+    average.p_value, average.n_effective,
     coalesce(mastery.n_observations, 0) as n_complete_heads,
     mastery.score as mastery, mastery.other_score as other_mastery,
     mastery.difference as mastery_difference,
     mastery.difference_ci_low as mastery_difference_ci_low,
-    mastery.difference_ci_high as mastery_difference_ci_high
+    mastery.difference_ci_high as mastery_difference_ci_high,
+    mastery.p_value as mastery_p_value
 from differences as average
 left join (from differences where measure = 'mastery') as mastery using (comparison, run, other_run)
 left join same_texts

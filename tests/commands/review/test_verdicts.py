@@ -168,7 +168,7 @@ def test_wrong_cells_are_listed_and_nothing_is_written(data: BuiltFolder) -> Non
 def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     data: BuiltFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "ESTIMATES", ())
+    monkeypatch.setattr(catalogue, "ESTIMATED", ())
     monkeypatch.setattr(catalogue, "VIEWS", ("leaderboard", "disputed_facts"))
     export = ["review", "export", data.edition_id, "--what", "disputed", "--root", str(data.root)]
     build_warehouse(data.root)
