@@ -29,6 +29,7 @@ from pretexeval.storage.layout import (
 from schemas import meanings
 from warehouse import catalogue
 from warehouse.query import STORAGE_VERSION, connect, require_usable_name
+from warehouse.scoring import hash_code
 
 logger = logging.getLogger(__name__)
 
@@ -206,7 +207,7 @@ def _list_side_files(path: Path) -> list[Path]:
 def describe_code() -> str:
     """Return a fingerprint of everything that decides which tables the same files give."""
     names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATED, catalogue.VIEWS]
-    return hash_json([_hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
+    return hash_json([_hash_code(), hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
 
 
 @cache

@@ -7,7 +7,7 @@ computes only those whose hash is new, so that one more model leaves the rows of
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
@@ -19,15 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pretexeval.primitives.hashing import hash_json
+from pretexeval.statistics import clusters, intervals
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import SCORES_FOLDER
-from warehouse import differences, scores
+from warehouse import differences, evaluations, scores
 from warehouse.evaluations import Evaluation, Pairs, read_evaluations, read_pairs
 
 Schema = dict[str, Any]
 """The columns of a table, with their types."""
-SCORES_VERSION = 1
-"""Count it up when the same answers give other scores or differences."""
 EDITIONS = """
 select edition_id, kb
 from editions
@@ -114,9 +113,9 @@ class EditionScorer:
             yield Unit(_name("models", one, other, *both), partial(self._compare_two, one, other))
 
     def _compare_alone(self, model_id: str) -> pl.DataFrame:
-        evaluations = self.read(model_id)
-        of_periods = differences.compare_periods(evaluations, self.periods)
-        return differences.measure_differences([*differences.compare_methods(evaluations), *of_periods])
+        answered = self.read(model_id)
+        of_periods = differences.compare_periods(answered, self.periods)
+        return differences.measure_differences([*differences.compare_methods(answered), *of_periods])
 
     def _compare_two(self, one: str, other: str) -> pl.DataFrame:
         return differences.measure_differences(differences.compare_models(self.read(one), self.read(other)))
@@ -138,7 +137,14 @@ class EditionScorer:
 
 
 def _name(*parts: object) -> str:
-    return hash_json([SCORES_VERSION, duckdb.__version__, *parts])
+    return hash_json([hash_code(), duckdb.__version__, *parts])
+
+
+@cache
+def hash_code() -> str:
+    """Return a hash of the code that computes scores; its results are cheap enough to be computed again."""
+    modules = (clusters, intervals, evaluations, scores, differences)
+    return hash_json([Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules])
 
 
 def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
