@@ -2,7 +2,7 @@
 
 The draw cannot keep every fact: a tail that most heads have is false of too few heads, and a head whose
 name betrays its tail is left out. So the tested facts are not a random part of the base, and the warehouse
-weighs them by how common their tails are in the base (warehouse/weighted_observations.sql).
+weighs them by how common their tails are in the base (warehouse/estimated/weighted_accuracy.sql).
 
 The population is one fact of every head, and each of its facts has the same chance. It contains the general
 tails that are not asked.

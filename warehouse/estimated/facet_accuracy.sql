@@ -8,7 +8,7 @@
 -- The mean over the facets is the macro average of the paper's tables: each facet has the same weight. It is null if
 -- a facet about which the edition asks has no accuracy.
 -- random_baseline: the accuracy of random answers to the edition's questions.
--- The questions of a point are observations with both of its tails, like a pair as a whole (estimate_shares).
+-- The questions of a point are observations with both of its tails, like a pair as a whole.
 -- no_answer_rate: of the questions with a response, those of which no repeat has an answer.
 create or replace temp table observed as
 select
