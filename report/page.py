@@ -1,8 +1,10 @@
 """Write the pages of each edition and the list of editions, which are self-contained and reproducible."""
 
+import json
 import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -10,12 +12,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_text
 from pretexeval.storage.files import write_atomically
-from pretexeval.storage.layout import WAREHOUSE, page_file, samples_folder
+from pretexeval.storage.layout import page_file, samples_folder
 from report.browser.writer import write_browser
 from report.certainty import has_interval, select_certain
 from report.columns import TABLES, link_cell, select_columns
-from report.contents import Contents, find_reach, order_methods
+from report.contents import Contents, Row, find_reach, order_methods
 from report.curves import WIDTHS, list_trends
 from report.edition_rows import read_editions
 from report.findings import describe_edition, list_answers, list_notes
@@ -72,6 +75,8 @@ def list_sections(page: str) -> list[tuple[str, str]]:
     return re.findall(r'<section id="([^"]+)" aria-label="([^"]+)">', page)
 
 
+N_HEAD = 400
+"""The characters of a page that hold the hash of what it was made of."""
 CODE = (".py", ".html", ".css", ".sql", ".js", ".toml")
 """The files of this folder that pages are made with."""
 
@@ -92,25 +97,41 @@ def write_report(root: Path, edition_id: str, *, others: Sequence[str] = ()) -> 
     contents = read_contents(root, edition_id)
     with _explain_failure(root / samples_folder(edition_id)):
         write_browser(root, contents)
-    compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
-    with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
+    with_page = _list_compared(root, contents, others)
+    inputs = _hash_inputs(root, contents, with_page)
     page = root / page_file(edition_id)
     _write_page(page.parent / SCRIPT, (TEMPLATES / SCRIPT).read_text(encoding="utf-8"))
     # The page that leads to the others comes last.
     for name, file in reversed(PAGES.items()):
-        _write_page(page.parent / file, render_page(name, contents, with_page))
+        _write_page(page.parent / file, render_page(name, contents, with_page, inputs))
     return page
+
+
+def _list_compared(root: Path, contents: Contents, others: Sequence[str] = ()) -> list[str]:
+    """Return the editions that the page compares its edition with, and that have a page or get one now."""
+    compared = {row["other_edition_id"] for row in contents.views["edition_drift"]}
+    return sorted(name for name in compared if name in others or (root / page_file(name)).is_file())
 
 
 def write_index(root: Path) -> Path:
     """Write `report/index.html`, the list of editions with links to their pages, and return its path."""
+    editions, places = _read_index(root)
+    text = render_template(
+        "editions.html",
+        editions=editions,
+        trends=list_trends(editions, places),
+        widths=WIDTHS,
+        inputs=hash_made_of(editions, places),
+    )
+    return _write_page(root / page_file(), text)
+
+
+def _read_index(root: Path) -> tuple[list[Row], dict[str, int]]:
+    """Return the editions of the index, with whether they have a page, and the places of the models."""
     editions, places = read_editions(root)
     for row in editions:
         row["has_page"] = (root / page_file(row["edition_id"])).is_file()
-    text = render_template(
-        "editions.html", editions=editions, trends=list_trends(editions, places), widths=WIDTHS
-    )
-    return _write_page(root / page_file(), text)
+    return editions, places
 
 
 def write_pages(root: Path, edition_ids: Sequence[str]) -> list[Path]:
@@ -132,22 +153,47 @@ def list_later_pages(root: Path, edition_id: str) -> list[str]:
 
 
 def are_pages_current(root: Path, edition_ids: Sequence[str]) -> bool:
-    """Return whether the pages and the index are newer than the warehouse and the code that makes them."""
-    folders = [(root / page_file(edition_id)).parent for edition_id in edition_ids]
-    files = [folder / name for folder in folders for name in (*PAGES.values(), SAMPLES)]
-    sources = [root / WAREHOUSE, *(path for path in TEMPLATES.rglob("*") if path.suffix in CODE)]
-    try:
-        oldest = min(path.stat().st_mtime_ns for path in [root / page_file(), *files])
-        return oldest >= max(path.stat().st_mtime_ns for path in sources)
-    except FileNotFoundError:
-        return False
+    """Return whether the pages and the index are there, and were made of what the warehouse holds now."""
+    for edition_id in edition_ids:
+        folder = (root / page_file(edition_id)).parent
+        if not all((folder / name).is_file() for name in (*PAGES.values(), SAMPLES)):
+            return False
+        contents = read_contents(root, edition_id)
+        inputs = _hash_inputs(root, contents, _list_compared(root, contents))
+        if not all(_is_made_of(folder / name, inputs) for name in PAGES.values()):
+            return False
+    return _is_made_of(root / page_file(), hash_made_of(*_read_index(root)))
 
 
-def render_page(name: str, contents: Contents, with_page: Container[str] = ()) -> str:
+def _is_made_of(page: Path, inputs: str) -> bool:
+    return page.is_file() and f'content="{inputs}"' in page.read_text(encoding="utf-8")[:N_HEAD]
+
+
+def _hash_inputs(root: Path, contents: Contents, with_page: Sequence[str]) -> str:
+    """Return a hash of everything that the pages of an edition and its sample browser are made of."""
+    edition_id = contents.edition["edition_id"].replace("'", "''")
+    runs = read_rows(root, f"from runs where edition_id = '{edition_id}' order by all")
+    return hash_made_of(asdict(contents), with_page, runs)
+
+
+def hash_made_of(*values: object) -> str:
+    """Return a hash of values and of the code and the templates that make pages of them."""
+    return hash_text(_hash_code(), json.dumps(values, default=str, sort_keys=True), digits=32)
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of the files of this folder that pages are made with."""
+    files = sorted(path for path in TEMPLATES.rglob("*") if path.suffix in CODE)
+    return hash_text(*(path.read_text(encoding="utf-8") for path in files), digits=32)
+
+
+def render_page(name: str, contents: Contents, with_page: Container[str] = (), inputs: str = "") -> str:
     """Return one of the PAGES of an edition as HTML.
 
     Args:
         with_page: the other editions to whose samples the page may link.
+        inputs: a hash of what the page is made of, which it holds for `are_pages_current`.
     """
     return render_template(
         PAGES[name],
@@ -161,6 +207,7 @@ def render_page(name: str, contents: Contents, with_page: Container[str] = ()) -
         has_pairs=contents.edition["n_pairs"] or not contents.questions,
         by_id={model.model_id: model for model in contents.models},
         with_page=with_page,
+        inputs=inputs,
         finding=describe_edition(contents),
         answers=list_answers(contents),
         notes=list_notes(contents),

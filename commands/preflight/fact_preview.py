@@ -153,4 +153,4 @@ def render_preview(preview: EditionPreview) -> str:
 
 def render_page(preview: EditionPreview) -> str:
     """Return the same as a page that needs no script and no other file."""
-    return render_template("preview.html", preview=preview, risks=RISKS)
+    return render_template("preview.html", inputs="", preview=preview, risks=RISKS)

@@ -27,12 +27,12 @@ with ahead as (
 select
     edition_id, method, scoring_policy, repeat,
     rank() over ranking as rank,
-    case when mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
-    case when mastery is not null then count(mastery) over (partition by edition_id, method, scoring_policy, repeat)
-        - coalesce(n_behind, 0) end as rank_high,
     model_id, model,
     n_complete_pairs, n_pairs, n_triplets, n_samples,
     mastery, mastery_ci_low, mastery_ci_high, mastery_fixed_base_ci_low, mastery_fixed_base_ci_high,
+    case when mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
+    case when mastery is not null then count(mastery) over (partition by edition_id, method, scoring_policy, repeat)
+        - coalesce(n_behind, 0) end as rank_high,
     average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
     average_accuracy_fixed_base_ci_low, average_accuracy_fixed_base_ci_high,
     average_accuracy - 0.5 as gain_over_random,

@@ -194,6 +194,7 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
     built: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
+    monkeypatch.setattr("commands.pipeline.report_published", lambda _: None)
     config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
     of = [f"predictions/{week}" for week in weeks]
     gone = [

@@ -103,8 +103,8 @@ def test_endpoint_that_refuses_everything_gets_32_prompts_and_a_probe_and_has_no
     assert "bad is not evaluated: " + reasons["bad"].removeprefix("model 'bad': ") in page.text
     assert "good masters" in page.text
     assert "bad masters" not in page.text
-    index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[0]
-    assert index[1][index[0].index("Notevaluated")] == "4"
+    index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[1]
+    assert index[1][index[0].index("Not evaluated")] == "4"
 
 
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(
@@ -133,7 +133,7 @@ def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
         )
         assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
         assert row["no_answer_rate"] == 0
-    head, *lines = page.table_with("Model", "Joint accuracyby triplet")
+    head, *lines = page.table_with("Model", "No answer", "Failed")
     assert [line[head.index("Failed")] for line in lines] == ["0.7\u00a0%"] * 2
     # That a prompt is refused again is no reason to fail.
     assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
