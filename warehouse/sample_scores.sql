@@ -17,10 +17,7 @@ with evaluated as (
 ),
 
 counted as (
-    select
-        answers.* exclude (prediction, answer),
-        prediction = 'T' as prediction,
-        hash(edition_id, answers.period, model_id, repeat, item_id) as answer
+    select answers.*
     from answers
     semi join evaluated
         on (answers.edition_id, answers.model_id) = (evaluated.edition_id, evaluated.model_id)
@@ -48,11 +45,10 @@ select
     edition_id, period, model_id, models.name as model, method, scoring_policy, repeat,
     relation, pair_id, fact, is_positive, transformation, slot, label,
     is_failed,
-    answer in (select answer from counted where prediction is null and not is_failed) as is_unanswered,
+    answer is null and not is_failed as is_unanswered,
     is_unfinished_reasoning as is_unfinished, is_refused,
-    prediction, is_correct,
+    prediction = 'T' as prediction, is_correct,
     case when isfinite(logprob_true) and isfinite(logprob_false) then logprob_true - logprob_false end as margin
 from counted
 inner join placed on hash(edition_id, item_id) = placed.sample
 inner join models using (model_id)
-order by run, relation, pair_id, is_positive, slot
