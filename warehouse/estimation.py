@@ -109,12 +109,14 @@ def _measure(
     is_difference = not np.isnan(lost[:, :sides]).all()
     gained, lost, n = (np.nan_to_num(counts[:, :sides]) for counts in (gained, lost, n))
     n_most = None if np.isnan(most).all() else np.where(np.isnan(most), n.sum(1), most)
-    # The smallest numbers keep the sums over clusters short.
     heads, tails = _renumber(heads), _renumber(tails)
     return measure_spread(Observations(gained, n, heads, tails, lost if is_difference else None, n_most))
 
 
 def _renumber(codes: npt.NDArray[Any]) -> Codes:
+    """Return small numbers for few clusters, so that the sums over clusters are short."""
+    if codes.size * 8 > codes.max():
+        return codes
     return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
 
 
