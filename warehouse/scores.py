@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pretexeval.statistics import intervals
 from pretexeval.statistics.clusters import Codes, Observations, Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from schemas.transformations import TRANSFORMATIONS
@@ -298,9 +299,13 @@ def _divide(count: float, n: float) -> float | None:
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the coin's mastery subtracted, in their order."""
-    above = [f"mastery_above_shortcut{end}" for end in ("", "_ci_low", "_ci_high")]
-    subtracted = [pl.col(name) - COIN_MASTERY * pl.col("tossed_rate") for name in above]
+    """Return the rows with the coin's mastery subtracted, and without the limits of too few clusters."""
+    above = "mastery_above_shortcut"
+    coin = COIN_MASTERY * pl.col("tossed_rate")
+    has_limits = pl.col(f"{above}_n_effective") >= intervals.MIN_CLUSTERS
+    limits = [f"{above}_ci_low", f"{above}_ci_high"]
+    subtracted = [pl.when(has_limits).then(pl.col(limit) - coin).alias(limit) for limit in limits]
+    subtracted.append(pl.col(above) - coin)
     named = frame.rename({"average_accuracy_n_effective": "n_effective"})
     return named.with_columns(subtracted).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 

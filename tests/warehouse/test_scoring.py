@@ -100,3 +100,5 @@ def test_a_difference_of_few_pairs_has_no_interval_and_no_rank_above_another(
         for name in ("difference", "mastery_difference"):
             assert (row[f"{name}_ci_low"] is not None) == (row[f"{name}_ci_high"] is not None) == is_told
         assert (row["p_value"] is not None) == is_told
+        limits = data.query("select mastery_above_shortcut_ci_low as low from leaderboard")
+        assert {limit["low"] is not None for limit in limits} == {is_told}
