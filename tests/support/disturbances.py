@@ -20,7 +20,7 @@ from tests.support.weeks import LivedWeeks, name_week
 KINDS = ("killed", "cancelled", "paused", "killed")
 PAUSE_S = 2.0
 # What a flow imports, and starting it would take longer than the rest of a week.
-PRELOADED = ["flows.regenerate", "great_expectations", "altair", "vl_convert", "tests.support.disturbances"]
+PRELOADED = ["flows.regenerate", "great_expectations", "tests.support.disturbances"]
 CANCELLED = 3
 ENDS = (0, -signal.SIGKILL, -signal.SIGTERM, CANCELLED)
 """The exit codes of runs that completed, were killed, were ended by SIGTERM, or noticed a cancellation."""
