@@ -35,16 +35,12 @@ TYPES = {
     pa.int32(): "integer",
     pa.list_(pa.string()): "varchar[]",
 }
-# What the tables of scores are computed with: the groups of pairs.
-SHARED = (
-    "match_taught",
-    "taught_pairs",
-    "pair_groups",
-    "cutoff_pairs",
-    "compared_changes",
-)
-# Tables of sums and of scores, which are computed once, so that the views need not do it in every query.
-SUMS = (
+# Queries that others share: macros, and views in the schema `storage`. Those of SHARED come before the facts.
+SHARED = ("match_taught", "taught_pairs", "pair_groups", "cutoff_pairs", "compared_changes")
+COMPARED = ("match_runs", "paired_models", "taught_points")
+# Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
+# need not do it in every query.
+FACTS = (
     "error_counts",
     "pair_clusters",
     "shortcut_scores",
@@ -57,13 +53,6 @@ SUMS = (
     "point_scores",
     "point_mastery",
     "freshness",
-)
-# Queries that several views share, as macros or as views in the schema `storage`. Each is created after those
-# that it reads.
-TABLE_MACROS = (
-    "match_runs",
-    "paired_models",
-    "taught_points",
 )
 # Tables of scores, in the order of creation. Their SQL files say what is estimated (estimation.py).
 ESTIMATED = (
@@ -154,19 +143,22 @@ def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     Args:
         root: the data folder, which keeps scores that were computed before.
     """
-    texts = {name: read_sql(f"{name}.sql") for name in (*SHARED, *SUMS, *TABLE_MACROS)}
+    shared = {name: read_sql(f"shared/{name}.sql") for name in (*SHARED, *COMPARED)}
+    facts = {name: read_sql(f"facts/{name}.sql") for name in FACTS}
     estimated = {name: read_sql(f"estimated/{name}.sql") for name in ESTIMATED}
     views = {name: read_sql(f"views/{name}.sql") for name in VIEWS}
-    for name in (*SHARED, *SUMS):
-        connection.execute(texts[name])
+    for text in (*(shared[name] for name in SHARED), *facts.values()):
+        connection.execute(text)
     create_scores(connection, root)
-    for name in TABLE_MACROS:
-        connection.execute(texts[name])
+    for name in COMPARED:
+        connection.execute(shared[name])
     for text in estimated.values():
         create_estimated(connection, text)
     for text in views.values():
         connection.execute(text)
-    write_comments(connection, {name: read_grain(text) for name, text in (texts | estimated | views).items()})
+    write_comments(
+        connection, {name: read_grain(text) for name, text in (shared | facts | estimated | views).items()}
+    )
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:

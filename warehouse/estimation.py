@@ -1,18 +1,14 @@
-"""Compute the tables of scores whose observations are queried: shares, means and differences with their
-intervals.
+"""Compute the tables of scores whose observations are queried: shares, means and differences.
 
 Each has an SQL file in `estimated/`. Its first part makes the temporary table `observations`, with a row per
-score and
-unit:
+score and unit:
 
 - key, measure: of any type, which name the score;
-- head_cluster, positive_tail_cluster, negative_tail_cluster: the clusters of the unit (pair_clusters.sql); -
-gained, n: right and all observations of the positive triplet; negative_gained, negative_n: those of the
-negative
-  one. Without these two columns, or where both are null, the unit is observed as a whole;
+- head_cluster, positive_tail_cluster, negative_tail_cluster: the clusters of the unit (pair_clusters.sql);
+- gained, n: right and all observations of the positive triplet; negative_gained, negative_n: those of the
+  negative one. Without these two columns, or where both are null, the unit is observed as a whole;
 - lost, negative_lost: of a difference, the observations that only the second score got right. gained has
-those that
-  only the first one did;
+  those that only the first one did;
 - n_most: the most independent observations that the unit can amount to.
 
 The second part makes the table. It reads the temporary table `estimates`, which has a row per key and

@@ -206,7 +206,7 @@ def _list_side_files(path: Path) -> list[Path]:
 
 def describe_code() -> str:
     """Return a fingerprint of everything that decides which tables the same files give."""
-    names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATED, catalogue.VIEWS]
+    names = [catalogue.FACTS, catalogue.COMPARED, catalogue.ESTIMATED, catalogue.VIEWS]
     return hash_json([_hash_code(), hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
 
 

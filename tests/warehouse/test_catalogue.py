@@ -16,9 +16,9 @@ from tests.support.data_folder import DataFolder
 from warehouse.catalogue import (
     COLUMNS,
     ESTIMATED,
+    FACTS,
     FOLDER,
     RELATIONS,
-    SUMS,
     VIEWS,
     create_tables,
 )
@@ -47,7 +47,7 @@ def test_an_empty_root_gives_empty_views_with_comments_and_limits_named_after_th
         everything = set(
             connection.execute("select table_name, column_name from duckdb_columns()").fetchall()
         )
-    assert {*VIEWS, *SUMS, *ESTIMATED, *list_tables()} == relations.keys()
+    assert {*VIEWS, *FACTS, *ESTIMATED, *list_tables()} == relations.keys()
     assert {
         name for name, comment in relations.items() if not (comment or "").startswith("one row per ")
     } == set()

@@ -20,7 +20,7 @@ from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import digest, response_row, write_measured, write_rows, write_run
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
 from warehouse import published
-from warehouse.catalogue import SUMS, VIEW_GROUPS
+from warehouse.catalogue import FACTS, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import require_record
@@ -210,7 +210,7 @@ def test_any_damaged_file_is_named_and_adds_no_wrong_row(
         said = publish(root) + caplog.text
         found = read_rows(root / WAREHOUSE, "BASE TABLE")
         # What was read from an answer stays without its text.
-        changed = {*SUMS, *(("answers",) if name.parts[0] == "responses" else ())}
+        changed = {*FACTS, *(("answers",) if name.parts[0] == "responses" else ())}
         added = [table for table, rows in found.items() if table not in changed and rows - expected[table]]
         if name.stem not in said or found == expected or added:
             wrong[f"{name}, damage {k % 3}"] = (said, added)
