@@ -16,7 +16,7 @@ from scipy.stats import binom, binomtest
 
 from pretexeval.statistics.clusters import Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates, adjust_by_holm
-from warehouse.evaluations import Evaluation, Flags, Pairs, observe
+from warehouse.evaluations import Evaluation, Flags, Pairs, count_samples, observe
 from warehouse.scores import FORMS, MAX_LEFT_OUT
 
 Counts = npt.NDArray[np.int64]
@@ -185,19 +185,19 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
     one, other = comparison.one, comparison.other
     pairs, k = one.pairs, one.graded.shape[2]
     shared = one.graded & other.graded
-    n = shared.sum(2)
+    n = count_samples(shared)
     right, other_right, both = (
-        (array & shared).sum(2) for array in (one.right, other.right, one.right & other.right)
+        count_samples(array & shared) for array in (one.right, other.right, one.right & other.right)
     )
     has_triplet, is_right, is_other_right = n == k, right == k, other_right == k
-    has_pair = has_triplet.all(1, keepdims=True)
-    whole, other_whole = (array.all(1, keepdims=True) & has_pair for array in (is_right, is_other_right))
+    has_pair = _combine(has_triplet)
+    whole, other_whole = (_combine(array) & has_pair for array in (is_right, is_other_right))
     counted = {
         AVERAGE: (n, right - both, other_right - both, both),
         JOINT: (has_triplet, *_compare_flags(has_triplet & is_right, has_triplet & is_other_right)),
         MASTERY: (has_pair, *_compare_flags(whole, other_whole)),
     }
-    is_matched = np.asarray((one.asked & other.asked).any((1, 2)))
+    is_matched = np.asarray(count_samples(one.asked & other.asked).any(1))
     parts: list[tuple[str | None, Flags]] = [(None, is_matched)]
     if comparison.by_relation:
         relations = pairs.frame["relation"].to_numpy()
@@ -218,6 +218,11 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
                     "n_lost": int(lost.sum()),
                 }
                 yield _name_row(comparison, relation, measure, len(rows)) | scores, spread
+
+
+def _combine(flags: Flags) -> Flags:
+    """Return whether both triplets of each pair have the flag. Shape (pairs, 1)."""
+    return flags[:, :1] & flags[:, 1:]
 
 
 def _compare_flags(flags: Flags, others: Flags) -> tuple[Flags, Flags, Flags]:

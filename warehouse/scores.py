@@ -18,7 +18,7 @@ from pretexeval.statistics import intervals
 from pretexeval.statistics.clusters import Codes, Observations, Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from schemas.transformations import TRANSFORMATIONS
-from warehouse.evaluations import Evaluation, Flags, observe
+from warehouse.evaluations import Evaluation, Flags, count_samples, observe
 
 MAX_LEFT_OUT = 0.2
 """Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
@@ -175,7 +175,7 @@ def _score_part(
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
     """Return the columns of a part, and the observations of its scores."""
     graded, right = (array & part.samples for array in (evaluation.graded, evaluation.right))
-    return _count_part(evaluation, part, shortcuts, graded.sum(2), right.sum(2))
+    return _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
 
 
 def _score_likelier(
@@ -185,7 +185,7 @@ def _score_likelier(
     part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
     graded = ~np.isnan(evaluation.margin)
     right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
-    return _count_part(evaluation, part, shortcuts, graded.sum(2), right.sum(2))
+    return _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
 
 
 def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]:
@@ -195,8 +195,8 @@ def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]
     independent ones, so that both ends agree with average accuracy and joint accuracy.
     """
     k = evaluation.k
-    is_complete = evaluation.graded.sum(2) == k
-    n_right = evaluation.right.sum(2)
+    is_complete = count_samples(evaluation.graded) == k
+    n_right = count_samples(evaluation.right)
     for n in range(1, k + 1):
         choices = np.array([comb(count, n) for count in range(k + 1)])
         part = Part("choices", str(n), n, evaluation.asked, k)
@@ -217,8 +217,8 @@ def _count_part(
     chosen, k, pairs = part.samples, part.k, evaluation.pairs
     has_triplet = n == k
     is_right = has_triplet & (right == k)
-    has_pair, pair_right = has_triplet.all(1), is_right.all(1)
-    is_asked = chosen.any((1, 2))
+    has_pair, pair_right = (flags[:, 0] & flags[:, 1] for flags in (has_triplet, is_right))
+    is_asked = count_samples(chosen).any(1)
     n_asked_pairs, n_pairs, n_complete = int(is_asked.sum()), int((n.sum(1) > 0).sum()), int(has_pair.sum())
     n_triplets, n_asked_triplets = int(has_triplet.sum()), n_asked_pairs * part.n_triplets_per_pair
     is_strict = evaluation.key["scoring_policy"] != "excluded"
@@ -227,7 +227,7 @@ def _count_part(
     by_shortcut = part.grouping_by in ("edition", "relation")
     tossed = has_pair & (shortcuts.mastery == COIN_MASTERY)
     counts = {
-        name: int((getattr(evaluation, name) & chosen).sum())
+        name: int(np.count_nonzero(getattr(evaluation, name) & chosen))
         for name in ("asked", "failed", "unanswered", "unfinished", "refused", "says_true", "affirms")
     }
     n_replies = counts["asked"] - counts["failed"]
