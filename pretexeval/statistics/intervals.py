@@ -59,7 +59,8 @@ class Estimates:
         Args:
             is_base_fixed: claim nothing about other heads and tails, so that pairs are the only clusters.
         """
-        z = -ndtri(np.asarray(level) / 2)
+        level = np.minimum(level, MAX_P)
+        z = -ndtri(level / 2)
         gained, lost = self["gained"], self["lost"]
         n_gained, n_lost = self._count_independent(level, is_base_fixed)
         low_gained, high_gained = limit_share(gained, n_gained, z)
