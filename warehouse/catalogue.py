@@ -37,7 +37,7 @@ TYPES = {
 }
 # Queries that others share: macros, and views in the schema `storage`. Those of SHARED come before the facts.
 SHARED = ("match_taught", "taught_pairs", "pair_groups", "cutoff_pairs", "compared_changes")
-COMPARED = ("match_runs", "paired_models", "taught_points")
+COMPARED = ("measures", "match_runs", "paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
 # need not do it in every query.
 FACTS = (

@@ -61,7 +61,8 @@ select
     edition_id, setting, model_id, model, scoring_policy, run, step, facets, is_negated_included,
     n_points, n_incomplete_points, left_out_rate,
     case when has_score then n_mastered end as n_mastered,
-    shown.share as mastered_rate, shown.ci_low as mastered_rate_ci_low, shown.ci_high as mastered_rate_ci_high,
+    case when has_score then n_mastered / nullif(n_points, 0) end as mastered_rate,
+    shown.ci_low as mastered_rate_ci_low, shown.ci_high as mastered_rate_ci_high,
     shown.fixed_base_ci_low as mastered_rate_fixed_base_ci_low,
     shown.fixed_base_ci_high as mastered_rate_fixed_base_ci_high,
     estimates.n_effective

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The measures of method.md, section 4, side by side (scores). Under `excluded`, joint_accuracy and mastery are
+-- The measures of method.md, section 4, side by side (storage.measures), with their intervals (scores). Under `excluded`, joint_accuracy and mastery are
 -- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
 -- model's own selection.
 -- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or tail are correlated.
@@ -25,33 +25,34 @@ with ahead as (
 )
 
 select
-    edition_id, method, scoring_policy, repeat,
+    scores.edition_id, scores.method, scores.scoring_policy, scores.repeat,
     rank() over ranking as rank,
-    model_id, model,
-    n_complete_pairs, n_pairs, n_triplets, n_samples,
-    mastery, mastery_ci_low, mastery_ci_high, mastery_fixed_base_ci_low, mastery_fixed_base_ci_high,
-    case when mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
-    case when mastery is not null then count(mastery) over (partition by edition_id, method, scoring_policy, repeat)
-        - coalesce(n_behind, 0) end as rank_high,
-    average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high,
-    average_accuracy_fixed_base_ci_low, average_accuracy_fixed_base_ci_high,
-    average_accuracy - 0.5 as gain_over_random,
-    joint_accuracy, joint_accuracy_ci_low, joint_accuracy_ci_high,
-    best_shortcut, best_shortcut_mastery,
-    mastery_above_shortcut, mastery_above_shortcut_ci_low, mastery_above_shortcut_ci_high,
-    detectable(sqrt(2) * (average_accuracy_ci_high - average_accuracy_ci_low)) as detectable_difference,
-    detectable(sqrt(2) * (mastery_ci_high - mastery_ci_low)) as detectable_mastery_difference,
-    n_effective,
-    consistency,
-    no_answer_rate, unfinished_reasoning_rate, refused_rate,
-    true_rate, affirmed_rate, constant_answer(true_rate) as constant_answer,
-    n_errors, error_rate,
-    pair_left_out_rate
+    scores.model_id, scores.model,
+    measures.n_complete_pairs, measures.n_pairs, measures.n_triplets, measures.n_samples,
+    measures.mastery, scores.mastery_ci_low, scores.mastery_ci_high,
+    scores.mastery_fixed_base_ci_low, scores.mastery_fixed_base_ci_high,
+    case when measures.mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
+    case when measures.mastery is not null then count(measures.mastery) over setting - coalesce(n_behind, 0) end
+        as rank_high,
+    measures.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
+    scores.average_accuracy_fixed_base_ci_low, scores.average_accuracy_fixed_base_ci_high,
+    measures.average_accuracy - 0.5 as gain_over_random,
+    measures.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
+    scores.best_shortcut, scores.best_shortcut_mastery,
+    scores.mastery_above_shortcut, scores.mastery_above_shortcut_ci_low, scores.mastery_above_shortcut_ci_high,
+    detectable(sqrt(2) * (scores.average_accuracy_ci_high - scores.average_accuracy_ci_low)) as detectable_difference,
+    detectable(sqrt(2) * (scores.mastery_ci_high - scores.mastery_ci_low)) as detectable_mastery_difference,
+    scores.n_effective,
+    measures.consistency,
+    measures.no_answer_rate, measures.unfinished_reasoning_rate, measures.refused_rate,
+    measures.true_rate, measures.affirmed_rate, constant_answer(measures.true_rate) as constant_answer,
+    measures.n_errors, measures.error_rate,
+    measures.pair_left_out_rate
 from scores
+inner join (from storage.measures where relation is null) as measures using (run)
 left join ahead using (run)
-where grouping_by = 'edition'
-window ranking as (
-    partition by edition_id, method, scoring_policy, repeat
-    order by mastery desc nulls last, average_accuracy desc nulls last
-)
-order by edition_id, method, scoring_policy, repeat, rank, model, model_id
+where scores.grouping_by = 'edition'
+window
+    setting as (partition by scores.edition_id, scores.method, scores.scoring_policy, scores.repeat),
+    ranking as (setting order by measures.mastery desc nulls last, measures.average_accuracy desc nulls last)
+order by scores.edition_id, scores.method, scores.scoring_policy, scores.repeat, rank, scores.model, scores.model_id
