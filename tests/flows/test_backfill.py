@@ -207,7 +207,7 @@ def test_a_run_for_an_old_week_keeps_its_edition_and_the_newest_one_first(
     for made, answered in zip(("built", "reused"), said, strict=True):
         stages = f"{made} triplets, variants, statements, samples"
         assert f"period 2026-W48, {newest}: {stages}" in lines["2026-W48"]
-        assert any(f"far: {answered}; pretexeval accuracy " in line for line in lines["2026-W48"])
+        assert any(f"far: {answered}; pretexeval average accuracy " in line for line in lines["2026-W48"])
     page = (root / f"report/{old}/index.html").as_uri()
     assert any(f"1 of 1 evaluations are complete; page: {page}" in line for line in lines["2026-W46"])
     assert len(lines["2026-W46"]) <= 20

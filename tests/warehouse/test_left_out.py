@@ -200,6 +200,8 @@ def test_any_damaged_file_is_named_and_adds_no_wrong_row(
     backup = root.with_name("backup")
     shutil.copytree(root, backup)
     names = [path.relative_to(root) for path in sorted(root.rglob("*.*")) if path.suffix in SUFFIXES]
+    # Scores are computed again (test_scoring.py).
+    names = [name for name in names if name.parts[0] != "scores"]
     assert len(names) > 15
     wrong = {}
     for k, name in enumerate(names):
