@@ -12,7 +12,6 @@ from tests.support import simulated_models
 from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.fault_models import wait_until
-from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 
@@ -52,9 +51,15 @@ def run_python(installation: Installation, source: str, *arguments: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
+N_PAIRS = 15
+"""Enough for an interval of a difference."""
+
+
 def write_falling_score(folder: Path) -> Path:
     """Write a warehouse of two weeks, in the second of which the model is always wrong; return its root."""
-    world = fill_pairs(DataFolder(folder / "fall"))
+    world = DataFolder(folder / "fall")
+    for k in range(N_PAIRS):
+        world.add_pair("symptoms", f"head{k}", f"tail{k}", f"tail{(k + 1) % N_PAIRS}")
     world.write_model("student")
     for week, rule in (
         ("2026-W47", simulated_models.expert),
