@@ -178,7 +178,18 @@ def _hash_inputs(root: Path, contents: Contents, with_page: Sequence[str]) -> st
 
 def hash_made_of(*values: object) -> str:
     """Return a hash of values and of the code and the templates that make pages of them."""
-    return hash_text(_hash_code(), json.dumps(values, default=str, sort_keys=True), digits=32)
+    return hash_text(_hash_code(), json.dumps(_settle(values), default=str, sort_keys=True), digits=32)
+
+
+def _settle(value: object) -> object:
+    """Return a value without what two readings of a view may change: last digits, and the order of rows."""
+    if isinstance(value, float):
+        return round(value, 9)
+    if isinstance(value, dict):
+        return {str(key): _settle(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return sorted(json.dumps(_settle(each), default=str, sort_keys=True) for each in value)
+    return value
 
 
 @cache
