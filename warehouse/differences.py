@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.stats import binom, binomtest
 
@@ -19,8 +18,10 @@ from pretexeval.statistics.intervals import Estimates, adjust_by_holm
 from warehouse.evaluations import Evaluation, Flags, Pairs, count_samples, observe
 from warehouse.scores import FORMS, MAX_LEFT_OUT
 
-Counts = npt.NDArray[np.int64]
 AVERAGE, JOINT, MASTERY = "average_accuracy", "joint_accuracy", "mastery"
+CONDITIONS = ("scoring_policy", "repeat")
+FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "measure")
+"""The columns with one value in all comparisons that Holm's method adjusts together."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,8 @@ class Comparison:
 
 def compare_models(ours: Sequence[Evaluation], theirs: Sequence[Evaluation]) -> Iterator[Comparison]:
     """Yield the comparisons of two models on an edition; the first is the one whose id sorts first."""
-    for one, other in product(ours, theirs):
-        if _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS) and _is_scored(
-            one, other
-        ):
-            yield Comparison("models", _take(one), _take(other), (AVERAGE, JOINT, MASTERY), by_relation=True)
+    for one, other in _match(ours, theirs):
+        yield Comparison("models", _take(one), _take(other), (AVERAGE, JOINT, MASTERY), by_relation=True)
 
 
 def compare_methods(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
@@ -102,14 +100,18 @@ def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> 
 
 def compare_editions(earlier: Sequence[Evaluation], later: Sequence[Evaluation]) -> Iterator[Comparison]:
     """Yield the comparisons of a model on two editions of a base, by the facts that both test."""
-    for one, other in product(earlier, later):
-        if _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS) and _is_scored(
-            one, other
-        ):
-            yield Comparison("editions", _take(one), _place(other, one.pairs), (AVERAGE, MASTERY))
+    for one, other in _match(earlier, later):
+        yield Comparison("editions", _take(one), _place(other, one.pairs), (AVERAGE, MASTERY))
 
 
-CONDITIONS = ("scoring_policy", "repeat")
+def _match(
+    ones: Sequence[Evaluation], others: Sequence[Evaluation]
+) -> Iterator[tuple[Evaluation, Evaluation]]:
+    """Yield the evaluations by the same method, under the same policy, in the same repeat."""
+    for one, other in product(ones, others):
+        is_alike = _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS)
+        if is_alike and _is_scored(one, other):
+            yield one, other
 
 
 def _name(evaluation: Evaluation, *names: str) -> tuple[Any, ...]:
@@ -245,9 +247,6 @@ def _name_row(comparison: Comparison, relation: str | None, measure: str, n_matc
         for name in ("edition_id", "period", "model_id", "model", "method", "run")
     }
     return row | {"part": comparison.part, "relation": relation, "measure": measure, "n_matched": n_matched}
-
-
-FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "measure")
 
 
 def adjust(frame: pl.DataFrame) -> pl.DataFrame:

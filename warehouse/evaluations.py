@@ -19,8 +19,8 @@ Flags = npt.NDArray[np.bool_]
 
 RUNS = """
 select
-    run, any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy',
-    'repeat'])), samples_per_triplet(method) as k
+    run, samples_per_triplet(method) as k,
+    any_value(columns(['edition_id', 'period', 'model_id', 'model', 'method', 'scoring_policy', 'repeat']))
 from sample_scores
 where edition_id = $edition_id and model_id = $model_id
 group by run, method
@@ -33,7 +33,6 @@ select
 from pair_clusters
 inner join (from triplets where split = 'test' and is_positive) as facts using (edition_id, pair_id)
 where edition_id = $edition_id
-order by pair_clusters.pair_id
 """
 SAMPLES = """
 select
@@ -52,8 +51,7 @@ class Pairs:
     frame: pl.DataFrame
     """pair_id, relation and fact, with a row per pair in the order of pair_id."""
     heads: Codes
-    """A number for the head of each pair; the same name has the same number in all editions. Shape
-    (pairs,)."""
+    """A number for the head of each pair, of this edition only. Shape (pairs,)."""
     tails: Codes
     """Numbers for its true and its false tail. Shape (pairs, 2)."""
 
@@ -89,7 +87,7 @@ class Evaluation:
     @cached_property
     def asked_pairs(self) -> Flags:
         """Return which pairs were asked about."""
-        return np.asarray(self.asked.any((1, 2)))
+        return np.asarray(count_samples(self.asked).any(1))
 
 
 def read_evaluations(connection: duckdb.DuckDBPyConnection, pairs: Pairs, model_id: str) -> list[Evaluation]:

@@ -19,12 +19,7 @@ from pretexeval.storage.layout import (
 )
 from pretexeval.storage.records import find_record, set_aside
 from pretexeval.storage.withdrawals import find_withdrawal
-from schemas.stages import (
-    RESPONSES,
-    STATEMENTS,
-    TRIPLETS,
-    VARIANTS,
-)
+from schemas.stages import RESPONSES, STATEMENTS, TRIPLETS, VARIANTS
 from warehouse.answers import load_evaluation
 from warehouse.catalogue import STAGE_TABLES, create_tables, create_views, insert_rows
 from warehouse.checks import load_checks

@@ -110,20 +110,22 @@ class Rows:
 def score_evaluations(
     connection: duckdb.DuckDBPyConnection, evaluations: Sequence[Evaluation]
 ) -> pl.DataFrame:
-    """Return one row per evaluation of an edition and part of it; evaluations of anchors have none."""
+    """Return one row per evaluation of a model on an edition and part of it; those of anchors have none."""
     rows = Rows()
-    with_weights: set[tuple[str, str, int]] = set()
+    with_weights: set[tuple[str, int]] = set()
     for evaluation in [each for each in evaluations if each.key["period"] is None]:
         key = evaluation.key
         shortcuts = Shortcuts(connection, evaluation)
         for part in _list_parts(connection, evaluation):
             if part.samples.any():
                 rows.add(*_score_part(evaluation, part, shortcuts))
-        for part, counts in _list_choices(evaluation):
-            row, _ = _score_part(evaluation, part, shortcuts)
-            rows.add(row, {"average_accuracy": counts})
+        all_samples = Part("choices", "", 0, evaluation.asked, evaluation.k)
+        row, _ = _score_part(evaluation, all_samples, shortcuts)
+        for n, choices in enumerate(_count_choices(evaluation), 1):
+            named = row | {"group_name": str(n), "group_position": n}
+            rows.add(named, {"average_accuracy": choices})
         # The log-probabilities do not depend on the scoring policy, so one policy is enough.
-        weighed = (key["model_id"], key["method"], key["repeat"])
+        weighed = (key["method"], key["repeat"])
         if weighed not in with_weights:
             with_weights.add(weighed)
             rows.add(*_score_likelier(evaluation, shortcuts))
@@ -188,8 +190,8 @@ def _score_likelier(
     return _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
 
 
-def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]:
-    """Yield the parts of the curve of joint accuracy with their observations, for n = 1 to k samples.
+def _count_choices(evaluation: Evaluation) -> Iterator[Observations]:
+    """Yield the observations of the curve of joint accuracy, for n = 1 to k samples.
 
     Each choice of n samples of a complete triplet is an observation, but a triplet counts at most k / n
     independent ones, so that both ends agree with average accuracy and joint accuracy.
@@ -199,10 +201,9 @@ def _list_choices(evaluation: Evaluation) -> Iterator[tuple[Part, Observations]]
     n_right = count_samples(evaluation.right)
     for n in range(1, k + 1):
         choices = np.array([comb(count, n) for count in range(k + 1)])
-        part = Part("choices", str(n), n, evaluation.asked, k)
         n_most = is_complete.sum(1) * k / n
         counts = (is_complete * choices[n_right], is_complete * choices[k])
-        yield part, observe(evaluation.pairs, *counts, n_most=n_most)
+        yield observe(evaluation.pairs, *counts, n_most=n_most)
 
 
 def _count_part(

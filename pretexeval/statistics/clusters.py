@@ -26,8 +26,10 @@ class Observations:
     """The observations of one score. Rows are units; columns are their triplets, or the pair as a whole."""
 
     gained: Floats
-    """Right observations; of a difference, those that only the first score got right. Shape (m, 2) or (m,
-    1)."""
+    """Right observations; of a difference, those that only the first score got right.
+
+    Shape (m, 2), or (m, 1) for pairs as a whole.
+    """
     n: Floats
     """Observations, of the same shape."""
     heads: Codes

@@ -53,8 +53,9 @@ class Estimates:
         return self._columns[name]
 
     def limit(self, *, level: Floats | float = LEVEL, is_base_fixed: bool = False) -> Limits:
-        """Return the intervals that miss the truth with this probability; nan for a difference of too few
-        clusters.
+        """Return the intervals that miss the truth with this probability.
+
+        A difference of too few clusters has nan.
 
         Args:
             is_base_fixed: claim nothing about other heads and tails, so that pairs are the only clusters.
