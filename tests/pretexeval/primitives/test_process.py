@@ -88,11 +88,20 @@ def test_work_that_signals_interrupt_is_finished_and_the_interrupt_follows() -> 
         done.append("signal")
         raise InterruptedError
 
+    def wait_for_handled(n_signals: int) -> None:
+        """Wait until the main thread has handled the signals and waits again for the work."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            frame = sys._current_frames()[threading.main_thread().ident or 0]
+            if len(done) == n_signals and frame.f_code.co_filename == threading.__file__:
+                return
+            time.sleep(0.01)
+
     def work() -> None:
-        for _ in range(2):
+        for n_signals in range(2):
+            wait_for_handled(n_signals)
             os.kill(os.getpid(), signal.SIGUSR1)
-            # The main thread needs some time to wait again.
-            time.sleep(0.5)
+        wait_for_handled(2)
         done.append("work")
 
     before = signal.signal(signal.SIGUSR1, interrupt)
