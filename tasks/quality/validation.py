@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,15 +16,13 @@ from pydantic import TypeAdapter
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import map_in_threads, pause_collector
 from schemas.columns import Stage
+from schemas.edition_rules import Rule
 from schemas.expectations import (
-    STRUCTURE,
-    SUMMARY,
-    Expectation,
-    count_violations,
+    STRUCTURE_RULES,
+    count_unexpected,
     describe_structure,
-    evaluate_rules,
     find_breaking,
-    list_value_expectations,
+    list_rules,
 )
 
 if TYPE_CHECKING:
@@ -32,12 +30,7 @@ if TYPE_CHECKING:
 
 N_EXAMPLES = 5
 MAX_VALUE_LENGTH = 160
-# Details of the rows take half of the time of a validation, so they are asked for only where something fails.
-RESULT_FORMATS = (
-    {"result_format": "BOOLEAN_ONLY"},
-    {"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES},
-)
-VALIDATION_VERSION = 1
+VALIDATION_VERSION = 2
 """Count it up when an expectation of a stage or the report on it changes."""
 # All threads use the same batch of Great Expectations.
 _LOCK = threading.Lock()
@@ -175,93 +168,111 @@ def _escape(text: str) -> str:
 def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -> ValidationReport:
     """Check the expectations of a stage. Values are checked only if the columns are as declared.
 
-    Great Expectations judges the columns if they are not as declared, and otherwise the exact number of rows
-    that break each expectation. If there are any, it also judges these rows, to name the first of them.
-
     Args:
         context: where the rows come from, for people: the edition or the model.
     """
     rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-    # Great Expectations takes 0.01 s for any expectation, so it judges all counts as one.
-    if rows.schema == stage.empty.schema:
-        checks = [_read_result(expectation, True, {}, rows) for expectation in STRUCTURE]
-        checks += _check_values(stage, rows, count_violations(stage, rows))
-    else:
-        structure = describe_structure(stage, rows)
-        checks = [_read_result(*result, structure) for result in _run_expectations(STRUCTURE, structure)]
+    checks = _judge(_count_unexpected(stage, rows))
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
 
 def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) -> ValidationReport:
-    """Return one report of a stage in parts; its n_rows leaves out parts that were judged by their counts.
-
-    Great Expectations judges the first part, and every further part in which a row breaks an expectation. Of
-    the others, which have the columns of the first one, it judges the counts of all parts at once: judging
-    each part by itself took a third of the time of the validation.
+    """Return one report of a stage in parts; its counts of rows are the sums over the parts.
 
     Raises:
-        StageInvalid: an expectation is not met; the error names it and the first rows that break it.
+        StageInvalid: a part does not meet an expectation; the error is about the first such part.
     """
-    all_rows = iter(parts)
-    first = next(all_rows)
-    reports = [_require_valid_part(stage, first, context)]
-    counts: list[pl.DataFrame] = []
-    for rows, counted in map_in_threads(partial(_count_part, stage, first.schema), all_rows):
-        if counted is not None and counted["n_unexpected"].sum() == 0:
-            counts.append(counted)
-        else:
-            reports.append(_require_valid_part(stage, rows, context))
-    if counts and not _accepts_counts(pl.concat(counts)):
-        raise RuntimeError(f"Great Expectations refuses counts of zero in stage {stage.name} of {context}")
-    checks = (_merge_results(results) for results in zip(*(r.checks for r in reports), strict=True))
-    return replace(reports[0], n_rows=sum(r.n_rows for r in reports), checks=tuple(checks))
-
-
-def _count_part(
-    stage: Stage, schema: pl.Schema, rows: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the rows, and how many of them break each expectation; None if they have another schema."""
-    return rows, count_violations(stage, rows) if rows.schema == schema else None
-
-
-def _require_valid_part(stage: Stage, rows: pl.DataFrame, context: str) -> ValidationReport:
-    report = validate_stage(stage, rows, context)
+    totals: list[ExpectationResult] = []
+    n_rows = 0
+    for rows, checks in map_in_threads(lambda rows: (rows, _count_unexpected(stage, rows)), parts):
+        if any(check.n_unexpected and not check.is_warning for check in checks):
+            require_valid(ValidationReport(stage.name, context, rows.height, tuple(_judge(checks))))
+        totals = [_add_counts(*pair) for pair in zip(totals, checks, strict=True)] if totals else checks
+        n_rows += rows.height
+    report = ValidationReport(stage.name, context, n_rows, tuple(_judge(totals)))
     require_valid(report)
     return report
 
 
-def _merge_results(results: Sequence[ExpectationResult]) -> ExpectationResult:
-    """Return the result of one expectation in all parts: the sum of the counts, and the first examples."""
-    examples = [example for result in results for example in result.examples]
-    return replace(
-        results[0],
-        success=all(result.success for result in results),
-        n_unexpected=sum(result.n_unexpected for result in results),
-        examples=tuple(examples[:N_EXAMPLES]),
+def _count_unexpected(stage: Stage, rows: pl.DataFrame) -> list[ExpectationResult]:
+    """Return how many rows break each expectation, with the first of them, before any is judged."""
+    structure = describe_structure(stage, rows)
+    checks = _apply_rules(STRUCTURE_RULES, structure, ())
+    if rows.schema == stage.empty.schema:
+        checks += _apply_rules(list_rules(stage), rows, stage.key)
+    return checks
+
+
+def _apply_rules(rules: Sequence[Rule], rows: pl.DataFrame, key: tuple[str, ...]) -> list[ExpectationResult]:
+    """Return the count and the first rows of each rule; the examples show the key and the rule's columns."""
+    checks = []
+    for rule, n_unexpected in zip(rules, count_unexpected(rules, rows), strict=True):
+        examples: list[str] = []
+        if n_unexpected and rows.height:
+            shown = list(dict.fromkeys((*key, *rule.columns)))
+            breaking = rows.filter(find_breaking(rule)).select(shown).head(N_EXAMPLES)
+            examples = [", ".join(f"{c}={_show(v)}" for c, v in row.items()) for row in breaking.to_dicts()]
+        column = ", ".join(rule.columns) or None
+        checks.append(
+            ExpectationResult(
+                rule.name, column, rule.meaning, True, rule.is_warning, n_unexpected, tuple(examples)
+            )
+        )
+    return checks
+
+
+def _add_counts(total: ExpectationResult, part: ExpectationResult) -> ExpectationResult:
+    examples = (*total.examples, *part.examples)[:N_EXAMPLES]
+    return replace(total, n_unexpected=total.n_unexpected + part.n_unexpected, examples=examples)
+
+
+def _judge(checks: Sequence[ExpectationResult]) -> list[ExpectationResult]:
+    """Return the results with the verdict of Great Expectations, which judges one table of counts.
+
+    The table has one row per expectation: its name, its columns and n_unexpected. polars counts the rows that
+    break an expectation: Great Expectations would take 0.01 s for each expectation of each part, and as long
+    again to convert the texts.
+    """
+    import_great_expectations()
+    from great_expectations import ExpectationSuite
+    from great_expectations.expectations import ExpectColumnValuesToBeInSet
+
+    counts = pl.DataFrame(
+        {
+            "expectation": [check.expectation for check in checks],
+            "columns": [check.column for check in checks],
+            "n_unexpected": [check.n_unexpected for check in checks],
+        },
+        schema_overrides={"columns": pl.String},
     )
+    no_row_breaks_it = ExpectColumnValuesToBeInSet(column="n_unexpected", value_set=[0])
+    suite = ExpectationSuite(name="stage", expectations=[no_row_breaks_it])
+    with _LOCK:
+        batch = _define_batch().get_batch(batch_parameters={"dataframe": counts.to_pandas()})
+        result = batch.validate(suite, result_format="COMPLETE").results[0]
+    if "unexpected_index_list" not in result.result:
+        raise RuntimeError(f"Great Expectations cannot judge the counts: {result.exception_info}")
+    broken = set(result.result["unexpected_index_list"] or ())
+    return [replace(check, success=n not in broken) for n, check in enumerate(checks)]
 
 
-def _accepts_counts(counted: pl.DataFrame) -> bool:
-    """Return whether Great Expectations finds no count of rows that break an expectation above 0."""
-    return all(is_met for _, is_met, _ in _run_expectations(SUMMARY, counted))
+@cache
+def _define_batch() -> "BatchDefinition[Any]":
+    """Return the batch of the only context of this process: all rows of the frame that is its parameter."""
+    import great_expectations as gx
+
+    # This logger has a level of its own, and would report every temporary folder.
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
+    context = gx.get_context(mode="ephemeral")
+    context.enable_analytics(False)
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    asset = context.data_sources.add_pandas("stage").add_dataframe_asset("counts")
+    return asset.add_batch_definition_whole_dataframe("all")
 
 
-def _check_values(stage: Stage, rows: pl.DataFrame, counted: pl.DataFrame) -> list[ExpectationResult]:
-    """Return the results for values. Great Expectations judges rows only if it did not accept the counts."""
-    expectations = list_value_expectations(stage)
-    n_unexpected = dict(zip(map(_name, expectations), counted["n_unexpected"], strict=True))
-    found = {}
-    if not _accepts_counts(counted):
-        broken = [expectation for expectation in expectations if n_unexpected[_name(expectation)]]
-        breaks = rows.select(is_broken=find_breaking(broken)).to_series()
-        judged, shown = evaluate_rules(stage, rows).filter(breaks), rows.filter(breaks)
-        for result in _run_expectations(broken, judged):
-            found[_name(result[0])] = _read_result(*result, shown, stage.key)
-    return [found.get(_name(e)) or _read_result(e, True, {}, rows) for e in expectations]
-
-
-def _name(expectation: Expectation) -> tuple[str, tuple[str, ...]]:
-    return expectation.name, expectation.columns
+def _show(value: object) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"
 
 
 def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:
@@ -270,7 +281,9 @@ def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    return write_down(_require_valid_part(stage, frame, context))
+    report = validate_stage(stage, frame, context)
+    require_valid(report)
+    return write_down(report)
 
 
 def require_valid(report: ValidationReport) -> None:
@@ -288,92 +301,3 @@ def import_great_expectations() -> None:
     """Import the library, which takes 2.5 s of one core, before the first stage needs it."""
     with pause_collector():
         importlib.import_module("great_expectations.expectations")
-
-
-def _run_expectations(
-    expectations: Sequence[Expectation], rows: pl.DataFrame
-) -> list[tuple[Expectation, bool, dict[str, Any]]]:
-    """Return (expectation, whether it is met, details of the result) for every expectation.
-
-    Raises:
-        RuntimeError: Great Expectations could not evaluate an expectation.
-    """
-    import_great_expectations()
-    from great_expectations import ExpectationSuite
-
-    suite = ExpectationSuite(
-        name="stage", expectations=[_build_expectation(n, e) for n, e in enumerate(expectations)]
-    )
-    parameters = {"dataframe": rows.to_pandas(use_pyarrow_extension_array=True)}
-    with _LOCK:
-        batch = _define_batch().get_batch(batch_parameters=parameters)
-        for result_format in RESULT_FORMATS:
-            outcome = batch.validate(suite, result_format=result_format)
-            if all(result.success for result in outcome.results):
-                break
-    results = []
-    for result in outcome.results:
-        expectation = expectations[result.expectation_config.meta["position"]]
-        if raised := _find_exception(result.exception_info):
-            raise RuntimeError(f"{expectation.name} of {expectation.columns} failed: {raised}")
-        results.append((expectation, bool(result.success), dict(result.result)))
-    return results
-
-
-@cache
-def _define_batch() -> "BatchDefinition[Any]":
-    """Return the batch of the only context of this process: all rows of the frame that is its parameter."""
-    import great_expectations as gx
-
-    # This logger has a level of its own, and would report every temporary folder.
-    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
-    context = gx.get_context(mode="ephemeral")
-    context.enable_analytics(False)
-    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    asset = context.data_sources.add_pandas("stage").add_dataframe_asset("rows")
-    return asset.add_batch_definition_whole_dataframe("all")
-
-
-def _build_expectation(position: int, expectation: Expectation) -> object:
-    import great_expectations.expectations as gxe
-
-    kind = getattr(gxe, expectation.kind)
-    severity = "warning" if expectation.is_warning else "critical"
-    return kind(**expectation.arguments, severity=severity, meta={"position": position})
-
-
-def _read_result(
-    expectation: Expectation,
-    success: bool,
-    detail: dict[str, Any],
-    rows: pl.DataFrame,
-    key: Sequence[str] = (),
-) -> ExpectationResult:
-    """Return a result of Great Expectations as ours, with the first rows that break the expectation."""
-    shown = list(dict.fromkeys((*key, *expectation.columns)))
-    indices = detail.get("partial_unexpected_index_list") or []
-    return ExpectationResult(
-        expectation.name,
-        ", ".join(expectation.columns) or None,
-        expectation.meaning,
-        success,
-        expectation.is_warning,
-        detail.get("unexpected_count", 0),
-        tuple(_name_row(rows, index, shown) for index in indices),
-    )
-
-
-def _find_exception(info: dict[str, Any]) -> str | None:
-    """Return the message of the first exception. The dictionary describes one, or one per metric."""
-    entries = [info] if "raised_exception" in info else list(info.values())
-    return next((str(e["exception_message"]) for e in entries if e["raised_exception"]), None)
-
-
-def _name_row(rows: pl.DataFrame, index: int, columns: list[str]) -> str:
-    values = rows.select(columns).row(index)
-    return ", ".join(f"{c}={_show(v)}" for c, v in zip(columns, values, strict=True))
-
-
-def _show(value: object) -> str:
-    text = "null" if value is None else repr(value)
-    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"

@@ -1,11 +1,11 @@
 """Validation with the real Great Expectations. Importing it takes seconds, so only this module does it."""
 
 import socket
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
-from schemas.expectations import STRUCTURE, count_violations
 from schemas.stages import SAMPLES, STAGES, TRIPLETS
 from tasks.quality.validation import (
     StageInvalid,
@@ -46,10 +46,6 @@ def test_broken_row_is_caught_and_named(broken: BrokenRow) -> None:
         shown = ", ".join(f"{c}={row[c]!r}" for c in stage.key)
         assert any(example.startswith(shown) for example in found[0].examples)
     assert report.is_success is broken.is_warning
-    # What decides whether rows are judged one by one is exactly what Great Expectations finds in them.
-    counted = count_violations(stage, frame).select("expectation", "columns", "n_unexpected").rows()
-    judged = [(c.expectation, c.column or "", c.n_unexpected) for c in report.checks[len(STRUCTURE) :]]
-    assert sorted(judged) == sorted(counted)
 
 
 def test_structure_is_checked_before_the_values() -> None:
@@ -105,7 +101,7 @@ def test_validation_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_parts_are_checked_like_one_and_a_broken_row_of_a_later_part_is_named() -> None:
     report = validate_parts(TRIPLETS, [GOOD, GOOD, GOOD], "edition")
-    assert report == validate_stage(TRIPLETS, GOOD, "edition")
+    assert report == replace(validate_stage(TRIPLETS, GOOD, "edition"), n_rows=3 * GOOD.height)
     frame = FAILING.make_frame()
     with pytest.raises(StageInvalid) as caught:
         validate_parts(TRIPLETS, [GOOD, GOOD, frame], "edition")
