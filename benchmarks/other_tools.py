@@ -31,7 +31,7 @@ from benchmarks.measuring import (
 )
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.vllm_process import load_llm, prepare_environment
-from pretexeval.storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, edition_folder
+from pretexeval.storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, WAREHOUSE, edition_folder
 from tasks.answers.reading import read_statement
 from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import SAMPLE_STOP_TEXTS
@@ -54,12 +54,18 @@ OFFLINE = {
 ANSWERS = "select prompt, any_value(response) as response from responses group by prompt"
 
 
-def measure_engine(folder: Path, model: Path, n_rounds: int) -> str:
-    """Return the median figures of the pipeline, with and without `early_stop`, and of the bare engine."""
+def measure_engine(folder: Path, model: Path, n_rounds: int, relations: Sequence[str] = ()) -> str:
+    """Return the median figures of the pipeline, with and without `early_stop`, and of the bare engine.
+
+    Args:
+        relations: relations of the bundled base; all of them by default.
+    """
+    knowledge = {"relations": list(relations)}
     table = {"name": "bench", "model": str(model.absolute()), "dtype": "bfloat16"}
     root, prompts, answers = folder / "data", folder / "prompts.parquet", folder / "answers.parquet"
-    whole = write_config(folder / "whole.toml", root, models=[table])
-    early = write_config(folder / "early.toml", root, models=[table | {"early_stop": True}])
+    whole = write_config(folder / "whole.toml", root, knowledge=knowledge, models=[table])
+    stopped = table | {"early_stop": True}
+    early = write_config(folder / "early.toml", root, knowledge=knowledge, models=[stopped])
     run_command(folder, "run", early)
     _, rows = run_query(root, ANSWERS)
     pl.DataFrame(rows, ["prompt", "response"], orient="row").write_parquet(prompts)
@@ -67,6 +73,8 @@ def measure_engine(folder: Path, model: Path, n_rounds: int) -> str:
     def evaluate(config: Path) -> FinishedProcess:
         for name in (RESPONSES_FOLDER, EVALUATIONS_FOLDER):
             shutil.rmtree(root / name, ignore_errors=True)
+        # A warehouse without the responses that it was published from is refused.
+        (root / WAREHOUSE).unlink(missing_ok=True)
         return run_command(folder, "evaluate", config)
 
     bare = [sys.executable, "-m", "benchmarks.other_tools", str(model), str(prompts), str(answers)]

@@ -35,15 +35,19 @@ FACTS_PER_HEAD = 2
 WORDS = ("acute", "renal", "cell", "tumor", "lung", "chronic", "pain", "disorder", "type", "syndrome")
 
 
-def measure_builds(folder: Path, *, has_large: bool) -> str:
-    """Return the table of whole builds."""
+def measure_builds(folder: Path, sizes: Sequence[int]) -> str:
+    """Return the table of whole builds.
+
+    Args:
+        sizes: the numbers of heads of the bases that are made.
+    """
     rows = {}
     if os.environ.get(REFERENCE):
         tables = {"knowledge": MEDLAMA, "edition": {"heads_per_relation": 1000}}
         questions = {"settings": ["answer_only"]}
         config = write_config(folder / "medlama.toml", folder / "medlama", **tables, questions=questions)
         rows["MedLAMA, with questions"] = run_command(folder, "build", config).render()
-    for n_heads in (20_000, 200_000, *((2_000_000,) if has_large else ())):
+    for n_heads in sizes:
         base = folder / f"{n_heads}.parquet"
         pl.concat(_draw_relations(n_heads)).write_parquet(base)
         knowledge = {"name": "own", "format": "table", "path": str(base)}
@@ -98,6 +102,7 @@ def measure(name: str, arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as temporary:
         folder = Path(temporary)
         if name == "builds":
-            print(measure_builds(folder, has_large=options.large), end="\n\n", flush=True)
+            sizes = (20_000, 200_000, *((2_000_000,) if options.large else ()))
+            print(measure_builds(folder, sizes), end="\n\n", flush=True)
         else:
             print(measure_publication((options.root or folder / "models").resolve()), end="\n\n", flush=True)
