@@ -129,7 +129,7 @@ class Tally:
     def _average_tokens(self, counter: TokenCounter) -> float:
         """Return the mean tokens of a prompt; pieces are weighted by their prompts to ask."""
         sampled = [(n, texts) for n, texts in self._sampled if texts]
-        n_tokens = sum(n * sum(map(counter.count, texts)) / len(texts) for n, texts in sampled)
+        n_tokens = sum(n * sum(map(counter.estimate, texts)) / len(texts) for n, texts in sampled)
         return n_tokens / max(sum(n for n, _ in sampled), 1)
 
 

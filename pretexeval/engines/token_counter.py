@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import IN_PROCESS, find_cached_folder, find_folder
 from pretexeval.engines.model_files import read_json, read_tokenizer
+from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
 
 CHARACTERS_PER_TOKEN = 4
 
 
 class TokenCounter:
-    """Counts with the tokenizer of a vLLM model where it is on this machine, else characters / 4."""
+    """Counts the tokens of prompts for one model."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Remember the model; files are read when they are first needed."""
@@ -25,40 +27,71 @@ class TokenCounter:
     def limit(self) -> int | None:
         """The number of tokens that the model takes, prompt and answer together; None if it is not known.
 
-        It is known only for a model in a local folder with a tokenizer: prompts are cut to this limit, so
-        they would depend on the state of the hub's cache if it were read from there.
+        Of a hub model it is only known if the configuration says it: prompts are cut to this limit, so they
+        would depend on the state of the hub's cache if it were read from there.
 
         Raises:
             InputError: the configuration names a folder that does not exist or is incomplete, or config.json
                 cannot be read.
         """
-        folder = self._local_folder
+        if self._config.engine not in IN_PROCESS or self._config.max_model_len is not None:
+            return self._config.max_model_len if self._config.engine in IN_PROCESS else None
+        folder = find_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None
-        described = read_json(folder / "config.json")
-        limit: int | None = self._config.max_model_len or described.get("max_position_embeddings")
+        limit: int | None = read_json(folder / "config.json").get("max_position_embeddings")
         return limit
 
     @property
     def is_exact(self) -> bool:
-        """Whether the model's own tokenizer counts."""
-        return self._tokenizer is not None
+        """Whether `estimate` counts with the model's own tokenizer."""
+        return self._file_tokenizer is not None
 
-    def count(self, text: str) -> float:
-        """Return the number of tokens of a text: exact, or characters / 4."""
-        if self._tokenizer is None:
-            return len(text) / CHARACTERS_PER_TOKEN
-        return len(self._tokenizer.encode(text).ids)
+    def estimate(self, text: str) -> float:
+        """Return the number of tokens: by the tokenizer if it is on this machine, or else characters / 4."""
+        tokenizer = self._file_tokenizer
+        return len(text) / CHARACTERS_PER_TOKEN if tokenizer is None else len(tokenizer.encode(text))
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text for a vLLM model, by its own tokenizer.
+
+        Prompts that are asked are cut by this number, so the tokenizer of a hub model is downloaded first.
+
+        Raises:
+            InputError: the tokenizer cannot be read or downloaded.
+        """
+        return len(self._own_tokenizer.encode(text))
 
     @cached_property
-    def _local_folder(self) -> Path | None:
-        return find_folder(self._config) if self._config.engine in IN_PROCESS else None
+    def _file_tokenizer(self) -> "Tokenizer | None":
+        """The tokenizer of tokenizer.json in the model's folder or in the hub's cache; None without one."""
+        return self._read_file()
 
     @cached_property
-    def _tokenizer(self) -> "Tokenizer | None":
+    def _own_tokenizer(self) -> "Tokenizer | PreTrainedTokenizerBase":
+        if self._file_tokenizer is not None:
+            return self._file_tokenizer
+        config = self._config
+        try:
+            from transformers import AutoTokenizer
+
+            loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+                config.model, revision=config.revision, trust_remote_code=config.trust_remote_code
+            )
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            raise InputError(
+                f"model {config.name!r}: its tokenizer cannot be read ({describe_failure(error)}), and "
+                f"without it no prompt can be cut to {self.limit} tokens: download the model, and run again"
+            ) from error
+        # If tokenizer.json was downloaded, later runs count with this file, and so must this one.
+        return self._read_file() or loaded
+
+    def _read_file(self) -> "Tokenizer | None":
         if self._config.engine not in IN_PROCESS:
             return None
-        folder = self._local_folder or find_cached_folder(self._config)
+        folder = find_folder(self._config) or find_cached_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None
         return read_tokenizer(folder / "tokenizer.json")

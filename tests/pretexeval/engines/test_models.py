@@ -24,6 +24,15 @@ def configure(model: Path | str = "m", **table: Any) -> ModelConfig:  # noqa: AN
     return ModelConfig.model_validate({"name": "m", "model": str(model)} | table)
 
 
+def save_in_cache(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the folder the cache of the hub, in which the model is called org/tiny."""
+    repository = folder / "hub" / "models--org--tiny"
+    shutil.copytree(model, repository / "snapshots" / "abc")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder / "hub"))
+
+
 def identify(model: Path | str = "m", **table: Any) -> ModelIdentity:  # noqa: ANN401
     return identify_model(configure(model, **table))
 
@@ -196,30 +205,36 @@ def test_a_model_in_a_folder_counts_with_its_tokenizer_and_knows_its_limit(model
 
     text = "Fever may cause cough."
     counter = TokenCounter(configure(model))
-    assert counter.is_exact
-    assert counter.count(text) == len(Tokenizer.from_file(str(model / "tokenizer.json")).encode(text).ids)
+    n_tokens = len(Tokenizer.from_file(str(model / "tokenizer.json")).encode(text).ids)
+    assert (counter.is_exact, counter.count(text), counter.estimate(text)) == (True, n_tokens, n_tokens)
     assert counter.limit == 64
     assert TokenCounter(configure(model, max_model_len=77)).limit == 77
 
 
-def test_a_model_in_the_cache_of_the_hub_counts_with_its_tokenizer_and_has_no_limit(
+def test_a_model_in_the_cache_of_the_hub_has_no_limit_but_that_of_the_configuration(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit decides what a prompt holds, so it must not depend on what is cached."""
-    from huggingface_hub import constants
-
-    repository = tmp_path / "hub" / "models--org--tiny"
-    shutil.copytree(model, repository / "snapshots" / "abc")
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text("abc")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    save_in_cache(model, tmp_path, monkeypatch)
     cached = TokenCounter(configure("org/tiny", max_model_len=77))
     assert cached.is_exact
     assert cached.count("Fever") == TokenCounter(configure(model)).count("Fever")
-    assert cached.limit is None
+    assert cached.limit == 77
+    assert TokenCounter(configure("org/tiny")).limit is None
 
 
-def test_any_other_model_counts_characters_and_has_no_limit(model: Path) -> None:
-    for table in ({"model": "org/none"}, ENDPOINT, {"engine": "recorded", "model": str(model)}):
+def test_a_hub_model_that_cannot_be_downloaded_estimates_and_does_not_count(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_in_cache(model, tmp_path, monkeypatch)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    counter = TokenCounter(configure("org/none", max_model_len=77))
+    assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, 77)
+    with pytest.raises(InputError, match="'m': its tokenizer cannot be read .* cut to 77 tokens: download"):
+        counter.count("x")
+
+
+def test_any_other_model_estimates_by_characters_and_has_no_limit(model: Path) -> None:
+    for table in (ENDPOINT, {"engine": "recorded", "model": str(model)}):
         counter = TokenCounter(configure(max_model_len=77, **table))
-        assert (counter.is_exact, counter.count("x" * 10), counter.limit) == (False, 2.5, None), table
+        assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, None), table

@@ -8,17 +8,19 @@ import polars as pl
 import pytest
 
 from pretexeval.config.questions import Setting
+from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
 from schemas.columns import Stage
 from schemas.exchange import Sampling
-from schemas.stages import PREDICTIONS, READINGS
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking.prompts import AskedQuestion, render_answer
 from tasks.evaluation import chains
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
 from tests.support.evaluations import ask_model, finish, ignore
+from tests.support.tiny_llama import save_tokenizer
 from tests.tasks.evaluation.conftest import Scripted, build_questions
 
 
@@ -107,6 +109,36 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
     predictions = read(evaluation, PREDICTIONS)
     assert predictions["is_correct"].all()
     assert set(predictions["n_agreeing"]) == {1}
+
+
+def test_long_chains_are_dropped_until_the_prompt_fits_a_hub_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = tmp_path / "hub" / "models--org--tiny" / "snapshots" / "abc"
+    save_tokenizer(snapshot)
+    (snapshot / "config.json").write_text("{}")
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("abc")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    model = {"name": "m", "model": "org/tiny", "max_model_len": 1500}
+    chain = {"repeats": 1, "max_tokens": 300}
+    config, edition_id = build_questions(
+        tmp_path, "chain_of_thought", models=[model], chain_of_thought=chain
+    )
+    evaluation = plan_evaluation(config, edition_id, "m", "chain_of_thought")
+    answers = find_answers(evaluation)
+
+    def reason(prompt: str, _: Sampling) -> str:
+        question = prompt.rpartition("\n\n")[2].removesuffix("\nLet's think step by step.") + "\nAnswer:"
+        return f" {'Drugs differ and some fit. ' * 20}Therefore, the answer is: {answers[question]}"
+
+    engine = Scripted(reason)
+    evaluate(evaluation, engine)
+    dropped = read(evaluation, REQUESTS)["n_demonstrations_dropped"]
+    assert 0 < dropped.max() < evaluation.model.n_demonstrations
+    count = TokenCounter(evaluation.model).count
+    assert max(count(prompt) for prompt, _ in engine.asked) <= 1500 - 300
+    assert read(evaluation, PREDICTIONS)["is_correct"].all()
 
 
 def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
