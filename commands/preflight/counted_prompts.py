@@ -126,7 +126,8 @@ class CountedSamples:
         for tally, each, is_one in zip(self._tallies, self.evaluations, is_asked, strict=True):
             # A model with imported responses is asked nothing.
             if is_one and each.model.engine != "imported":
-                settings = replace(each.request_settings, n_repeats=1, count_tokens=TokenCounter(each.model).estimate)
+                count = TokenCounter(each.model).estimate
+                settings = replace(each.request_settings, n_repeats=1, count_tokens=count)
                 build = partial(build_requests, shots=shots, settings=settings)
                 tally.n_unwritten += unwritten.height
                 texts = [prompt.text for prompt in build(some).prompts]
@@ -170,7 +171,8 @@ def count_questions(
         counts.update(dict(questions.filter(split="test").group_by("type", maintain_order=True).len().rows()))
         for tally, each, shown in zip(tallies, evaluations, chains, strict=True):
             if each.model.engine != "imported":
-                settings = replace(each.request_settings, chains=shown, count_tokens=TokenCounter(each.model).estimate)
+                count = TokenCounter(each.model).estimate
+                settings = replace(each.request_settings, chains=shown, count_tokens=count)
                 built = each.subject.build_requests(questions, settings, each.model.pairs_per_relation)
                 texts = dict(zip(built.frame["prompt_key"], (p.text for p in built.prompts), strict=True))
                 some = [*texts.values()][:: max(len(texts) // N_SAMPLED_PROMPTS, 1)]

@@ -1,7 +1,6 @@
 """The number of tokens in a prompt, and the number that a model takes, known without loading the model."""
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig

@@ -230,7 +230,7 @@ def test_a_hub_model_that_cannot_be_downloaded_estimates_and_does_not_count(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     counter = TokenCounter(configure("org/none", max_model_len=77))
     assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, 77)
-    with pytest.raises(InputError, match="'m': its tokenizer cannot be read .* cut to 77 tokens: download"):
+    with pytest.raises(InputError, match=r"'m': its tokenizer cannot be read .* cut to 77 tokens: download"):
         counter.count("x")
 
 

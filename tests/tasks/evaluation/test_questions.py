@@ -122,9 +122,7 @@ def test_long_chains_are_dropped_until_the_prompt_fits_a_hub_model(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     model = {"name": "m", "model": "org/tiny", "max_model_len": 1500}
     chain = {"repeats": 1, "max_tokens": 300}
-    config, edition_id = build_questions(
-        tmp_path, "chain_of_thought", models=[model], chain_of_thought=chain
-    )
+    config, edition_id = build_questions(tmp_path, "chain_of_thought", models=[model], chain_of_thought=chain)
     evaluation = plan_evaluation(config, edition_id, "m", "chain_of_thought")
     answers = find_answers(evaluation)
 
