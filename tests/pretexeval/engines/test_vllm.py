@@ -171,6 +171,19 @@ def test_answers_are_the_same_alone_and_before_a_crash(session: Session) -> None
     assert_same_but_for_ties(list(session.kept.values()), expected)
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("_variables")
+def test_a_model_that_is_divided_among_two_processes_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{cores[0]}|{cores[-1]}")
+    answers = []
+    for n_cards in (1, 2):
+        config = configure(REFERENCE, tensor_parallel_size=n_cards, dtype="float32")
+        with closing(load_engine(config)) as engine:
+            answers.append(engine.generate(SHORT, GREEDY))
+    assert_same_but_for_ties(*answers)
+
+
 def copy_broken(model: Path, folder: Path, name: str, content: bytes) -> Path:
     shutil.copytree(model, folder)
     (folder / name).write_bytes(content)
