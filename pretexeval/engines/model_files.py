@@ -60,11 +60,17 @@ def require_readable(config: EngineConfig) -> None:
     """Check the files of a model that is loaded into this process. One that is not on this machine has none.
 
     Raises:
-        InputError: a file is missing or damaged; the message names the model and the file.
+        InputError: a file is missing or damaged; the message names the model and the file. Or the code of a
+            hub model is to be run, and no revision says which code.
     """
     if config.engine not in IN_PROCESS:
         return
     local = find_folder(config)
+    if local is None and config.trust_remote_code and config.revision is None:
+        raise InputError(
+            f"model {config.name!r}: trust_remote_code runs the code that {config.model!r} has on the hub at "
+            "that moment; read it, and name its commit as revision"
+        )
     folder = local or find_cached_folder(config)
     if folder is None:
         return

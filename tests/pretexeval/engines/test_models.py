@@ -200,6 +200,15 @@ def test_whole_models_are_accepted_and_models_are_refused_only_if_none_can_be_us
         require_some_usable([lost, configure(model / "nowhere", name="gone")])
 
 
+def test_the_code_of_a_hub_model_is_only_run_at_a_revision(model: Path) -> None:
+    trusting = {"trust_remote_code": True}
+    problem = find_problem(configure("org/tiny", **trusting))
+    assert problem
+    assert "name its commit as revision" in problem
+    assert find_problem(configure("org/tiny", revision="abc", **trusting)) is None
+    assert find_problem(configure(model, **trusting)) is None
+
+
 def test_a_model_in_a_folder_counts_with_its_tokenizer_and_knows_its_limit(model: Path) -> None:
     from tokenizers import Tokenizer
 
