@@ -12,7 +12,6 @@ from pretexeval.gate import check as gate_check
 from pretexeval.gate import check_rewordings, features, names, relations
 from prototypes.pool import load_pool
 from prototypes.templates import fill_slots
-from tasks.judging.measurement import read_labelled
 from tasks.judging.writer_errors import CALIBRATION, LIMITS, name_passed
 
 TABLES = Path(__file__).parent
@@ -36,7 +35,7 @@ def check_gate(arguments: Sequence[str]) -> None:
     whatever it wrote about eight relations that is no copy of its statement, `other relations` has 80 of the
     295 texts that the gate accepted of 1,643 about 13 more, and `none` and `0` have what it accepted of four
     relations without a limit on new words and with 0. With --calibrate, the counts on which the estimate of
-    a writer's wrong texts depends (docs/gate.md) are written, after a change of the gate or of these texts.
+    wrong texts depends (docs/rephrasing.md) are written, after a change of the gate or of these texts.
     """
     parser = build_parser("gate", check_gate.__doc__)
     parser.add_argument("--speed", action="store_true", help="measure the time of 272,000 texts")
@@ -120,6 +119,14 @@ def _print_calibration(*, is_written: bool) -> None:
     if is_written:
         counts.write_csv(CALIBRATION, separator="\t", quote_style="never")
         print(f"wrote {CALIBRATION}")
+
+
+def read_labelled(path: Path) -> pl.DataFrame:
+    """Return the labelled rephrasings of the reference data; the tail is the one in the statement."""
+    tail = pl.when(pl.col("polarity") == "positive").then("tail").otherwise("negative_tail")
+    return pl.read_parquet(path).select(
+        "relation", "error", "head", tail=tail, statement="prototype", text="rephrased"
+    )
 
 
 def read_rewordings(name: str) -> pl.DataFrame:

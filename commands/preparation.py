@@ -1,10 +1,10 @@
-"""The subcommands that prepare an evaluation: init, draft, gate, deploy, undeploy."""
+"""The subcommands that prepare an evaluation: init, draft, deploy, undeploy."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.arguments import Subcommands, add_command, add_config, read_path, read_share, write_output
+from commands.arguments import Subcommands, add_command, add_config, read_path, write_output
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import require_named_server
 from pretexeval.config.file import load_config
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 SCAFFOLD = HERE / "configs" / "scaffold"
 MODELS = HERE / "models"
-IN_CONFIG = Path()
-"""Stands for the file that the configuration names."""
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -29,7 +27,6 @@ def add_commands(subcommands: Subcommands) -> None:
         "folder", type=read_path, nargs="?", default=Path(), help="the folder (default: the one you are in)"
     )
     _add_draft(subcommands)
-    _add_gate(subcommands)
     _add_deploy(subcommands)
     _add_undeploy(subcommands)
 
@@ -105,58 +102,6 @@ def draft(options: argparse.Namespace) -> int:
     write_output(
         f"written to {name}: change what does not read well, then: pretexeval validate {options.config}"
     )
-    return 0
-
-
-def _add_gate(subcommands: Subcommands) -> None:
-    summary = "Measure the gate on rewordings that were labelled by people."
-    judge = "labelled.parquet --judge config.toml"
-    examples = ["labelled.parquet", judge, f"{judge} --calibrate", f"{judge} --max-rejected 0.02"]
-    parser = add_command(subcommands, "gate", measure, summary, examples)
-    parser.add_argument("file", type=read_path, help="a Parquet file as docs/gate.md describes it")
-    parser.add_argument(
-        "--judge", type=read_path, metavar="CONFIG", help="measure the judge of this configuration too"
-    )
-    parser.add_argument(
-        "--calibrate",
-        type=read_path,
-        nargs="?",
-        const=IN_CONFIG,
-        metavar="OUT",
-        help="write the judge's calibration to this TOML file (default: calibration in [judge])",
-    )
-    for name, what in (
-        ("rejected", "of the sound rewordings accepted by the rules that the judge may reject"),
-        ("lifted", "of the wrong rewordings that the judge may let pass although the rules reject them"),
-    ):
-        summary = f"share {what} (default: 0.05)"
-        parser.add_argument(f"--max-{name}", type=read_share, default=0.05, metavar="SHARE", help=summary)
-
-
-def measure(options: argparse.Namespace) -> int:
-    """Print how well the gate agrees with labelled rewordings; with a judge, choose its thresholds."""
-    from tasks.judging.measurement import measure_gate, render_measurement
-
-    if options.judge is None:
-        if options.calibrate is not None:
-            raise InputError("--calibrate needs a judge: give --judge CONFIG")
-        write_output(render_measurement(measure_gate(options.file)))
-        return 0
-    from commands.in_process import open_store
-    from flows.support.artifacts import show_progress
-    from tasks.judging.calibrated_judge import calibrate_judge, write_calibration
-    from tasks.judging.calibration import Limits, render_calibration
-
-    config = load_config(options.judge)
-    out: Path | None = config.judge.calibration if options.calibrate == IN_CONFIG else options.calibrate
-    if options.calibrate is not None and out is None:
-        raise InputError("--calibrate has no file: give one, or calibration in [judge] of the configuration")
-    store, limits = open_store(config.storage), Limits(options.max_rejected, options.max_lifted)
-    judge, calibration = calibrate_judge(options.file, config, store, limits, show_progress)
-    write_output(f"judge {judge.judge_id}\n\n{render_calibration(calibration)}")
-    if out is not None:
-        write_calibration(out, calibration, judge, options.file)
-        write_output(f"written to {out}: name the file in calibration of [judge]")
     return 0
 
 

@@ -50,7 +50,7 @@ def publish(
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
             raise InputError(f"{root}: no edition is complete; `pretexeval run CONFIG` builds one")
-        restore_model_records((*config.models, *config.list_writers()), store)
+        restore_model_records((*config.models, *config.writers), store)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
         if edition_id is not None:

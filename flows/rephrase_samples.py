@@ -48,7 +48,7 @@ def rephrase_samples(
             without a reply. The replies that it gave are kept.
     """
     config = find_config(config, config_file, moment)
-    provide_keys(config.list_writers())
+    provide_keys(config.writers)
     edition = plan_edition(config)
     # Another host may build the edition, so its files may be missing here. Building them takes seconds.
     triplets = provide_stage(edition, TRIPLETS.name)

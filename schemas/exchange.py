@@ -1,7 +1,6 @@
 """What is sent to a language model and what comes back: the values of a row of the stage responses."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,6 +17,8 @@ REFUSED_ERROR = (
     r"|moderation|responsible ?ai|flagged|safety (?:system|filter|policy|reasons)|usage polic|prohibited"
     r"|inappropriate))"
 )
+ANSWER_WORDS = ("True", "False")
+"""The two words whose log-probabilities `Sampling.logprobs` asks for."""
 ALWAYS_RENDERED = ("max_tokens", "temperature", "seed", "stop", "logprobs")
 
 # The default of `max_error_rate` in `[scoring]`, and the limit of evaluations whose record names none.
@@ -45,8 +46,6 @@ class Sampling:
     """The parser of vLLM that separates the reasoning from the answer."""
     top_p: float | None = None
     """The most likely tokens that together have this probability are sampled from."""
-    answers: tuple[str, ...] = ()
-    """The two words whose log-probabilities are wanted in place of those of True and False."""
     repeat: int = 0
     """Which answer to the same prompt is wanted: 0, 1, … A response is stored under it, beside the key."""
     period: str | None = None
@@ -58,11 +57,6 @@ class Sampling:
         Those that were added later are only in it where they are set, so that older keys stay valid.
         """
         return _render_sampling(self)
-
-    @property
-    def answer_words(self) -> tuple[str, str]:
-        """The two words whose log-probabilities `logprobs` asks for."""
-        return (self.answers[0], self.answers[1]) if self.answers else ("True", "False")
 
     @property
     def seed_of_repeat(self) -> int | None:
@@ -87,8 +81,7 @@ def _render_sampling(sampling: Sampling) -> str:
 class Prompt:
     """What is sent to a model.
 
-    Style completion: a text to continue. Style chat: messages [{role, content}] as canonical JSON. Style
-    pair: a premise and a conclusion as a JSON list.
+    Style completion: a text to continue. Style chat: messages [{role, content}] as canonical JSON.
     """
 
     style: str
@@ -106,7 +99,6 @@ class Completion:
     n_prompt_tokens: int | None = None
     n_completion_tokens: int | None = None
     logprob_true: float | None = None
-    """Of True, or of the first of the words in `Sampling.answers`."""
     logprob_false: float | None = None
     reasoning: str | None = None
     """What the model thought, where it came apart from the response."""
@@ -117,13 +109,6 @@ class Completion:
         """Return the bytes of the response and of the reasoning."""
         texts = (self.response or "", self.reasoning or "")
         return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-
-
-def find_entailment(labels: Sequence[str]) -> int | None:
-    """Return the position of the label that says entailment; null unless there is exactly one."""
-    folded = [label.casefold() for label in labels]
-    found = [n for n, label in enumerate(folded) if "entail" in label and not label.startswith("no")]
-    return found[0] if len(found) == 1 else None
 
 
 def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:

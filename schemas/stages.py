@@ -178,36 +178,6 @@ ATTEMPTS = Stage(
         Column("text", pa.string(), "the rewording, cleaned; null if the model gave none", is_nullable=True),
         Column("is_accepted", pa.bool_(), "whether the gate let it into the edition"),
         Column("reasons", pa.list_(pa.string()), "why the gate rejected it; empty if it did not"),
-        Column(
-            "is_judged_implied",
-            pa.bool_(),
-            "whether the judge says that it follows from the statement; null if not asked or no answer",
-            is_nullable=True,
-        ),
-        Column(
-            "is_judged_implying",
-            pa.bool_(),
-            "whether the judge says that the statement follows from it; null if not asked or no answer",
-            is_nullable=True,
-        ),
-        Column(
-            "judge_score_implied",
-            pa.float64(),
-            "how sure the judge is that it follows from the statement, 0 to 1; null without a score",
-            is_nullable=True,
-        ),
-        Column(
-            "judge_score_implying",
-            pa.float64(),
-            "how sure the judge is that the statement follows from it, 0 to 1; null without a score",
-            is_nullable=True,
-        ),
-        Column(
-            "overruled",
-            pa.list_(pa.string()),
-            "reasons of the rules that the judge overruled; null if there were none",
-            is_nullable=True,
-        ),
     ),
 )
 DIVERSITY = Stage(

@@ -18,8 +18,6 @@ from warehouse.query import read_rows
 
 SCHEMA_VERSION = "0.3.0"
 UNKNOWN = "unknown"
-SELF_DEPLOYED = ("vllm", "entailment")
-"""The engines that run a model on the machine of the evaluation."""
 METRICS = [column for column in TABLES["leaderboard"] if column.of]
 SCORES = """
 select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations
@@ -99,7 +97,7 @@ def _count_seconds(row: Mapping[str, Any]) -> str:
 
 
 def _describe_model(row: Mapping[str, Any]) -> dict[str, Any]:
-    deployment = "self_deployed" if row["engine"] in SELF_DEPLOYED else UNKNOWN
+    deployment = "self_deployed" if row["engine"] == "vllm" else UNKNOWN
     details = {"deployment_type": deployment, "model_availability": UNKNOWN, "identity": row["identity"]}
     if row["served"]:
         details["served"] = "; ".join(row["served"])

@@ -9,7 +9,7 @@ from itertools import groupby
 import polars as pl
 
 from commands.preflight.estimates import N_SAMPLED_PROMPTS, Estimate, Tally, sample_rows
-from commands.preflight.speed import Measured, Span, measure_completions, measure_throughput
+from commands.preflight.speed import Span, measure_completions, measure_throughput
 from pretexeval.config.questions import UNSURE
 from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.hashing import render_canonical_json
@@ -200,7 +200,6 @@ class WriterPart:
     note: str
     instruction: str
     max_tokens: int
-    """0 for a model that generates nothing."""
     n_rounds: int = 1
     """The rounds whose prompts are known before the writer is asked."""
 
@@ -221,9 +220,7 @@ class WriterPart:
         marker = self.instruction.partition("{")[0]
         if getattr(self.tally.config, "prompt_style", None) == "chat":
             marker = render_canonical_json(marker)[1:-1]
-        completion: Measured = (Span.of(0), "no tokens are generated")
-        if self.max_tokens:
-            completion = measure_completions(self.tally.store, self.max_tokens, marker)
+        completion = measure_completions(self.tally.store, self.max_tokens, marker)
         return self.tally.estimate(completion, notes=[self.note], per_prompt=self.per_row)
 
 
@@ -288,7 +285,7 @@ def _plan_panel(edition: Edition, rephraser: Rephraser) -> WriterPart:
 
 
 def _plan_judge(edition: Edition, judge: Judge, n_rewordings: int) -> WriterPart:
-    """Return the part of the judge, who is asked twice about each rewording that it may decide.
+    """Return the part of the judge, who is asked twice about each rewording that the gate accepts.
 
     These rewordings do not exist yet, so no earlier answer is subtracted. A prompt with the statement twice
     is about as long as one with the statement and its rewording.
@@ -297,14 +294,13 @@ def _plan_judge(edition: Edition, judge: Judge, n_rewordings: int) -> WriterPart
     def build(statements: pl.DataFrame, _: int) -> list[WriterPrompt]:
         return [judge.build_prompts(text, text)[0] for (text,) in statements.iter_rows()]
 
-    is_writer = judge.config.model is None
     return WriterPart(
         _start_writer(edition, judge.writer, "judge"),
         lambda piece: piece.statements.select("statement").unique(maintain_order=True),
         build,
         Span(0, 2 * n_rewordings),
-        "2 prompts for each rewording that the judge may decide",
-        judge.config.instruction if is_writer else "",
-        judge.config.max_tokens if is_writer else 0,
+        "2 prompts for each rewording that the gate accepts",
+        judge.config.instruction,
+        judge.config.max_tokens,
         n_rounds=0,
     )

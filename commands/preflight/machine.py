@@ -13,7 +13,6 @@ from typing import Literal
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import (
     HUB_KEY,
-    IN_PROCESS,
     find_cached_folder,
     find_folder,
     find_recording,
@@ -159,7 +158,7 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         InputError: a file is missing or damaged, or the model does not fit on this machine.
     """
     name = f"model {config.name}"
-    if config.engine not in IN_PROCESS:
+    if config.engine != "vllm":
         is_declared = config.engine == "imported" and config.revision is not None
         found = f"imported as revision {config.revision}" if is_declared else str(find_recording(config))
         return Finding(name, "ok", f"recorded responses {found}")

@@ -63,12 +63,7 @@ def tabulate_risks(balance: Balance) -> list[list[str]]:
 
 def list_asked_models(config: Config) -> list[EngineConfig]:
     """Return the models that a run asks: the writers that it uses, and the evaluated models."""
-    names = [config.rephraser.writer, config.judge.writer]
-    if "llmeval" in config.edition.methods:
-        names.append(config.llmeval.writer)
-    writers = [config.find_writer(name) for name in dict.fromkeys(names) if name]
-    entailment = config.judge.to_writer()
-    return [*writers, *([] if entailment is None else [entailment]), *config.models]
+    return [*config.list_used_writers(), *config.models]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from tasks.edition.rephraser import N_STATEMENTS, Rephraser, list_statements
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.predictions import read_responses
-from tasks.judging.judge import Judge
+from tasks.judging.judge import read_verdict
 
 MAX_SHOWN = 80
 """Characters of an answer or a thought that are shown."""
@@ -151,7 +151,7 @@ def _list_writer_trials(edition: Edition, statement: pl.DataFrame) -> Iterator[T
         if (judge := rephraser.judge) is not None:
             text = statement["statement"][0]
             prompt, _ = judge.build_prompts(text, text)
-            yield _try_writer("verdict", judge.writer, prompt, partial(_read_verdict, judge))
+            yield _try_writer("verdict", judge.writer, prompt, _read_verdict)
     if (llmeval := edition.llmeval) is not None:
         (prompt,) = llmeval.build_prompts(statement)
         yield _try_writer("statements", llmeval.writer, prompt, _read_statements)
@@ -161,8 +161,7 @@ def _try_writer(
     name: str, writer: Writer, prompt: WriterPrompt, read: Callable[[Reply], tuple[str, str]]
 ) -> Trial:
     def read_completion(completion: Completion) -> tuple[str, str]:
-        logprobs = (completion.logprob_true, completion.logprob_false)
-        reply = read_reply(completion.response or "", writer.config.reasoning_marks, logprobs)
+        reply = read_reply(completion.response or "", writer.config.reasoning_marks)
         return (f"no text ({reply.error})", UNFINISHED) if reply.text is None else read(reply)
 
     return Trial(name, writer.config, prompt.prompt, prompt.sampling, read_completion)
@@ -185,12 +184,10 @@ def _read_rewording(
     return f"rejected by the gate ({', '.join(attempt['reasons'])})", REJECTED
 
 
-def _read_verdict(judge: Judge, reply: Reply) -> tuple[str, str]:
-    score = judge.read_score(reply)
-    if score is None:
-        return "read as no answer (right: yes)", NO_VERDICT
-    said, remedy = ("yes", "") if judge.decide(score) else ("no", DENIED)
-    return f"read as {said} with the score {score:.2g} (right: yes)", remedy
+def _read_verdict(reply: Reply) -> tuple[str, str]:
+    answers = {None: ("no answer", NO_VERDICT), True: ("yes", ""), False: ("no", DENIED)}
+    said, remedy = answers[read_verdict(reply)]
+    return f"read as {said} (right: yes)", remedy
 
 
 def _read_statements(reply: Reply) -> tuple[str, str]:

@@ -103,7 +103,7 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
     for relation, found in balance.items() if is_deep else ():
         if "n_tried" not in found:
             found.update(measure_wrong_twins(edition, relation))
-    for writer in config.list_writers():
+    for writer in config.writers:
         require_readable(writer)
     base, profile = edition.base, describe_profile(edition, balance)
     return Validation(
@@ -125,7 +125,7 @@ def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
         list_name_troubles(base.triplets),
         find_doubtful_wordings(edition),
         (*_list_warnings(edition), *list_risks(balance)),
-        tuple(identify_model(writer).model_id for writer in config.list_writers()),
+        tuple(identify_model(writer).model_id for writer in config.writers),
         tuple(
             CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
             for model in config.models

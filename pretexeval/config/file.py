@@ -39,8 +39,6 @@ PATH_KEYS = (
     ("chain_of_thought", "demonstrations"),
     ("models", "model"),
     ("writers", "model"),
-    ("judge", "model"),
-    ("judge", "calibration"),
     ("storage", "root"),
 )
 
@@ -83,10 +81,9 @@ class Config(ConfigTable):
                 )
         if "llmeval" in self.edition.methods and self.llmeval.writer is None:
             raise ValueError("llmeval.writer is needed with the method 'llmeval'")
-        if self.judge.is_set and self.rephraser.kind != "model":
-            key = "model" if self.judge.writer is None else "writer"
-            raise ValueError(f"judge.{key} is not allowed without rephraser.kind = 'model'")
-        if self.judge.is_set and self.rephraser.gate == "off":
+        if self.judge.writer is not None and self.rephraser.kind != "model":
+            raise ValueError("judge.writer is not allowed without rephraser.kind = 'model'")
+        if self.judge.writer is not None and self.rephraser.gate == "off":
             raise ValueError(
                 "rephraser.gate = 'off' is not allowed with a judge, because the judge decides together with "
                 "the gate: delete the table [judge], or delete gate"
@@ -95,27 +92,20 @@ class Config(ConfigTable):
 
     @model_validator(mode="after")
     def _require_one_pool_of_writers(self) -> Self:
-        if len({writer.work_pool for writer in self._list_used_writers()}) > 1:
-            named = ", ".join(f"{writer.name}: {writer.work_pool}" for writer in self._list_used_writers())
+        if len({writer.work_pool for writer in self.list_used_writers()}) > 1:
+            named = ", ".join(f"{writer.name}: {writer.work_pool}" for writer in self.list_used_writers())
             raise ValueError(f"the writers run together, so give them the same pool ({named})")
         return self
 
     @model_validator(mode="after")
     def _require_one_kind_of_kernels(self) -> Self:
         """Require one value of `deterministic`, because vLLM reads it once in a process."""
-        models = [model for model in (*self.models, *self.list_writers()) if model.engine == "vllm"]
+        models = [model for model in (*self.models, *self.writers) if model.engine == "vllm"]
         if len({model.deterministic for model in models}) > 1:
             named = ", ".join(model.name for model in models if not model.deterministic)
             raise ValueError(
                 f"deterministic has to be the same for all models in vLLM; it is not set for {named}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_entailment_models(self) -> Self:
-        for model in (*self.models, *self.writers):
-            if model.engine == "entailment":
-                raise ValueError(f"{model.name}: an entailment model is given as model in [judge]")
         return self
 
     @model_validator(mode="after")
@@ -150,7 +140,7 @@ class Config(ConfigTable):
     @model_validator(mode="after")
     def _refuse_secrets(self) -> Self:
         """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
-        names = {model.api_key_env for model in (*self.models, *self.list_writers()) if model.api_key_env}
+        names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}
         keys = [key for name in names if len(key := os.environ.get(name, "").strip()) >= MIN_LENGTH]
         if (place := find_secret(self.model_dump(mode="json"), keys)) is not None:
             raise ValueError(
@@ -177,36 +167,28 @@ class Config(ConfigTable):
         is_of_anchors = self.anchors is not None and self.edition.label == ANCHORS_LABEL
         return self.anchors.n_pairs if self.anchors is not None and is_of_anchors else None
 
-    def _list_used_writers(self) -> list[WriterConfig]:
-        names = dict.fromkeys(table.writer for table in (self.rephraser, self.llmeval, self.judge))
+    def list_used_writers(self) -> list[WriterConfig]:
+        """Return the writers that the edition asks."""
+        llmeval = self.llmeval.writer if "llmeval" in self.edition.methods else None
+        names = (self.rephraser.writer, llmeval, self.judge.writer)
         return [writer for writer in self.writers if writer.name in names]
 
     @property
     def writer_pool(self) -> str:
         """The work pool in which the writers are asked."""
-        return next((writer.work_pool for writer in self._list_used_writers()), DEFAULT_POOL)
+        return next((writer.work_pool for writer in self.list_used_writers()), DEFAULT_POOL)
 
     def list_pools(self) -> dict[str, list[EngineConfig]]:
         """Return work pool -> the evaluated models and the writers that are asked in it."""
         pools: dict[str, list[EngineConfig]] = {}
-        for model in (*self.models, *self._list_used_writers()):
+        for model in (*self.models, *self.list_used_writers()):
             pools.setdefault(model.work_pool, []).append(model)
         return pools
-
-    def list_writers(self) -> tuple[WriterConfig, ...]:
-        """Return the writers, and the entailment model that judges rewordings if there is one."""
-        judge = self.judge.to_writer()
-        return self.writers if judge is None else (*self.writers, judge)
 
     @property
     def has_other_prompts(self) -> bool:
         """Whether writers are asked prompts that no stage of the edition names."""
-        return self.judge.is_set or self.rephraser.has_panel or "llmeval" in self.edition.methods
-
-    def find_judge(self) -> WriterConfig | None:
-        """Return the model that judges rewordings; null without a judge."""
-        writer = self.judge.writer
-        return self.judge.to_writer() if writer is None else self.find_writer(writer)
+        return self.judge.writer is not None or self.rephraser.has_panel or "llmeval" in self.edition.methods
 
     def find_writer(self, name: str) -> WriterConfig:
         """Return the writer of that name. A valid configuration has one for every name that it uses."""

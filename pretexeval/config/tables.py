@@ -3,13 +3,12 @@
 The string below a field is the text of docs/configuration.md (`pretexeval.config.reference`).
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, MAX_MODEL_NAME, ConfigTable, WriterConfig
+from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
 from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
@@ -236,59 +235,24 @@ class LlmevalConfig(ConfigTable):
 
 
 class JudgeConfig(ConfigTable):
-    """A model that judges the rewordings that the gate accepted (docs/rephrasing.md)."""
+    """A language model that judges the rewordings that the gate accepted (docs/rephrasing.md)."""
 
     writer: str | None = None
     """Name of one of the `[[writers]]`, which answers Yes or No. Allowed only if `rephraser.kind` is
     `model`."""
-    model: str | None = None
-    """An entailment model in place of a writer: a folder, or a name on the hub, of any text-classification
-    model of transformers that has one label for entailment. It runs in this process, on GPU or CPU."""
-    revision: str | None = None
-    """Only with `model`: revision on the hub."""
-    logprobs: bool = False
-    """Only with `writer`: whether the score of an answer is p(Yes) / (p(Yes) + p(No)) of the first token,
-    instead of 1 or 0."""
-    calibration: Path | None = None
-    """File that `pretexeval gate FILE --judge CONFIG --calibrate` writes. It holds the score from which an
-    answer is a yes; 0.5 without it."""
     instruction: str = (
         'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
         "Answer Yes or No.\nAnswer:"
     )
-    """Only with `writer`: prompt for the judge. `{premise}` and `{conclusion}` are replaced by the two
-    texts."""
+    """Prompt for the judge. `{premise}` and `{conclusion}` are replaced by the two texts."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
-    """Only with `writer`: maximum number of tokens in a verdict, including what the judge thinks."""
-
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a judge."""
-        return self.writer is not None or self.model is not None
+    """Maximum number of tokens in a verdict, including what the judge thinks."""
 
     @model_validator(mode="after")
     def _check_slots(self) -> Self:
         for slot in ("{premise}", "{conclusion}"):
             _require_slot("instruction", self.instruction, slot)
         return self
-
-    @model_validator(mode="after")
-    def _check_kind(self) -> Self:
-        if self.writer is not None and self.model is not None:
-            raise ValueError("writer and model are both given; a judge is one of the two")
-        for needed, key in (("model", "revision"), ("writer", "logprobs")):
-            if getattr(self, needed) is None and getattr(self, key) not in (None, False):
-                raise ValueError(f"{key} is not allowed without {needed}")
-        return self
-
-    def to_writer(self) -> WriterConfig | None:
-        """Return the entailment model as a table of a model; null if the judge is a writer, or none."""
-        if self.model is None:
-            return None
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model.rstrip("/").rpartition("/")[2]) or "judge"
-        return WriterConfig(
-            name=name[:MAX_MODEL_NAME], engine="entailment", model=self.model, revision=self.revision
-        )
 
 
 def _require_slot(key: str, text: str, slot: str) -> None:

@@ -99,8 +99,6 @@ def read_taught_facts(folder: Path) -> TaughtFacts:
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 HUB_KEY = "HF_TOKEN"
 """The variable with the key of the hub, which gated models need."""
-# The engines that load a folder or a hub model into this process.
-IN_PROCESS = ("vllm", "entailment")
 # Files beside the weights that can change an answer: architecture, tokenizer, chat template, end tokens.
 OTHER_FILES = (
     "config.json",
@@ -219,7 +217,7 @@ def find_folder(config: EngineConfig) -> Path | None:
 
 def is_hub_model(config: EngineConfig) -> bool:
     """Return whether the model is loaded from the hub."""
-    return config.engine in IN_PROCESS and find_folder(config) is None
+    return config.engine == "vllm" and find_folder(config) is None
 
 
 def find_recording(config: EngineConfig) -> Path:

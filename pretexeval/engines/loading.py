@@ -29,10 +29,6 @@ def load_engine(config: EngineConfig) -> Engine:
         from pretexeval.engines.openai_engine import OpenaiEngine
 
         return OpenaiEngine(config)
-    if config.engine == "entailment":
-        from pretexeval.engines.entailment_engine import EntailmentEngine
-
-        return EntailmentEngine(config)
     from pretexeval.engines.recorded_engine import RecordedEngine
 
     return RecordedEngine(config)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import (
-    IN_PROCESS,
     OTHER_FILES,
     find_cached_folder,
     find_folder,
@@ -63,7 +62,7 @@ def require_readable(config: EngineConfig) -> None:
         InputError: a file is missing or damaged; the message names the model and the file. Or the code of a
             hub model is to be run, and no revision says which code.
     """
-    if config.engine not in IN_PROCESS:
+    if config.engine != "vllm":
         return
     local = find_folder(config)
     if local is None and config.trust_remote_code and config.revision is None:

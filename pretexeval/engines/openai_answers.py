@@ -243,7 +243,7 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        said = read_completion(reply.content, prompt, endpoint.hide, sampling.answer_words)
+        said = read_completion(reply.content, prompt, endpoint.hide)
         return Attempt(Answer(said))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pretexeval.primitives.untrusted_text import read_count, read_float
-from schemas.exchange import Completion, Prompt
+from schemas.exchange import ANSWER_WORDS, Completion, Prompt
 
 # The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.
 ABORTED = ("abort", "error")
@@ -61,14 +61,11 @@ def read_json(content: bytes) -> object:
         raise UnreadableAnswerError(f"the answer cannot be read: {error}") from None
 
 
-def read_completion(
-    content: bytes, prompt: Prompt, hide: Callable[[str], str], words: tuple[str, str] = ("True", "False")
-) -> Completion:
+def read_completion(content: bytes, prompt: Prompt, hide: Callable[[str], str]) -> Completion:
     """Return the completion that an answer holds. No text in it contains the key.
 
     Args:
         prompt: what was sent. A text that begins with it is an echo and what follows it the completion.
-        words: the words whose log-probabilities as the first token are read.
         hide: returns a text without the key, which an endpoint may repeat anywhere.
 
     Raises:
@@ -103,7 +100,7 @@ def read_completion(
     is_echo = not is_chat and text.startswith(prompt.text)
     # The first token of a reply with reasoning, or of an echo, is not the first token of its answer.
     read_logprobs = _read_chat_logprobs if is_chat else _read_completion_logprobs
-    logprobs = read_logprobs(None if reasoning or is_echo else choice.get("logprobs"), words)
+    logprobs = read_logprobs(None if reasoning or is_echo else choice.get("logprobs"))
     usage = _get(answer, "usage")
     return Completion(
         hide(text[len(prompt.text) :] if is_echo else text),
@@ -250,22 +247,24 @@ def _read_logprob(value: object) -> float | None:
     return number if number is not None and number <= 1e-3 else None
 
 
-def _read_completion_logprobs(logprobs: object, words: tuple[str, str]) -> Logprobs:
+def _read_completion_logprobs(logprobs: object) -> Logprobs:
     tops = _get(logprobs, "top_logprobs")
     first = tops[0] if isinstance(tops, list) and tops else None
-    return _read_logprob(_get(first, f" {words[0]}")), _read_logprob(_get(first, f" {words[1]}"))
+    true, false = (_read_logprob(_get(first, f" {word}")) for word in ANSWER_WORDS)
+    return true, false
 
 
-def _read_chat_logprobs(logprobs: object, words: tuple[str, str]) -> Logprobs:
+def _read_chat_logprobs(logprobs: object) -> Logprobs:
     """Return the log-probability of either word, of the likelier spelling with or without a space.
 
     It depends on the end of the chat template whether a reply begins with a space.
     """
     tokens = _get(logprobs, "content")
     tops = _get(tokens[0], "top_logprobs") if isinstance(tokens, list) and tokens else None
-    found: dict[str, list[float]] = {word: [] for word in words}
+    found: dict[str, list[float]] = {word: [] for word in ANSWER_WORDS}
     for top in tops if isinstance(tops, list) else ():
         word, number = _get(top, "token"), _read_logprob(_get(top, "logprob"))
         if isinstance(word, str) and word.strip() in found and number is not None:
             found[word.strip()].append(number)
-    return max(found[words[0]], default=None), max(found[words[1]], default=None)
+    true, false = (max(numbers, default=None) for numbers in found.values())
+    return true, false

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.identity import IN_PROCESS, find_cached_folder, find_folder
+from pretexeval.engines.identity import find_cached_folder, find_folder
 from pretexeval.engines.model_files import read_json, read_tokenizer
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 
@@ -33,8 +33,8 @@ class TokenCounter:
             InputError: the configuration names a folder that does not exist or is incomplete, or config.json
                 cannot be read.
         """
-        if self._config.engine not in IN_PROCESS or self._config.max_model_len is not None:
-            return self._config.max_model_len if self._config.engine in IN_PROCESS else None
+        if self._config.engine != "vllm" or self._config.max_model_len is not None:
+            return self._config.max_model_len if self._config.engine == "vllm" else None
         folder = find_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None
@@ -88,7 +88,7 @@ class TokenCounter:
         return self._read_file() or loaded
 
     def _read_file(self) -> "Tokenizer | None":
-        if self._config.engine not in IN_PROCESS:
+        if self._config.engine != "vllm":
             return None
         folder = find_folder(self._config) or find_cached_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():

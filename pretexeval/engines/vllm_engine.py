@@ -25,7 +25,7 @@ from pretexeval.engines.vllm_process import (
     retire_llm,
 )
 from pretexeval.primitives.errors import InputError, release_frames
-from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
+from schemas.exchange import ANSWER_WORDS, PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput
@@ -180,7 +180,7 @@ class VllmEngine(IncrementalEngine):
         found: dict[str, AnswerTokens] = {}
         ends = [text[-64:] if sampling.logprobs else "" for text in texts]
         for end in set(ends):
-            words = sampling.answer_words if sampling.logprobs else ()
+            words = ANSWER_WORDS if sampling.logprobs else ()
             true_false = [find_answer_token(self._tokenizer, end, word) for word in words]
             found[end] = (true_false[0], true_false[1]) if true_false else (None, None)
         return [found[end] for end in ends]

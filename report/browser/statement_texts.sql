@@ -9,12 +9,7 @@ with tried as (
                 attempts.attempt,
                 nullif(attempts.text, items.text),
                 attempts.is_accepted,
-                attempts.reasons,
-                attempts.is_judged_implied,
-                attempts.is_judged_implying,
-                attempts.judge_score_implied,
-                attempts.judge_score_implying,
-                attempts.overruled
+                attempts.reasons
             ) order by attempts.attempt
         )) as attempts
     from browsed_items as items

@@ -5,22 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pretexeval.config.engines import EngineConfig, ModelConfig
-from pretexeval.engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
+from pretexeval.engines.identity import find_commit, identify_model, is_hub_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import model_file, responses_folder
 from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 
 logger = logging.getLogger(__name__)
-
-
-def is_on_hub(config: EngineConfig) -> bool:
-    """Return whether the model is loaded from the hub.
-
-    Raises:
-        InputError: it is a local folder that is not complete.
-    """
-    return config.engine in IN_PROCESS and find_folder(config) is None
 
 
 def read_commit(root: Path, model_id: str) -> str | None:
@@ -35,7 +26,7 @@ def pin_commit(config: EngineConfig, store: Store, model_id: str) -> EngineConfi
 
     A record without a commit is replaced by that of the bucket, where another host may have recorded one.
     """
-    if not is_on_hub(config):
+    if not is_hub_model(config):
         return config
     recorded = read_commit(store.root, model_id)
     if recorded is None and store.fetch(model_file(model_id)):
@@ -62,7 +53,7 @@ def warn_without_commit(config: EngineConfig, model_id: str) -> None:
     Args:
         config: the configuration that `pin_commit` returned, so that only the first load is warned about.
     """
-    if not is_on_hub(config) or (commit := find_commit(config)) in (None, config.revision):
+    if not is_hub_model(config) or (commit := find_commit(config)) in (None, config.revision):
         return
     logger.warning(
         "model %r: its table names no commit, so commit %s of %s was loaded, and is loaded from now on with "
@@ -97,7 +88,7 @@ def write_model_record(config: EngineConfig, store: Store, *, is_loaded: bool = 
         description["price"] = config.price
     if isinstance(config, ModelConfig) and config.training_cutoff is not None:
         description["training_cutoff"] = config.training_cutoff.isoformat()
-    if is_on_hub(config):
+    if is_hub_model(config):
         recorded = read_commit(store.root, found.model_id)
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)
     path = model_file(found.model_id)

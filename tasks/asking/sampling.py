@@ -16,7 +16,6 @@ def build_sampling(
     stop: tuple[str, ...] = (),
     logprobs: bool = False,
     top_p: float | None = None,
-    answers: tuple[str, ...] = (),
 ) -> Sampling:
     """Return these parameters with those that the model's table adds, renames or leaves out."""
     return Sampling(
@@ -24,8 +23,7 @@ def build_sampling(
         temperature=temperature,
         seed=seed,
         stop=stop,
-        logprobs=logprobs or bool(answers),
-        answers=answers,
+        logprobs=logprobs,
         top_p=top_p,
         extra_body=render_canonical_json(config.extra_body) if config.extra_body else None,
         leave_out=tuple(sorted({*config.leave_out} - {STREAM})),

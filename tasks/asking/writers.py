@@ -38,23 +38,14 @@ class Writer:
     model_id: str
 
     def build_prompt(
-        self,
-        content: str,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int | None = None,
-        answers: tuple[str, ...] = (),
+        self, content: str, max_tokens: int, temperature: float = 0.0, seed: int | None = None
     ) -> WriterPrompt:
-        """Return the prompt with this content.
-
-        Args:
-            answers: two words whose log-probabilities as the first token are asked for.
-        """
+        """Return the prompt with this content."""
         config = self.config
         prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
         sampling = build_sampling(
-            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop, answers=answers
+            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop
         )
         return WriterPrompt(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
 
@@ -88,8 +79,6 @@ class Reply:
 
     text: str | None
     error: str | None = None
-    logprobs: tuple[float | None, float | None] = (None, None)
-    """Of the words in `Sampling.answers`, where they were asked for and the engine gave them."""
 
 
 Replies = Mapping[str, Reply]
@@ -109,9 +98,6 @@ def require_replies(prompts: Iterable[WriterPrompt], replies: Replies, writer: W
         )
 
 
-Logprobs = tuple[float | None, float | None]
-
-
 def read_replies(root: Path, writer: Writer) -> Replies:
     """Return every stored reply of the writer, without failed prompts that the next run asks again."""
     store = ResponseStore(root, writer.model_id)
@@ -124,22 +110,18 @@ def read_replies(root: Path, writer: Writer) -> Replies:
 def _read_cached_replies(
     root: Path, model_id: str, marks: Sequence[str] | None, _: tuple[str, ...]
 ) -> Replies:
-    columns = ["prompt_key", "response", "status", "error", "logprob_true", "logprob_false"]
-    rows = ResponseStore(root, model_id).read(columns)
+    rows = ResponseStore(root, model_id).read(["prompt_key", "response", "status", "error"])
     return {
-        key: read_reply(response, marks, (true, false)) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
-        for key, response, status, error, true, false in rows.iter_rows()
+        key: read_reply(response, marks) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
+        for key, response, status, error in rows.iter_rows()
         if status == "ok" or error.startswith(PROMPT_TOO_LONG)
     }
 
 
-def read_reply(response: str, marks: Sequence[str] | None, logprobs: Logprobs) -> Reply:
+def read_reply(response: str, marks: Sequence[str] | None) -> Reply:
     """Return the reply that a response contains, without its reasoning."""
     text = remove_reasoning(response, marks)
-    if text is None:
-        return Reply(None, UNFINISHED_REASONING)
-    # The first token of a response that begins with a thought is not the first token of its answer.
-    return Reply(text, logprobs=logprobs if text == response else (None, None))
+    return Reply(None, UNFINISHED_REASONING) if text is None else Reply(text)
 
 
 def ask_for_replies(

@@ -4,8 +4,7 @@ The rounds of a relation are a generator. It yields the prompts of a round and c
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
-import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,16 +18,10 @@ from tasks.asking.model_session import LoadEngine, ShowProgress
 from tasks.asking.writers import Replies, Writer, WriterPrompt, ask_for_replies, require_replies
 from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities, write_on_one_line
-from tasks.judging.judge import Judge, combine_scores
-
-logger = logging.getLogger(__name__)
+from tasks.judging.judge import drop_verdicts, judge_rewordings, warn_of_missing_verdicts
 
 PANEL = "panel"
 """The name of the rephraser in its first step, in which it rewords the panel."""
-MAX_UNREAD_RATE = 0.01
-"""Share of the judge's replies without a verdict from which a warning says so."""
-JUDGE = "judge"
-"""The reason for which an attempt is rejected that the judge denies."""
 Aliases = Mapping[str, Sequence[str]]
 """Name of a head or a tail -> its other names."""
 
@@ -40,7 +33,7 @@ def select_aliases(aliases: Aliases, name: str, other: str) -> list[str]:
 
 
 def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
-    """Return the reasons of the rules against each attempt with a text, also if a judge overruled them.
+    """Return the reasons of the rules against each attempt with a text.
 
     Texts that say the words of their statement are left out: they are no evidence of a writer's errors.
 
@@ -48,33 +41,11 @@ def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
         attempts: the stage attempts, with the column statement.
     """
     written = attempts.filter(pl.col("text").is_not_null())
-    rows = written.select("statement", "text", "reasons", "overruled").iter_rows()
     return [
-        overruled or _drop_judge(reasons)
-        for statement, text, reasons, overruled in rows
+        drop_verdicts(reasons)
+        for statement, text, reasons in written.select("statement", "text", "reasons").iter_rows()
         if fold_text(text) != fold_text(statement)
     ]
-
-
-def _drop_judge(reasons: Iterable[str]) -> list[str]:
-    return [reason for reason in reasons if reason != JUDGE]
-
-
-def _list_judged(attempts: pl.DataFrame, judge: Judge) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the attempts about which the judge was asked."""
-    for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
-        if judge.is_asked(row["overruled"] or _drop_judge(row["reasons"])):
-            yield row
-
-
-def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
-    """Yield the prompts that the judge was asked about attempts of an edition.
-
-    Args:
-        attempts: the stage attempts, with the column statement.
-    """
-    for row in _list_judged(attempts, judge):
-        yield from judge.build_prompts(row["statement"], row["text"])
 
 
 COLLISION = "collision"
@@ -150,11 +121,11 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
         else:
             _leave_unchecked(rows)
         if rephraser.judge is not None:
-            yield from _apply_judge(rows, rephraser.judge, text_labels)
+            yield from judge_rewordings(rows, rephraser.judge)
         for row in rows:
             row["is_accepted"] = not row["reasons"]
         attempts += rows
-        text_labels |= _label_texts(row for row in rows if row["is_accepted"])
+        text_labels |= {fold_text(row["text"]): row["label"] for row in rows if row["is_accepted"]}
         waiting = waiting.filter(pl.Series([not row["is_accepted"] for row in rows], dtype=pl.Boolean))
     return _build_frame(attempts)
 
@@ -202,45 +173,11 @@ def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_label
         )
     for row, reasons in zip(written, check_rewordings(frame, rephraser.max_new_words), strict=True):
         row["reasons"] = reasons
-    _refuse_collisions([row for row in written if not row["reasons"]], text_labels)
-
-
-def _refuse_collisions(rows: Sequence[dict[str, Any]], text_labels: dict[str, bool]) -> None:
-    """Reject the rewordings that equal a text with the opposite label."""
-    collides = find_collisions([row["text"] for row in rows], [row["label"] for row in rows], text_labels)
-    for row, is_colliding in zip(rows, collides, strict=True):
+    kept = [row for row in written if not row["reasons"]]
+    collides = find_collisions([row["text"] for row in kept], [row["label"] for row in kept], text_labels)
+    for row, is_colliding in zip(kept, collides, strict=True):
         if is_colliding:
             row["reasons"] = (COLLISION,)
-
-
-def _label_texts(rows: Iterable[dict[str, Any]]) -> dict[str, bool]:
-    """Return folded text -> label."""
-    return {fold_text(row["text"]): row["label"] for row in rows}
-
-
-def _apply_judge(
-    rows: Sequence[dict[str, Any]],
-    judge: Judge,
-    text_labels: dict[str, bool],
-) -> Generator[PromptsByWriter, dict[str, Replies], None]:
-    """Ask the judge, for each rewording that it may decide, whether either text follows from the other."""
-    asked = [row for row in rows if row["text"] is not None and judge.is_asked(row["reasons"])]
-    if not asked:
-        return
-    prompts = [judge.build_prompts(row["statement"], row["text"]) for row in asked]
-    replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
-    for row, both in zip(asked, prompts, strict=True):
-        scores = [judge.read_score(replies[prompt.key]) for prompt in both]
-        implied, implying = map(judge.decide, scores)
-        row["is_judged_implied"], row["is_judged_implying"] = implied, implying
-        if judge.has_scores:
-            row["judge_score_implied"], row["judge_score_implying"] = scores
-        if row["reasons"] and judge.thresholds.is_lifted(combine_scores(*scores)):
-            row["overruled"], row["reasons"] = list(row["reasons"]), ()
-        elif not row["reasons"] and not (implied and implying):
-            row["reasons"] = (JUDGE,)
-    lifted = [row for row in asked if row.get("overruled")]
-    _refuse_collisions(lifted, text_labels | _label_texts(row for row in rows if not row["reasons"]))
 
 
 def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -253,11 +190,6 @@ def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
         "text": pl.String,
         "is_accepted": pl.Boolean,
         "reasons": pl.List(pl.String),
-        "is_judged_implied": pl.Boolean,
-        "is_judged_implying": pl.Boolean,
-        "judge_score_implied": pl.Float64,
-        "judge_score_implying": pl.Float64,
-        "overruled": pl.List(pl.String),
     }
     columns = {name: [row.get(name) for row in rows] for name in schema}
     columns["reasons"] = [list(row["reasons"]) for row in rows]
@@ -296,25 +228,9 @@ def ask_rounds(
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
                     replies[name] = ask_for_replies(store, writer, prompts, advance, load)
         waiting = _advance(rounds, list(waiting), replies, attempts)
-    _warn_of_unread_verdicts(rephraser, list(attempts.values()))
+    if rephraser.judge is not None:
+        warn_of_missing_verdicts(list(attempts.values()), rephraser.judge)
     return [attempts[number] for number in range(len(rounds))]
-
-
-def _warn_of_unread_verdicts(rephraser: Rephraser, attempts: Sequence[pl.DataFrame]) -> None:
-    """Warn if replies of the judge hold neither Yes nor No, because these reject their rewordings."""
-    if (judge := rephraser.judge) is None:
-        return
-    verdicts = ("is_judged_implied", "is_judged_implying")
-    asked = [row for frame in attempts for row in _list_judged(frame, judge)]
-    n_unread = sum(row[verdict] is None for row in asked for verdict in verdicts)
-    if n_unread > MAX_UNREAD_RATE * 2 * len(asked):
-        logger.warning(
-            "the judge %r: %s of %s replies hold neither Yes nor No, so that their rewordings are rejected; "
-            "see the instruction and max_tokens in [judge], and its thoughts (reasoning_marks)",
-            judge.writer.config.name,
-            f"{n_unread:,}",
-            f"{2 * len(asked):,}",
-        )
 
 
 def _advance(

@@ -29,7 +29,7 @@ from tasks.drawing.relation_facts import RelationFacts, collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.anchors import share_pairs
 from tasks.edition.rephraser import Llmeval, Rephraser
-from tasks.judging.calibrated_judge import plan_judge
+from tasks.judging.judge import plan_judge
 
 # Increase these numbers if a change of the code gives other rows for the same configuration, so that editions
 # get another name: the second one for other questions, the first one for anything else.

@@ -81,8 +81,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
         config.edition.pool,
         questions.synonyms,
         questions.wording,
-        *(writer.model for writer in config.list_writers()),
-        config.judge.calibration,
+        *(writer.model for writer in config.writers),
     )
     files = [file for source in named if source is not None for file in _list_files(Path(source))]
     stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))

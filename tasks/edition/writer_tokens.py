@@ -18,8 +18,8 @@ from pretexeval.storage.store import Store
 from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
 from tasks.asking.writers import Writer, WriterPrompt
-from tasks.edition.attempts import list_judge_prompts
 from tasks.edition.edition import Edition
+from tasks.judging.judge import list_judge_prompts
 
 COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 

@@ -1,126 +1,107 @@
-"""The judge: a model that says whether one text follows from another, asked in both directions."""
+"""The judge: a language model that says whether a rewording and its statement follow from each other."""
 
-import json
-import math
-from collections.abc import Collection
+import logging
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
+import polars as pl
+
+from pretexeval.config.file import Config
 from pretexeval.config.tables import JudgeConfig
-from pretexeval.primitives.hashing import hash_json, render_canonical_json
-from schemas.exchange import Prompt, Sampling, find_entailment, hash_prompt
 from tasks.answers.reading import read_statement
-from tasks.asking.writers import Reply, Writer, WriterPrompt
+from tasks.asking.writers import Replies, Reply, Writer, WriterPrompt, identify_writer
 
-DEFAULT_THRESHOLD = 0.5
-ANSWERS = ("Yes", "No")
-# The reasons of the rules that a calibrated judge may overrule. The others are facts about the text alone, or
-# polarity: a text with the wrong polarity turns a true statement into a false one.
-LIFTABLE = frozenset({"head lost", "tail lost", "other entity", "modality", "roles", "predicate", "addition"})
-# An entailment model generates nothing.
-CLASSIFICATION = Sampling(max_tokens=0)
+logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Thresholds:
-    """The scores from which a judge decides."""
-
-    accept: float = DEFAULT_THRESHOLD
-    """Score from which an answer is a yes."""
-    lift: float | None = None
-    """Score from which a rewording that the rules reject is accepted; null if the judge only rejects."""
-
-    def is_lifted(self, score: float | None) -> bool:
-        """Return whether a rewording with this score is accepted although the rules reject it."""
-        return self.lift is not None and score is not None and score >= self.lift
+# The reasons for which the judge rejects a rewording that the rules accepted.
+NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT = "not implied", "not implying", "no verdict"
+VERDICTS = frozenset({NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT})
+MAX_UNREAD_RATE = 0.01
+"""Share of the judged rewordings without a verdict from which a warning says so."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that is asked whether one text follows from another: a writer, or an entailment model."""
+    """A writer that is asked whether one text follows from another."""
 
     writer: Writer
-    """The model and its id."""
     config: JudgeConfig
     """How it is asked."""
-    thresholds: Thresholds = Thresholds()
-    calibration: str | None = None
-    """Checksum of the calibration that the thresholds come from."""
-
-    def is_asked(self, reasons: Collection[str]) -> bool:
-        """Return whether it is asked about a rewording that the rules reject for these reasons."""
-        return not reasons or (self.thresholds.lift is not None and LIFTABLE.issuperset(reasons))
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether its scores are more than a yes or a no, so that they are stored."""
-        return self.config.model is not None or self.config.logprobs
 
     def build_prompts(self, statement: str, text: str) -> tuple[WriterPrompt, WriterPrompt]:
         """Return the prompts that ask whether the text follows from the statement, and the reverse."""
         return self._build_prompt(statement, text), self._build_prompt(text, statement)
 
     def _build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
-        config = self.config
-        if config.model is None:
-            content = _fill(config.instruction, premise, conclusion)
-            answers = ANSWERS if config.logprobs else ()
-            return self.writer.build_prompt(content, config.max_tokens, answers=answers)
-        prompt = Prompt("pair", render_canonical_json([premise, conclusion]))
-        return WriterPrompt(hash_prompt(self.writer.model_id, prompt, CLASSIFICATION), prompt, CLASSIFICATION)
-
-    def read_score(self, reply: Reply) -> float | None:
-        """Return how sure the judge is that the conclusion follows, 0 to 1; null if it gave no answer."""
-        if reply.text is None:
-            return None
-        if self.config.model is None:
-            return _read_answer(reply)
-        probabilities = json.loads(reply.text)
-        position = find_entailment(list(probabilities))
-        return None if position is None else float(list(probabilities.values())[position])
-
-    def decide(self, score: float | None) -> bool | None:
-        """Return the verdict of a score; null without an answer."""
-        return None if score is None else score >= self.thresholds.accept
+        content = self.config.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
+        return self.writer.build_prompt(content, self.config.max_tokens)
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its verdicts depend on."""
-        accept = self.thresholds.accept
-        threshold = {} if accept == DEFAULT_THRESHOLD else {"threshold": accept}
-        calibration = {} if self.calibration is None else {"calibration": self.calibration}
-        return {**self.describe_asking(), **threshold, **calibration}
-
-    def describe_asking(self) -> dict[str, object]:
-        """Return, as JSON, what its scores depend on."""
-        config = self.config
-        if config.model is not None:
-            return {"model_id": self.writer.model_id}
-        logprobs = {"logprobs": True} if config.logprobs else {}
         return {
             **self.writer.describe(),
-            "instruction": config.instruction,
-            "max_tokens": config.max_tokens,
-            **logprobs,
+            "instruction": self.config.instruction,
+            "max_tokens": self.config.max_tokens,
         }
 
-    @cached_property
-    def judge_id(self) -> str:
-        """The model's id, and a hash of how it is asked: scores of one judge can be compared."""
-        return f"{self.writer.model_id}/{hash_json(self.describe_asking(), digits=8)}"
+
+def plan_judge(config: Config) -> Judge | None:
+    """Return the judge of a configuration without loading it; None if there is none.
+
+    Raises:
+        InputError: there is no such model.
+    """
+    name = config.judge.writer
+    return None if name is None else Judge(identify_writer(config.find_writer(name)), config.judge)
 
 
-def combine_scores(implied: float | None, implying: float | None) -> float | None:
-    """Return the score of a rewording, the smaller of both directions; null if one has no answer."""
-    return None if implied is None or implying is None else min(implied, implying)
+def read_verdict(reply: Reply) -> bool | None:
+    """Return whether the judge says that the conclusion follows; None if it says neither Yes nor No."""
+    return None if reply.text is None else read_statement(reply.text)
 
 
-def _read_answer(reply: Reply) -> float | None:
-    yes, no = reply.logprobs
-    if yes is not None and no is not None:
-        return 1 / (1 + math.exp(min(no - yes, 700.0)))
-    answer = read_statement(reply.text)
-    return None if answer is None else float(answer)
+def judge_rewordings(
+    rows: Iterable[dict[str, Any]], judge: Judge
+) -> Generator[dict[str, list[WriterPrompt]], dict[str, Replies], None]:
+    """Ask the judge about each rewording that the gate accepted, and add the reasons of its denials."""
+    accepted = [row for row in rows if not row["reasons"]]
+    if not accepted:
+        return
+    prompts = [judge.build_prompts(row["statement"], row["text"]) for row in accepted]
+    replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
+    for row, both in zip(accepted, prompts, strict=True):
+        verdicts = [read_verdict(replies[prompt.key]) for prompt in both]
+        denied = zip((NOT_IMPLIED, NOT_IMPLYING), verdicts, strict=True)
+        row["reasons"] = (*(reason for reason, verdict in denied if verdict is False),)
+        row["reasons"] += (NO_VERDICT,) if None in verdicts else ()
 
 
-def _fill(template: str, premise: str, conclusion: str) -> str:
-    return template.replace("{premise}", premise).replace("{conclusion}", conclusion)
+def drop_verdicts(reasons: Iterable[str]) -> list[str]:
+    """Return the reasons of the rules."""
+    return [reason for reason in reasons if reason not in VERDICTS]
+
+
+def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
+    """Yield the prompts that the judge was asked about attempts of an edition.
+
+    Args:
+        attempts: the stage attempts, with the column statement.
+    """
+    for statement, text, reasons in attempts.select("statement", "text", "reasons").iter_rows():
+        if not drop_verdicts(reasons):
+            yield from judge.build_prompts(statement, text)
+
+
+def warn_of_missing_verdicts(attempts: Sequence[pl.DataFrame], judge: Judge) -> None:
+    """Warn if replies of the judge hold neither Yes nor No, because these reject their rewordings."""
+    judged = [each for frame in attempts for each in frame["reasons"].to_list() if not drop_verdicts(each)]
+    n_unread = sum(NO_VERDICT in reasons for reasons in judged)
+    if n_unread > MAX_UNREAD_RATE * len(judged):
+        logger.warning(
+            "the judge %r: replies about %s of %s rewordings hold neither Yes nor No, so that these are "
+            "rejected; see the instruction and max_tokens in [judge], and its thoughts (reasoning_marks)",
+            judge.writer.config.name,
+            f"{n_unread:,}",
+            f"{len(judged):,}",
+        )

@@ -118,7 +118,6 @@ def test_files_editions_and_models_that_are_missing_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "labelled.parquet").write_text("no Parquet")
     lost = [{"name": "lost", "model": "./nowhere"}]
     write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[FAR])
     write_config(tmp_path / "lost.toml", tmp_path / "lost", knowledge=STARTER, models=lost)
@@ -127,8 +126,6 @@ def test_files_editions_and_models_that_are_missing_are_named(
         "evaluate lost.toml": "model 'lost'",
         "review export no-such-edition --grader ann": "no-such-edition",
         "review import none.csv --grader ann": "none.csv",
-        "gate labelled.parquet": "labelled.parquet",
-        "gate labelled.parquet --calibrate": "--calibrate needs a judge",
         "sql": "`pretexeval run CONFIG` creates one",
         "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
         "publish c.toml --prune list": "there is no keep_editions",

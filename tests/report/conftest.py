@@ -63,10 +63,7 @@ def doubt(sample: Row) -> tuple[float | None, float | None]:
 
 
 def attempt(sample: Row, number: int, *reasons: str) -> Row:
-    """Return an attempt; if accepted, the judge found it implied, and implying except under `inv`."""
-    implying = None if reasons else sample["transformation"] != "inv"
-    row = describe_attempt(sample, number, *reasons, implied=None if reasons else True, implying=implying)
-    return row | {"rephraser": "writer"}
+    return describe_attempt(sample, number, *reasons) | {"rephraser": "writer"}
 
 
 def appraise(data: DataFolder) -> None:

@@ -66,7 +66,7 @@ def list_attempts() -> list[Row]:
             "prompt_key": hash_text(variant_id, str(attempt), digits=32),
             "text": "Fever is a sign of influenza.",
         }
-        | {"is_accepted": not reasons, "is_judged_implied": None if reasons else True}
+        | {"is_accepted": not reasons}
         for variant_id, attempt, reasons in tries
     ]
 

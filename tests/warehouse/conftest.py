@@ -51,9 +51,7 @@ def fill_pairs(data: DataFolder, third: str = "Angina pectoris") -> DataFolder:
     return data
 
 
-def describe_attempt(
-    sample: Row, number: int, *reasons: str, implied: bool | None = None, implying: bool | None = None
-) -> Row:
+def describe_attempt(sample: Row, number: int, *reasons: str) -> Row:
     return {
         "variant_id": sample["variant_id"],
         "relation": sample["relation"],
@@ -63,8 +61,6 @@ def describe_attempt(
         "text": None if "no text" in reasons else sample["text"],
         "is_accepted": not reasons,
         "reasons": list(reasons),
-        "is_judged_implied": implied,
-        "is_judged_implying": implying,
     }
 
 

@@ -5,9 +5,8 @@
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
 -- Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was off. About wrong_rate of the
 -- texts that the gate accepted from a language model are wrong, and it allowed them max_new_words, null for any
--- number (docs/gate.md); both are of the whole edition. n_judged attempts have both verdicts of the judge;
--- judge_agreement is the share with yes in both (the text follows from the statement, and the statement from the
--- text). The view rejection_reasons has the reasons for the rejected attempts.
+-- number (docs/rephrasing.md); both are of the whole edition. The view rejection_reasons has the reasons for the rejected
+-- attempts.
 -- n_incomplete_triplets: test triplets with fewer than K samples, or none (llmeval with too few usable lines); joint
 -- accuracy leaves them out.
 -- lexical_distance, …: diversity from 0 to 1, means over n_measured samples (tasks/quality/diversity.py): changed words
@@ -55,9 +54,7 @@ tried as (
         (any_value(wrong_texts) ->> '$.wrong_rate')::double as wrong_rate,
         (any_value(wrong_texts) ->> '$.low')::double as wrong_rate_ci_low,
         (any_value(wrong_texts) ->> '$.high')::double as wrong_rate_ci_high,
-        (any_value(wrong_texts) ->> '$.max_new_words')::integer as max_new_words,
-        count(is_judged_implied::integer * is_judged_implying::integer) as n_judged,
-        avg(is_judged_implied::integer * is_judged_implying::integer) as judge_agreement
+        (any_value(wrong_texts) ->> '$.max_new_words')::integer as max_new_words
     from attempts
     inner join editions using (edition_id)
     semi join (select * from tested where method = 'pretexeval') using (edition_id, variant_id)
@@ -69,7 +66,6 @@ select
     n_samples, accepted_rate, fallback_rate, as_is_rate, mean_attempts,
     coalesce(n_attempts, 0) as n_attempts, acceptance_rate,
     wrong_rate, wrong_rate_ci_low, wrong_rate_ci_high, max_new_words,
-    coalesce(n_judged, 0) as n_judged, judge_agreement,
     n_triplets, n_triplets - coalesce(n_complete_triplets, 0) as n_incomplete_triplets,
     n_measured, lexical_distance, structural_distance, lexical_spread, structural_spread
 from by_method

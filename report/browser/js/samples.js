@@ -39,14 +39,10 @@ function readStatement(sample, shared, texts) {
     otherTail: isTrue ? falseTail : trueTail,
     isAsserted: isAsserted && !isTrue,
     statement: statement === true ? text : statement,
-    attempts: (attempts ?? []).map((attempt) => readAttempt(attempt, text)),
+    attempts: (attempts ?? []).map(([number, written, isAccepted, reasons]) => ({ number, text: written ?? text, isAccepted, reasons })),
     prediction: hasPrediction ? ((code & CORRECT) !== 0 ? label : !label) : null,
     reply,
   };
-}
-
-function readAttempt([number, text, isAccepted, reasons, isImplied, isImplying, scoreImplied, scoreImplying, overruled], own) {
-  return { number, text: text ?? own, isAccepted, reasons, isImplied, isImplying, scoreImplied, scoreImplying, overruled };
 }
 
 function readQuestion(sample, [pointId, head, pairId], [id, text, options, offered, answer, source]) {

@@ -236,7 +236,7 @@ def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
     assert [(each.state, each.remedy) for each in found] == [("ok", "")] * 3
     rewording, verdict, statements = (each.found for each in found)
     assert "accepted by the gate" in rewording
-    assert "in chat style: 'Yes.', read as yes with the score 1" in verdict
+    assert "in chat style: 'Yes.', read as yes (right: yes)" in verdict
     assert "read as 8 of 8 statements" in statements
     statement = asked["poet"].removeprefix("Reword.\nStatement: ")
     assert asked["judge"].count(f'"{statement}"') == 2

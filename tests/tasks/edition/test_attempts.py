@@ -15,11 +15,11 @@ from pretexeval.engines.identity import identify_model
 from pretexeval.storage.store import Store
 from schemas.stages import ATTEMPTS, GATE_OFF, SAMPLES
 from tasks.asking.writers import Reply, Writer, WriterPrompt
-from tasks.edition.attempts import ask_rounds, run_rounds
+from tasks.edition.attempts import ask_rounds, list_rule_reasons, run_rounds
 from tasks.edition.rephraser import Llmeval, Rephraser, build_llmeval_samples, list_statements
 from tasks.edition.samples import choose_rewordings
 from tasks.evaluation.items import SAMPLE_ITEMS
-from tasks.judging.judge import Judge, Thresholds
+from tasks.judging.judge import Judge, list_judge_prompts
 from tasks.judging.writer_errors import read_panel
 from tests.support.good_frames import make_frame
 
@@ -28,7 +28,6 @@ OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 INSTRUCTION = RephraserConfig(kind="model", writer="w").instruction
 REPHRASER = Rephraser(WRITER, INSTRUCTION, 0.7, 64, 3, seed=1)
 JUDGE = Judge(OTHER, JudgeConfig(writer="j"))
-ENTAILMENT = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.7))
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
@@ -160,43 +159,37 @@ def test_prompts_depend_on_the_seed_the_split_the_temperature_and_the_aliases() 
 
 
 @pytest.mark.parametrize(
-    ("judge", "replies", "scores"),
+    ("implied", "implying", "reasons"),
     [
-        (JUDGE, ("Yes.", "No, it does not."), (None, None)),
-        # The smaller score is below the threshold.
-        (ENTAILMENT, ('{"entailment": 0.9, "other": 0.1}', '{"entailment": 0.6, "other": 0.1}'), (0.9, 0.6)),
+        ("Yes.", "yes", []),
+        ("Yes.", "No, it does not.", ["not implying"]),
+        ("No.", "No.", ["not implied", "not implying"]),
+        ("Perhaps.", "Yes.", ["no verdict"]),
     ],
 )
 def test_judge_is_asked_in_both_directions_and_rejects(
-    judge: Judge, replies: tuple[str, str], scores: tuple[float | None, float | None]
+    implied: str, implying: str, reasons: list[str]
 ) -> None:
-    """The judge says that the rewording follows from the statement, but not the reverse."""
-
     def say(prompt: WriterPrompt) -> str:
         text = prompt.prompt.text
-        return replies[text.index("may treat asthma") > text.index("be treated by")]
+        return implied if text.index("may treat asthma") < text.index("be treated by") else implying
 
-    frame = run([ASTHMA], ASTHMA_REWORDED, say, max_attempts=1, judge=judge)
-    columns = ["judge_score_implied", "judge_score_implying", "is_judged_implied", "is_judged_implying"]
-    assert frame.select(*columns, "reasons").rows() == [(*scores, True, False, ["judge"])]
-    # It is not asked about what the rules reject.
-    frame = run([ASTHMA, ECZEMA], "True.", refuse, judge=judge)
+    frame = run([ASTHMA], ASTHMA_REWORDED, say, max_attempts=1, judge=JUDGE)
+    assert frame["reasons"].to_list() == [reasons]
+    assert frame["is_accepted"].to_list() == [not reasons]
+    asked = list_judge_prompts(frame.with_columns(statement=pl.lit(ASTHMA[0])), JUDGE)
+    assert [*asked] == [*JUDGE.build_prompts(ASTHMA[0], ASTHMA_REWORDED)]
+    # The reasons of the judge say nothing about the rules.
+    assert list_rule_reasons(frame.with_columns(statement=pl.lit(ASTHMA[0]))) == [[]]
+
+
+def test_judge_is_not_asked_about_what_the_rules_reject_and_its_keys_stay() -> None:
+    frame = run([ASTHMA, ECZEMA], "True.", refuse, judge=JUDGE)
     assert frame.height == 6
     assert not frame["is_accepted"].any()
-
-
-def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
-    lost = "Wheezing may be treated by salbutamol."
-    columns = ("is_accepted", "reasons", "overruled", "judge_score_implied")
-    both = [(False, ["collision"], ["tail lost"], 0.9)] * 2
-    for rows, lift, expected in (
-        ([ASTHMA], 0.8, [(True, [], ["tail lost"], 0.9)]),
-        ([ASTHMA, ECZEMA], 0.8, both),
-        ([ASTHMA], 0.95, [(False, ["tail lost"], None, 0.9)]),
-    ):
-        judge = replace(ENTAILMENT, thresholds=Thresholds(0.5, lift))
-        frame = run(rows, lost, lambda _: '{"entailment": 0.9, "other": 0.1}', max_attempts=1, judge=judge)
-        assert frame.select(*columns).rows() == expected
+    assert [*list_judge_prompts(frame.with_columns(statement=pl.lit(ASTHMA[0])), JUDGE)] == []
+    # The key of answers that are stored.
+    assert JUDGE.build_prompts(ASTHMA[0], ASTHMA_REWORDED)[0].key == "65231ebb0d8791052f4cf3ab49d5f526"
 
 
 def test_samples_are_accepted_rewordings_or_else_statements() -> None:
@@ -284,8 +277,8 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
     writer = Writer(config, identify_model(config).model_id)
     judged = replace(rephraser, writer=writer, judge=replace(judge, writer=writer), max_attempts=1)
     (attempts_of_asthma,) = ask_rounds(store, [make_rows(ASTHMA)], judged, show)
-    assert attempts_of_asthma["reasons"].to_list() == [["judge"]]
-    assert "the judge 'w': 2 of 2 replies hold neither Yes nor No" in caplog.messages[-1]
+    assert attempts_of_asthma["reasons"].to_list() == [["no verdict"]]
+    assert "the judge 'w': replies about 1 of 1 rewordings hold neither Yes nor No" in caplog.messages[-1]
 
 
 LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction)

@@ -105,7 +105,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, End
 def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoint]) -> None:
     folder, endpoint = served
     edition, store = plan_priced(folder, endpoint, 2.0)
-    restore_model_records(edition.config.list_writers(), store)
+    restore_model_records(edition.config.writers, store)
     record_writer_tokens(edition, store)
     build_warehouse(edition.root)
     requests = Counter(body["model"] for _, _, body in endpoint.requests)
