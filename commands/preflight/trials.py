@@ -48,7 +48,7 @@ REFUSED = "the model or a filter of its provider refused the prompt; see the pro
 TEXTS = ("response", "error", "finish_reason")
 REJECTED = (
     "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
-    "the writer or the instruction in [rephraser] (docs/gate.md)"
+    "the writer or the instruction in [rephraser] (docs/rephrasing.md)"
 )
 FEW_LINES = "see the instruction and max_tokens in [llmeval]: a reply has one statement per line"
 NO_VERDICT = "see the instruction and max_tokens in [judge]: the judge answers Yes or No"

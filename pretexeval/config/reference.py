@@ -84,7 +84,7 @@ def _read_meanings(table: type[BaseModel]) -> dict[str, str]:
 
 
 def _link_pages(text: str) -> str:
-    """Return the text with `docs/gate.md` as a link from a page in the same folder."""
+    """Return the text with `docs/rephrasing.md` as a link from a page in the same folder."""
     return _PAGE_NAME.sub(r"[\1](\1.md)", text)
 
 

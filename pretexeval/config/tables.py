@@ -175,7 +175,7 @@ class RephraserConfig(ConfigTable):
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
     """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings.
-    `model`: a language model rewords the statement, and the gate checks the result (docs/gate.md)."""
+    `model`: a language model rewords the statement, and the gate checks the result."""
     writer: str | None = None
     """Name of one of the `[[writers]]`; required with kind `model` and not allowed with the others."""
     instruction: str = (
@@ -191,9 +191,9 @@ class RephraserConfig(ConfigTable):
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
     """Number of rewordings to try before the statement itself becomes the sample."""
     gate: Literal["on", "off"] = "on"
-    """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers (docs/gate.md)."""
+    """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers."""
     max_new_words: Annotated[int, Field(ge=0)] | Literal["auto", "free"] = "auto"
-    """The most words that a rewording may add, drop or exchange, apart from harmless changes (docs/gate.md).
+    """The most words that a rewording may add, drop or exchange, apart from harmless changes.
     `auto`: the limit follows from how the writer rewords a panel of statements. `free`: any number."""
 
     @model_validator(mode="after")

@@ -98,7 +98,7 @@ def warn_of_wrong_texts(root: Path, edition_id: str) -> str | None:
             f"The gate accepted {panel['n_passed']} of {panel['n_attempts']} rewordings of the panel by "
             f"{name}. Many accepted rewordings of a writer that errs so often are wrong, so the gate accepts "
             f"at most {limit} new words, and the other samples are statements. A better writer gives more "
-            "rewordings (docs/gate.md)"
+            "rewordings (docs/rephrasing.md)"
         )
     n, n_lost = found.get("n_attempts", 0), found.get("n_only_name_lost", 0)
     if n_lost >= MIN_LOST_NAMES * n > 0:
@@ -112,6 +112,6 @@ def warn_of_wrong_texts(root: Path, edition_id: str) -> str | None:
         remedy = "" if limit == 0 else "set max_new_words = 0 in [rephraser], or "
         said.append(
             f"About {share} % ({low} to {high} %) of the rewordings by {name} that the gate accepted are "
-            f"wrong: {remedy}choose a better writer (docs/gate.md)"
+            f"wrong: {remedy}choose a better writer (docs/rephrasing.md)"
         )
     return "\n".join(said) or None

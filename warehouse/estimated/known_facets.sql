@@ -3,7 +3,7 @@
 -- was taught or not taught (taught_points). mastered_rate is the share of points mastered by all facets of the edition
 -- (point_mastery), of the n_points that have all questions of them, all graded. It should be near 0 of the points that
 -- the model was not taught, because a guesser would have to be right up to ten times in a row. Of those that it was
--- taught, it masters as many as it has learned in every form (docs/calibration.md).
+-- taught, it masters as many as it has learned in every form (docs/rephrasing.md).
 -- Only relations whose facts are still those that the model was taught are counted. Models without a list of known
 -- heads have no rows. Under `excluded` the share is null where more than a fifth of the points is not graded.
 create or replace temp table points as

@@ -6,7 +6,7 @@
 -- is the mean, over the triplets, of the largest minus the smallest probability of affirming the fact.
 -- `taught`: a check of the whole measurement, on the pairs whose head a reference model was taught with sentences of
 -- the `pool`, with `other` ones, or not at all (`nothing`; storage.taught_pairs). A model
--- masters as many of the first two as it has learned in all forms (docs/calibration.md); on the last, it should score
+-- masters as many of the first two as it has learned in all forms (docs/rephrasing.md); on the last, it should score
 -- 50 % on average, and have no mastery. Only relations whose facts are still those that the model was
 -- taught are counted. Models without a list of known heads have no rows.
 -- `negative`: whether the base asserts that the false twin is false (`also_false`: asserted) or does not state it (not
