@@ -77,8 +77,8 @@ def build_sample_stages(edition: Edition, build: RunStage, store: Store) -> list
     attempts = []
     if edition.writers and not edition.has_model_texts():
         require_subflow(rephrase_samples, {"config": edition.config}, edition.config.writer_pool)
-        for writer in edition.writers:
-            store.sync_responses(writer.model_id)
+        for model_id in {writer.model_id for writer in edition.writers.values()}:
+            store.sync_responses(model_id)
     if edition.rephraser:
         attempts.append(build(edition, ATTEMPTS.name, triplets, statements))
     samples = build(edition, SAMPLES.name, triplets, statements, *attempts)

@@ -99,7 +99,7 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
 
 @task(name="count-writer-tokens", **RETRIES)
 def count_writer_tokens(config: Config, edition_id: str) -> None:
-    """Record what the edition of the configuration cost its judge, its panel and its writer of llmeval.
+    """Record what the prompts of writers cost that no stage of the configuration's edition names.
 
     Publishing needs neither the knowledge base nor these models, so what is missing is only logged.
     """

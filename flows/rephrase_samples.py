@@ -80,7 +80,7 @@ def _write_statements(edition: Edition, triplets: StageFiles) -> None:
 def ask_rephraser(
     edition: Edition, rephraser: Rephraser, triplets: StageFiles, statements: StageFiles
 ) -> dict[str, pl.DataFrame]:
-    """Ask for every rewording and every verdict of the judge; return name of a piece -> attempts."""
+    """Ask for every rewording and verdict; return name of a piece -> attempts."""
     store = open_store(edition.config.storage)
     rows = [
         join_entities(statements.read(edition.root, piece), triplets.read(edition.root, piece))

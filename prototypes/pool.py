@@ -47,11 +47,11 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
     """
     cells: dict[str, dict[str, str]] = {}
     for written, transformation, template in _read_templates(path).iter_rows():
-        relation = _name_relation(written)
+        relation = re.sub(r"\s+", "_", written.strip().lower())
         texts = cells.setdefault(relation, {})
         if transformation in texts:
             raise InputError(f"{path} holds {relation} {transformation} twice: keep one")
-        texts[transformation] = _trim_template(template)
+        texts[transformation] = re.sub(r"\s+\.$", ".", template.strip())
     if not cells:
         raise InputError(f"prototype pool {path} holds no relation")
     if problems := list(_find_problems(cells)):
@@ -60,14 +60,6 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
         relation: build_prototypes(relation, INSTANCE, {n: [texts[n]] for n in NAMES}, texts.get(ORIGIN))
         for relation, texts in cells.items()
     }
-
-
-def _name_relation(name: str) -> str:
-    return re.sub(r"\s+", "_", name.strip().lower())
-
-
-def _trim_template(template: str) -> str:
-    return re.sub(r"\s+\.$", ".", template.strip())
 
 
 def _find_problems(cells: dict[str, dict[str, str]]) -> Iterator[str]:

@@ -1,24 +1,21 @@
 """The wording of questions: for every relation, the texts of three types of question and their negations.
 
-    extends = "bundled"    # optional: add to the bundled file, prototypes/questions.toml
+extends = "bundled"    # optional: add to the bundled file, prototypes/questions.toml
 
-    [may_treat.MCQ]
-    question = "Which of the following may be treated with the drug [X]?"
-    negated = "Which of the following cannot be treated with the drug [X]?"
+[may_treat.MCQ]
+question = "Which of the following may be treated with the drug [X]?"
+negated = "Which of the following cannot be treated with the drug [X]?"
 
-    [may_treat.MAQ]        # likewise, about one or more right options
+[may_treat.MAQ]        # likewise, about one or more right options
 
-    [may_treat.TFQ]
-    statement = "The drug [X] may serve as a treatment for [Y]."
-    negated = "The drug [X] cannot serve as a treatment for [Y]."
-
-``python -m prototypes FILE.toml`` prints every problem of a file.
+[may_treat.TFQ]
+statement = "The drug [X] may serve as a treatment for [Y]."
+negated = "The drug [X] cannot serve as a treatment for [Y]."
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
@@ -106,7 +103,10 @@ def _read_file(path: Path) -> dict[str, RelationWording]:
         problems.append("holds no relation: add the tables [relation.MCQ], [relation.MAQ] and [relation.TFQ]")
     if problems:
         raise InputError(render_problems(f"wording of questions {path}", problems))
-    own = {relation: _build_relation(relation, table) for relation, table in content.items()}
+    own: dict[str, RelationWording] = {}
+    for relation, tables in content.items():
+        texts = {name: QuestionTexts(*(tables[name][key] for key in keys)) for name, keys in KEYS.items()}
+        own[relation] = RelationWording(relation, texts)
     return own if extended is None else {**_read_file(BUNDLED_FILE), **own}
 
 
@@ -154,8 +154,3 @@ def _check_question(text: str) -> Iterator[str]:
         yield f"does not end in a question mark: {text!r}"
     if text != " ".join(text.split()):
         yield f"has stray white space: {text!r}"
-
-
-def _build_relation(relation: str, tables: dict[str, Any]) -> RelationWording:
-    texts = {name: QuestionTexts(*(tables[name][key] for key in keys)) for name, keys in KEYS.items()}
-    return RelationWording(relation, texts)

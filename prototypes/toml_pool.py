@@ -39,7 +39,10 @@ def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes
         if found := _check_table(table):
             problems += [f"[{relation}] {problem}" for problem in found]
         else:
-            relations[relation] = _build_relation(relation, table)
+            assert isinstance(table, dict)
+            cells = {name: _as_texts(table[name]) for name in NAMES}
+            instance = (table["instance"][0], table["instance"][1])
+            relations[relation] = build_prototypes(relation, instance, cells, table.get("origin"))
     if not content:
         problems.append("holds no relation: add a table [relation]")
     if problems:
@@ -87,13 +90,6 @@ def _as_texts(value: object) -> list[str]:
     if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
         return []
     return texts
-
-
-def _build_relation(relation: str, table: object) -> RelationPrototypes:
-    assert isinstance(table, dict)
-    first, second = table["instance"]
-    cells = {name: _as_texts(table[name]) for name in NAMES}
-    return build_prototypes(relation, (first, second), cells, table.get("origin"))
 
 
 def render_problems(file: str, problems: list[str]) -> str:

@@ -22,7 +22,7 @@ class Estimate:
 
     name: str
     part: str
-    """panel, rephraser, judge, llmeval, evaluation, or the setting of an evaluation."""
+    """The role of a writer (`rephraser`, …), evaluation, or the setting of an evaluation."""
     n_prompts: Span
     n_answered: int
     """The prompts that have an answer already."""

@@ -73,7 +73,7 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         plan_evaluation(config, edition.edition_id, name, setting)
         for name, setting in config.list_evaluations()
     ]
-    writers = [writer.model_id for writer in edition.writers]
+    writers = [writer.model_id for writer in edition.writers.values()]
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         store.sync_responses(model_id)
     counted = CountedSamples([each for each in evaluations if each.subject.setting is None])

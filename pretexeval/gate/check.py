@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
@@ -23,19 +22,6 @@ REASONS = (
     *("no text", "unchanged", "not one statement", "head lost", "tail lost", "other entity"),
     *("polarity", "modality", "roles", "predicate", "addition", "new words", "collision"),
 )
-
-
-@dataclass(frozen=True)
-class Rewording:
-    """A statement, the text that should mean the same, and the two names that the statement contains."""
-
-    statement: str
-    text: str
-    head: str
-    tail: str
-    head_aliases: tuple[str, ...] = ()
-    """Other names of the head that the text may use instead."""
-    tail_aliases: tuple[str, ...] = ()
 
 
 _SAME = load_groups("interchangeable")
@@ -113,22 +99,8 @@ Words = tuple[str, ...]
 Stems = frozenset[str]
 
 
-def check_rewording(rewording: Rewording, max_new_words: int | None = None) -> tuple[str, ...]:
-    """Return the reasons against the rewording, in the order of REASONS; empty if it passes.
-
-    With ``max_new_words``, at most so many words may change besides harmless ones (`count_changed_words`),
-    and both names are as they are written.
-
-    Raises:
-        InputError: if the statement itself does not contain both names.
-    """
-    heads = (rewording.head, *rewording.head_aliases)
-    tails = (rewording.tail, *rewording.tail_aliases)
-    return _list_reasons(rewording.statement, rewording.text, heads, tails, max_new_words)
-
-
 def check_rewordings(rows: pl.DataFrame, max_new_words: int | None = None) -> list[tuple[str, ...]]:
-    """Return the reasons against each row, in the order of the rows, as `check_rewording` does.
+    """Return the reasons against each row, as `check_rewording` gives them.
 
     The columns are statement, text, head, tail, and optionally head_aliases and tail_aliases, lists of names.
     """
@@ -136,14 +108,24 @@ def check_rewordings(rows: pl.DataFrame, max_new_words: int | None = None) -> li
     names = ("head_aliases", "tail_aliases")
     aliases = [rows[name].to_list() if name in rows.columns else [None] * len(rows) for name in names]
     return [
-        _list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ())), max_new_words)
+        check_rewording(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ())), max_new_words)
         for statement, text, head, tail, of_head, of_tail in zip(*columns, *aliases, strict=True)
     ]
 
 
-def _list_reasons(
-    statement: str, text: str | None, heads: Words, tails: Words, max_new_words: int | None
+def check_rewording(
+    statement: str, text: str | None, heads: Words, tails: Words, max_new_words: int | None = None
 ) -> tuple[str, ...]:
+    """Return the reasons against a text, in the order of REASONS; empty if it passes.
+
+    Args:
+        heads: the name of the head in the statement, then further names that the text may use instead.
+        max_new_words: at most so many words may change besides harmless ones (`count_changed_words`), and
+            both names are as they are written.
+
+    Raises:
+        InputError: the statement itself does not contain both names.
+    """
     if text is None or not text.strip():
         return ("no text",)
     if text.strip().removesuffix(".") == statement.strip().removesuffix("."):

@@ -142,7 +142,7 @@ def guesses_record(edition_id: str) -> str:
 
 
 def writer_tokens_record(edition_id: str) -> str:
-    """Return the record of the tokens that the judge and the writer of llmeval used for an edition."""
+    """Return the record of the tokens of writers' prompts that no stage of an edition names."""
     return f"writer_tokens/{edition_id}.json"
 
 

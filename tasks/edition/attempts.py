@@ -16,12 +16,10 @@ from pretexeval.storage.store import Store
 from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.model_session import LoadEngine, ShowProgress
 from tasks.asking.writers import Replies, Writer, WriterPrompt, ask_for_replies, require_replies
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.rephraser import PANEL, Rephraser
 from tasks.edition.statements import join_entities, write_on_one_line
 from tasks.judging.judge import drop_verdicts, judge_rewordings, warn_of_missing_verdicts
 
-PANEL = "panel"
-"""The name of the rephraser in its first step, in which it rewords the panel."""
 Aliases = Mapping[str, Sequence[str]]
 """Name of a head or a tail -> its other names."""
 
@@ -52,7 +50,7 @@ COLLISION = "collision"
 NO_TEXT = "no text"
 
 PromptsByWriter = dict[str, list[WriterPrompt]]
-"""Writer (`panel`, `rephraser` or `judge`) -> the prompts that it must reply to."""
+"""Role of a writer (`Rephraser.writers`) -> the prompts that it must reply to."""
 Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
 
 
@@ -74,7 +72,7 @@ def build_attempts(
     Raises:
         InputError: a reply is missing.
     """
-    writers = name_writers(rephraser)
+    writers = rephraser.writers
     replies = {name: read_replies(writer) for name, writer in writers.items()}
     rounds = run_rounds(join_entities(statements, triplets), rephraser)
     try:
@@ -86,13 +84,6 @@ def build_attempts(
     except StopIteration as end:
         attempts: pl.DataFrame = end.value
         return attempts
-
-
-def name_writers(rephraser: Rephraser) -> dict[str, Writer]:
-    """Return name (`panel`, `rephraser`, `judge`) -> writer, for the writers that the rounds ask."""
-    panel = {PANEL: rephraser.writer} if rephraser.is_limited_by_panel else {}
-    judge = {} if rephraser.judge is None else {"judge": rephraser.judge.writer}
-    return {**panel, "rephraser": rephraser.writer, **judge}
 
 
 def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
@@ -213,7 +204,7 @@ def ask_rounds(
         InputError: a model cannot be loaded or reached, or leaves a prompt without a reply. The replies that
             it gave are kept.
     """
-    writers = name_writers(rephraser)
+    writers = rephraser.writers
     rounds = [run_rounds(rows, rephraser) for rows in relations]
     attempts: dict[int, pl.DataFrame] = {}
     waiting = _advance(rounds, list(range(len(rounds))), None, attempts)

@@ -195,10 +195,10 @@ class Edition:
         return [relation for relation in self.worded_relations if not self.pool.is_reviewed(relation)]
 
     @property
-    def writers(self) -> tuple[Writer, ...]:
-        """The language models that write or judge texts of the edition."""
-        judge = self.rephraser and self.rephraser.judge
-        return tuple(role.writer for role in (self.rephraser, judge, self.llmeval) if role is not None)
+    def writers(self) -> dict[str, Writer]:
+        """Role (`Rephraser.writers`, `llmeval`) -> the language model that is asked in it."""
+        llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.writer}
+        return llmeval if self.rephraser is None else self.rephraser.writers | llmeval
 
     @property
     def rephraser_name(self) -> str:

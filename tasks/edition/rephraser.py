@@ -15,6 +15,8 @@ from tasks.edition.statements import write_on_one_line
 from tasks.judging.judge import Judge
 from tasks.judging.writer_errors import PanelResult, identify_basis, judge_panel, read_panel
 
+PANEL = "panel"
+"""The role of the rephraser in its first step, in which it rewords the panel."""
 # A greedy rephraser samples at this temperature after its first rewording was rejected.
 RETRY_TEMPERATURE = 0.7
 
@@ -38,6 +40,13 @@ class Rephraser:
     """Whether the gate checks the rewordings; if not, the first one is used as it is."""
     is_limited_by_panel: bool = False
     """Whether the writer's rewordings of the panel decide on max_new_words."""
+
+    @property
+    def writers(self) -> dict[str, Writer]:
+        """Role (`panel`, `rephraser`, `judge`) -> the model that is asked in it."""
+        panel = {PANEL: self.writer} if self.is_limited_by_panel else {}
+        judge = {} if self.judge is None else {"judge": self.judge.writer}
+        return {**panel, "rephraser": self.writer, **judge}
 
     def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
         """Return the prompt of one attempt (1, 2, …).

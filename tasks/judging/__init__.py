@@ -1,1 +1,1 @@
-"""Measure the gate on labelled rewordings, and judge rewordings by a model with a calibrated threshold."""
+"""Estimate the errors of a writer whose rewordings the gate accepts, and let a model judge rewordings."""

@@ -117,7 +117,7 @@ def estimate_after_reading(verdicts: Verdicts, n_read: int, n_wrong: int) -> Wro
     most as often as the verdicts of the gate say.
     """
     of_read = np.random.default_rng(1).beta(n_wrong + 0.5, n_read - n_wrong + 0.5, N_DRAWS)
-    # A judge may have accepted texts that the rules reject.
+    # Texts that differ in orthography alone are read, but not counted.
     n_others = max(verdicts.n_accepted - n_read, 0)
     others = n_others * np.minimum(_draw_rates(verdicts, read_calibration()), of_read)
     return _summarise((n_wrong + others) / (n_read + n_others))
@@ -130,7 +130,10 @@ def _summarise(drawn: Any) -> WrongRate:  # noqa: ANN401
 
 def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> Any:  # noqa: ANN401
     """Return draws of the share of wrong texts among the accepted ones."""
-    within = pl.col(name_passed(_find_tabled(verdicts.limit))).alias("n_within")
+    # The smallest limit of the calibration that is not smaller than the writer's.
+    limit = verdicts.limit
+    larger = [each for each in LIMITS if limit is not None and each is not None and each >= limit]
+    within = pl.col(name_passed(min(larger, default=None))).alias("n_within")
     table = calibration.select(*COUNTS, name_passed(None), within).to_numpy().astype(float)
     n, n_passed, n_accepted = verdicts.n_attempts, verdicts.n_passed, verdicts.n_accepted
     random = np.random.default_rng(0)
@@ -142,12 +145,6 @@ def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> Any:  # noqa: 
     wrong = np.clip((r - f) / np.maximum(c - f, 1e-9), 0, 1)
     limited = 1 if verdicts.limit is None else g / a
     return np.clip(wrong * (1 - c) / np.maximum(1 - r, 1e-9) * limited, 0, 1)
-
-
-def _find_tabled(limit: Limit) -> Limit:
-    """Return the smallest limit of the calibration that is not smaller than this one."""
-    larger = [each for each in LIMITS if limit is not None and each is not None and each >= limit]
-    return min(larger, default=None)
 
 
 def _pair_counts(counts: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401

@@ -137,17 +137,14 @@ def is_measured(root: Path, edition_id: str) -> bool:
 def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:
     """Measure editions again whose measured files, or the records of these, were lost or changed."""
     for edition_id in edition_ids:
-        if any(_is_damaged(root, *kind.list_paths(edition_id)) for kind in MEASUREMENTS):
+        places = [kind.list_paths(edition_id) for kind in MEASUREMENTS]
+        written = [paths for paths in places if any((root / path).exists() for path in paths)]
+        if not all(is_file_recorded(root, *paths) for paths in written):
             try:
                 measure_edition(root, edition_id)
             except InputError:
                 # Loading the edition reports why it cannot be used.
                 continue
-
-
-def _is_damaged(root: Path, path: str, record: str) -> bool:
-    is_there = (root / path).exists() or (root / record).exists()
-    return is_there and not is_file_recorded(root, path, record)
 
 
 def record_freshness_limit(root: Path, edition_id: str, min_new_texts: float | None) -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from commands.main import main
-from pretexeval.gate import Rewording, check_rewording
+from pretexeval.gate import check_rewording
 from pretexeval.primitives.errors import InputError
 from prototypes.drafting import add_draft, draft_prototypes, place_slots
 from prototypes.pool import load_pool
@@ -26,7 +26,7 @@ def test_sentences_give_the_texts_that_were_read() -> None:
         assert list(check_cells({name: [text] for name, text in row.items()})) == []
         for name, partner in POSITIVE_OF.items():
             affirmed, denied = (fill_slots(row[each], "Velorak", "Tunsobar") for each in (partner, name))
-            assert "polarity" in check_rewording(Rewording(affirmed, denied, "Velorak", "Tunsobar"))
+            assert "polarity" in check_rewording(affirmed, denied, ("Velorak",), ("Tunsobar",))
 
 
 def test_a_slot_without_a_noun_is_advised_against() -> None:

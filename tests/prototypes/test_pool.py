@@ -8,9 +8,7 @@ import polars as pl
 import pytest
 
 from pretexeval.primitives.errors import InputError
-from prototypes.__main__ import main
 from prototypes.pool import INSTANCE, check_pool, check_pool_wordings, load_pool
-from prototypes.question_wording import BUNDLED_FILE
 from prototypes.templates import Cell
 from schemas.transformations import NAMES
 
@@ -139,15 +137,9 @@ def test_a_checksum_sees_prototypes_wordings_and_predicates_of_its_relation(tmp_
     assert {of_other for _, of_other in changed} == {of_other}
 
 
-def test_command_prints_problems_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wording = tmp_path / "questions.toml"
-    wording.write_text("[a.MCQ]\nquestion = 1", encoding="utf-8")
-    assert main([write_pool(tmp_path, OWN), str(wording), str(tmp_path / "none.toml")]) == 1
-    shown = capsys.readouterr().out
-    assert "[may_cure] none has 1 further wordings" in shown
-    assert "[a.MCQ] question is 1: give a text" in shown
-    assert "none.toml cannot be read" in shown
-    assert main(["revised", str(BUNDLED_FILE)]) == 0
+def test_too_few_wordings_of_a_cell_are_named(tmp_path: Path) -> None:
+    problems = check_pool_wordings(load_pool(write_pool(tmp_path, OWN)), ["may_cure", "unknown"])
+    assert any("pool 'own', [may_cure] none has 1 further wordings" in problem for problem in problems)
 
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")

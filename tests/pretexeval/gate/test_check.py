@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pretexeval.gate import REASONS, Rewording, check_rewording, clean_reply
+from pretexeval.gate import REASONS, check_rewording, clean_reply
 from pretexeval.gate.lexicon import split_words
 from pretexeval.gate.names import mask_entities
 from prototypes.pool import load_pool
@@ -41,16 +41,18 @@ def check(
     statement: str, text: str, head: str, tail: str, max_new_words: int | None = None
 ) -> tuple[str, ...]:
     statement, text = statement.format(X=head, Y=tail), text.format(X=head, Y=tail)
-    return check_rewording(Rewording(statement, text, head, tail), max_new_words)
+    return check_rewording(statement, text, (head,), (tail,), max_new_words)
 
 
 def check_prototypes(statement: str, text: str) -> tuple[str, ...]:
-    return check_rewording(Rewording(fill_slots(statement, *DRUG), fill_slots(text, *DRUG), *DRUG))
+    return check(fill_slots(statement, *DRUG), fill_slots(text, *DRUG), *DRUG)
 
 
 def check_row(row: dict[str, str]) -> tuple[str, ...]:
-    aliases = (tuple(filter(None, row.get(f"{end}_aliases", "").split("|"))) for end in ("head", "tail"))
-    return check_rewording(Rewording(row["statement"], row["text"], row["head"], row["tail"], *aliases))
+    heads, tails = (
+        (row[end], *filter(None, row.get(f"{end}_aliases", "").split("|"))) for end in ("head", "tail")
+    )
+    return check_rewording(row["statement"], row["text"], heads, tails)
 
 
 def test_a_rewording_passes_if_it_says_the_same() -> None:
@@ -109,10 +111,10 @@ SPELLED = (
     ],
 )
 def test_a_text_in_another_orthography_passes_and_a_copy_is_no_rewording(text: str) -> None:
-    names = ("non-Hodgkin lymphoma", "TNF-α field effect")
-    assert check_rewording(Rewording(SPELLED, text, *names)) == ()
-    assert check_rewording(Rewording(SPELLED, f" {SPELLED[:-1]}", *names)) == ("unchanged",)
-    assert check_rewording(Rewording(SPELLED, f"{text[:-1]}?", *names)) == ("not one statement",)
+    names = ("non-Hodgkin lymphoma",), ("TNF-α field effect",)
+    assert check_rewording(SPELLED, text, *names) == ()
+    assert check_rewording(SPELLED, f" {SPELLED[:-1]}", *names) == ("unchanged",)
+    assert check_rewording(SPELLED, f"{text[:-1]}?", *names) == ("not one statement",)
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -150,12 +152,12 @@ STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat
     ],
 )
 def test_changed_words_are_counted_and_harmless_changes_are_free(text: str, n_changed: int) -> None:
-    rewording = Rewording(STATEMENT, text, "aspirin", "fever", tail_aliases=("pyrexia",))
+    rewording = (STATEMENT, text, ("aspirin",), ("fever", "pyrexia"))
     if n_changed:
-        assert "new words" in check_rewording(rewording, n_changed - 1)
-        assert "new words" not in check_rewording(rewording, n_changed)
+        assert "new words" in check_rewording(*rewording, n_changed - 1)
+        assert "new words" not in check_rewording(*rewording, n_changed)
     else:
-        assert check_rewording(rewording, 0) == ()
+        assert check_rewording(*rewording, 0) == ()
 
 
 @pytest.mark.parametrize(
