@@ -17,7 +17,6 @@ from tasks.judging.writer_errors import CALIBRATION, LIMITS, name_passed
 TABLES = Path(__file__).parent
 NEW_RELATIONS = TABLES.parent / "tests/pretexeval/gate/new_relations.tsv"
 UNLISTED = NEW_RELATIONS.with_name("unlisted_relations.tsv")
-N_PARTS = 3
 # Texts of MedLAMA: 17,000 (relation, head) pairs, a true and a false tail, eight transformations.
 N_HEADS = 1000
 
@@ -28,8 +27,8 @@ def check_gate(arguments: Sequence[str]) -> None:
     `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model,
     `rephrasings_labelled.parquet` of the reference data those of nine relations. `new_relations.tsv` has
     texts of ten kinds of error, written before the rules, and `unlisted_relations.tsv` has more of them.
-    `error` is null where a rewording is sound. A relation is in one third only. With --speed, the reviewed
-    wordings with all names of MedLAMA are checked as well.
+    `error` is null where a rewording is sound. With --speed, the reviewed wordings with all names of MedLAMA
+    are checked as well.
 
     `weak_writer_rewordings.tsv` has those of a weak one (SmolLM2-135M-Instruct): its sample `attempts` has
     whatever it wrote about eight relations that is no copy of its statement, `other relations` has 80 of the
@@ -46,8 +45,6 @@ def check_gate(arguments: Sequence[str]) -> None:
         labelled["9 relations"] = read_labelled(find_reference() / "rephrasings_labelled.parquet")
     for name, rows in labelled.items():
         _print_counts(name, rows)
-    columns = ["relation", "statement", "text", "head", "tail", "error"]
-    _print_thirds(pl.concat(rows.select(columns) for rows in labelled.values()))
     new = read_rewordings(str(NEW_RELATIONS)).with_columns(
         pl.col("head_aliases", "tail_aliases").str.split("|"),
         error=pl.when(pl.col("meaning") == "other").then("kind"),
@@ -67,7 +64,6 @@ def check_gate(arguments: Sequence[str]) -> None:
                 f"weak writer, sample {sample}: {len(accepted)} of {len(part)} accepted "
                 f"with {limit}, {accepted['error'].count()} wrong, {n_flips} of them a flip of polarity"
             )
-    _print_exchanged()
     _print_calibration(is_written=options.calibrate)
     if options.speed:
         _print_speed()
@@ -157,15 +153,6 @@ def _count(verdicts: pl.DataFrame) -> str:
     )
 
 
-def _print_thirds(rows: pl.DataFrame) -> None:
-    """Print the counts of each third of the relations."""
-    all_relations = rows["relation"].unique(maintain_order=True).to_list()
-    verdicts = _judge(rows)
-    for part in range(N_PARTS):
-        is_in = pl.col("relation").is_in(all_relations[part::N_PARTS])
-        print(f"third {part + 1} of the relations: {_count(verdicts.filter(is_in))}")
-
-
 def _print_speed() -> None:
     """Print the time that the gate takes for a wording of each statement of MedLAMA, in one process."""
     rows = pl.DataFrame(list(_list_wordings()), schema=["statement", "text", "head", "tail"], orient="row")
@@ -181,25 +168,6 @@ def _print_speed() -> None:
     n_rejected = sum(not {"unchanged"}.issuperset(reasons) for reasons in check_rewordings(rows))
     seconds = time.process_time() - start
     print(f"{len(rows):,} texts: {seconds:.1f} s of one core, {n_rejected / len(rows):.1%} rejected")
-
-
-def _print_exchanged() -> None:
-    """Print how many prototypes of the pool are rejected as a rewording of another relation's."""
-    cells = [
-        (relation, name, fill_slots(cell.prototype, "[X]", "[Y]"))
-        for relation, prototypes in load_pool("revised").relations.items()
-        for name, cell in prototypes.cells.items()
-    ]
-    rows = [
-        (statement, text, "[X]", "[Y]")
-        for relation, name, statement in cells
-        for other, same_name, text in cells
-        if name == same_name and relation != other
-    ]
-    verdicts = check_rewordings(
-        pl.DataFrame(rows, schema=["statement", "text", "head", "tail"], orient="row")
-    )
-    print(f"prototypes of another relation: {sum(map(bool, verdicts))} of {len(rows)} caught")
 
 
 def _list_wordings() -> Iterator[tuple[str, str, str, str]]:

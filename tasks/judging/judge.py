@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -95,7 +96,8 @@ def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterP
 
 def warn_of_missing_verdicts(attempts: Sequence[pl.DataFrame], judge: Judge) -> None:
     """Warn if replies of the judge hold neither Yes nor No, because these reject their rewordings."""
-    judged = [each for frame in attempts for each in frame["reasons"].to_list() if not drop_verdicts(each)]
+    listed = chain.from_iterable(frame["reasons"].to_list() for frame in attempts)
+    judged = [reasons for reasons in listed if not drop_verdicts(reasons)]
     n_unread = sum(NO_VERDICT in reasons for reasons in judged)
     if n_unread > MAX_UNREAD_RATE * len(judged):
         logger.warning(

@@ -71,9 +71,9 @@ class Verdicts:
 
 def count_verdicts(reasons: Iterable[Collection[str]], limit: Limit) -> Verdicts:
     """Count attempts by the reasons of the rules against them."""
-    judged = [set(each) for each in reasons if NO_EVIDENCE.isdisjoint(each)]
-    n_passed = sum(each <= {NEW_WORDS} for each in judged)
-    return Verdicts(len(judged), n_passed, sum(not each for each in judged), limit)
+    evidence = [set(against) for against in reasons if NO_EVIDENCE.isdisjoint(against)]
+    n_passed = sum(against <= {NEW_WORDS} for against in evidence)
+    return Verdicts(len(evidence), n_passed, sum(not against for against in evidence), limit)
 
 
 def count_lost_names(reasons: Iterable[Collection[str]]) -> int:
@@ -81,7 +81,7 @@ def count_lost_names(reasons: Iterable[Collection[str]]) -> int:
 
     A table of aliases saves at most so many of them: a text with another name is among them as well.
     """
-    return sum(bool(each) and LOST_NAMES.issuperset(each) for each in reasons)
+    return sum(bool(against) and LOST_NAMES.issuperset(against) for against in reasons)
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ def estimate_after_reading(verdicts: Verdicts, n_read: int, n_wrong: int) -> Wro
 
 def _summarise(drawn: Any) -> WrongRate:  # noqa: ANN401
     mean, (low, high) = drawn.mean(), np.quantile(drawn, [0.025, 0.975])
-    return WrongRate(*(round(float(each), 4) for each in (mean, low, high)))
+    return WrongRate(*(round(float(rate), 4) for rate in (mean, low, high)))
 
 
 def _draw_rates(verdicts: Verdicts, calibration: pl.DataFrame) -> Any:  # noqa: ANN401
     """Return draws of the share of wrong texts among the accepted ones."""
     # The smallest limit of the calibration that is not smaller than the writer's.
     limit = verdicts.limit
-    larger = [each for each in LIMITS if limit is not None and each is not None and each >= limit]
+    larger = [tabled for tabled in LIMITS if tabled is not None and limit is not None and tabled >= limit]
     within = pl.col(name_passed(min(larger, default=None))).alias("n_within")
     table = calibration.select(*COUNTS, name_passed(None), within).to_numpy().astype(float)
     n, n_passed, n_accepted = verdicts.n_attempts, verdicts.n_passed, verdicts.n_accepted
@@ -178,6 +178,6 @@ def judge_panel(texts: tuple[str | None, ...]) -> PanelResult:
     ]
     changed = rows.filter(pl.Series(is_changed))
     verdicts = {limit: count_verdicts(check_rewordings(changed, limit), limit) for limit in LIMITS}
-    estimates = {limit: estimate_wrong_rate(each) for limit, each in verdicts.items()}
-    fits = [limit for limit, each in estimates.items() if each and each.wrong_rate <= MAX_WRONG_RATE]
+    estimates = {limit: estimate_wrong_rate(found) for limit, found in verdicts.items()}
+    fits = [limit for limit, rate in estimates.items() if rate and rate.wrong_rate <= MAX_WRONG_RATE]
     return PanelResult(fits[0] if fits else 0, verdicts[None], tuple(check_rewordings(rows)))
