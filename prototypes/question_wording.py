@@ -20,8 +20,8 @@ from pathlib import Path
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.toml_files import parse_toml
+from prototypes.pool import render_problems
 from prototypes.templates import check_negation, check_placeholders, check_text, fill_slots
-from prototypes.toml_pool import render_problems
 
 BUNDLED = "bundled"
 BUNDLED_FILE = Path(__file__).parent / "questions.toml"
