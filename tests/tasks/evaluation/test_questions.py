@@ -132,7 +132,8 @@ def test_long_chains_are_dropped_until_the_prompt_fits_a_hub_model(
 
     engine = Scripted(reason)
     evaluate(evaluation, engine)
-    dropped = read(evaluation, REQUESTS)["n_demonstrations_dropped"]
+    n_dropped = read(evaluation, REQUESTS)["n_demonstrations_dropped"].to_list()
+    assert 0 < max(n_dropped) < evaluation.model.n_demonstrations
     count = TokenCounter(evaluation.model).count
     assert max(count(prompt) for prompt, _ in engine.asked) <= 1500 - 300
     assert read(evaluation, PREDICTIONS)["is_correct"].all()
