@@ -1,12 +1,26 @@
-"""The cards of this machine, as their driver lists them, without importing torch."""
+"""The cards of this machine and what vLLM needs to run on them, without importing torch.
+
+`make gpu` checks a machine with this before anything is installed, so it needs the standard library only.
+"""
 
 import os
 import shutil
 import subprocess
+import sysconfig
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 MIB = 1024 * 1024
-GPU_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
+FORMAT = "--format=csv,noheader,nounits"
+QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free", FORMAT)
+# requirements/gpu.txt pins CUDA 13: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+MIN_DRIVER = 580
+# CUDA 13 does not support older cards: a V100 has 7.0, a T4 has 7.5.
+MIN_CAPABILITY = 7.5
+BFLOAT16_CAPABILITY = 8.0
+"""From this compute capability on, vLLM computes in bfloat16."""
 
 
 @dataclass(frozen=True)
@@ -15,23 +29,81 @@ class Gpu:
 
     name: str
     total_bytes: int
+    """0 if the driver does not report it, as of the free bytes."""
     free_bytes: int
+    driver: str = ""
+    capability: float | None = None
+    """Its compute capability; None if the driver does not report it, as of a vGPU."""
 
 
-def find_gpus() -> tuple[Gpu, ...]:
-    """Return the GPUs that a process started here would see; none without an NVIDIA driver.
-
-    A size that the driver does not report ("[N/A]") is 0.
-    """
+def query_gpus() -> tuple[tuple[Gpu, ...], str]:
+    """Return the GPUs that a process started here would see, and why there are none."""
     command, visible = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES")
-    if command is None or visible == "":
-        return ()
+    if command is None:
+        return (), "there is no nvidia-smi"
+    if visible == "":
+        return (), "CUDA_VISIBLE_DEVICES is empty"
     chosen = [] if visible is None else [f"--id={visible}"]
     try:
         done = subprocess.run(
-            [command, *GPU_QUERY, *chosen], capture_output=True, text=True, timeout=10, check=True
+            [command, *QUERY, *chosen], capture_output=True, text=True, timeout=10, check=False
         )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    rows = [line.rsplit(", ", 2) for line in done.stdout.splitlines() if line.count(", ") >= 2]
-    return tuple(Gpu(name, *(int(n) * MIB if n.isdigit() else 0 for n in sizes)) for name, *sizes in rows)
+    except (OSError, subprocess.SubprocessError) as error:
+        return (), f"nvidia-smi fails: {error}"
+    if done.returncode:
+        said = " ".join(f"{done.stdout} {done.stderr}".split())
+        return (), f"nvidia-smi fails: {said or f'exit status {done.returncode}'}"
+    rows = [line.rsplit(", ", 4) for line in done.stdout.splitlines() if line.count(", ") >= 4]
+    return tuple(_read_row(*row) for row in rows), "" if rows else "nvidia-smi lists none"
+
+
+def _read_row(name: str, driver: str, capability: str, *sizes: str) -> Gpu:
+    total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in sizes)
+    is_known = capability.replace(".", "", 1).isdigit()
+    return Gpu(name, total_bytes, free_bytes, driver, float(capability) if is_known else None)
+
+
+def find_gpus() -> tuple[Gpu, ...]:
+    """Return the GPUs that a process started here would see; none without an NVIDIA driver."""
+    return query_gpus()[0]
+
+
+def find_gpu_problems(gpus: tuple[Gpu, ...]) -> Iterator[str]:
+    """Yield what keeps vLLM from running on these cards, one sentence for cards of one kind.
+
+    A capability that is not reported is no problem: `find_gpu_doubts` names it.
+    """
+    for driver in dict.fromkeys(gpu.driver for gpu in gpus):
+        version = driver.split(".")[0]
+        if version.isdigit() and int(version) < MIN_DRIVER and not _is_compatible():
+            yield (
+                f"the driver {driver} is too old for CUDA 13; install version {MIN_DRIVER} or later, or, for "
+                "a datacenter card, the package cuda-compat-13-0, and set VLLM_ENABLE_CUDA_COMPATIBILITY=1."
+            )
+    old = [gpu for gpu in gpus if gpu.capability is not None and gpu.capability < MIN_CAPABILITY]
+    for (name, capability), n in Counter((gpu.name, gpu.capability) for gpu in old).items():
+        others = "; choose the others with CUDA_VISIBLE_DEVICES" if len(old) < len(gpus) else ""
+        yield (
+            f"{n} × {name} has compute capability {capability}, and CUDA 13 needs {MIN_CAPABILITY} or more"
+            f"{others}."
+        )
+    if gpus and not (os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")):
+        yield "there is no C compiler, which vLLM's sampler needs when it runs; install gcc."
+    if gpus and not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        yield (
+            "the headers of Python are missing (Python.h), which vLLM's sampler needs when it runs; install "
+            "python3-dev, or the package of the same version of Python."
+        )
+
+
+def find_gpu_doubts(gpus: tuple[Gpu, ...]) -> Iterator[str]:
+    """Yield what may keep vLLM from running on these cards."""
+    for name in dict.fromkeys(gpu.name for gpu in gpus if gpu.capability is None):
+        yield (
+            f"{name} does not report its compute capability, as a vGPU; CUDA 13 needs {MIN_CAPABILITY} or "
+            f"more, and bfloat16 {BFLOAT16_CAPABILITY}."
+        )
+
+
+def _is_compatible() -> bool:
+    return os.environ.get("VLLM_ENABLE_CUDA_COMPATIBILITY", "").strip().lower() in ("1", "true")
