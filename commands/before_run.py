@@ -1,8 +1,8 @@
 """The subcommands before a run: validate, preview, plan and doctor."""
 
 import argparse
-from collections.abc import Collection
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from commands.arguments import (
     Subcommands,
@@ -18,6 +18,9 @@ from commands.arguments import (
 from commands.selection import add_selection, select_evaluations
 from pretexeval.config.file import load_config
 from pretexeval.primitives.errors import InputError
+
+if TYPE_CHECKING:
+    from commands.preflight.findings import Finding
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -67,15 +70,27 @@ def add_commands(subcommands: Subcommands) -> None:
 
 
 def validate(options: argparse.Namespace) -> int:
-    """Check a configuration and everything that it names; the exit status is 1 if a model cannot be used."""
-    from commands.preflight.validate import render_validation, validate_config
+    """Print the findings about a configuration; the exit status is 1 if one is failing."""
+    from commands.preflight.validate import validate_config
 
-    found = validate_config(load_config(options.config), is_deep=options.deep)
+    return _print_findings(validate_config(load_config(options.config), is_deep=options.deep), options)
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Print the findings about this machine; the exit status is 1 if one is failing."""
+    from commands.preflight.doctor import collect_findings
+
+    return _print_findings(collect_findings(options.config, asks_endpoints=not options.no_prompt), options)
+
+
+def _print_findings(findings: "list[Finding]", options: argparse.Namespace) -> int:
+    from commands.preflight.findings import render_findings
+
     if options.format == "json":
-        write_json(asdict(found))
+        write_json([asdict(finding) for finding in findings])
     else:
-        write_output(render_validation(found))
-    return _report_unusable([model.problem for model in found.models if model.problem is not None])
+        write_output(render_findings(findings))
+    return 1 if any(finding.state == "failing" for finding in findings) else 0
 
 
 def plan(options: argparse.Namespace) -> int:
@@ -92,26 +107,9 @@ def plan(options: argparse.Namespace) -> int:
         write_json(asdict(planned))
     else:
         write_output(render_plan(planned))
-    return _report_unusable(problems.values())
-
-
-def _report_unusable(problems: Collection[str]) -> int:
-    """Report why models cannot be used, and return the exit status."""
-    for problem in problems:
+    for problem in problems.values():
         report_error(problem)
     return 1 if problems else 0
-
-
-def doctor(options: argparse.Namespace) -> int:
-    """Print the findings of the doctor; the exit status is 1 if one is failing."""
-    from commands.preflight.doctor import collect_findings, render_findings
-
-    findings = collect_findings(options.config, asks_endpoints=not options.no_prompt)
-    if options.format == "json":
-        write_json([asdict(finding) for finding in findings])
-    else:
-        write_output(render_findings(findings))
-    return 1 if any(finding.state == "failing" for finding in findings) else 0
 
 
 def preview(options: argparse.Namespace) -> int:
@@ -121,8 +119,7 @@ def preview(options: argparse.Namespace) -> int:
 
     if options.html is not None and options.html.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{options.html} does not end in .html: a page replaces an earlier page only")
-    config = load_config(options.config)
-    previewed = preview_edition(config, options.pairs)
+    previewed = preview_edition(load_config(options.config), options.pairs)
     if options.html is None:
         write_output(render_preview(previewed))
     else:

@@ -1,26 +1,25 @@
 """`pretexeval preview`: texts of a few facts per relation before any model is asked."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from commands.preflight.reading import (
-    RISKS,
-    find_doubtful_wordings,
+from commands.preflight.findings import Finding, render_findings, tabulate_rows
+from commands.preflight.validate import (
+    check_names,
+    check_negatives,
+    check_wordings,
     read_edition,
-    render_doubtful_wordings,
-    tabulate_risks,
+    run_checks,
+    show_risks,
 )
 from pretexeval.config.file import Config
-from pretexeval.knowledge.doubtful_names import summarize_name_troubles
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_line
-from report.console import align
 from report.page import render_template
-from tasks.edition.preview import PiecePreview, preview_pieces
-from tasks.edition.risks import list_risks
+from tasks.edition.preview import preview_relations
 from tasks.evaluation.items import select_items
 
 UNWRITTEN = {
@@ -28,30 +27,20 @@ UNWRITTEN = {
     "llmeval": "a language model has yet to write the texts, so none are shown",
 }
 """Method -> what a preview says of it before a model has written its texts."""
-GATE_OFF = "nothing will check its rewordings, because the gate is off"
-
-
-@dataclass(frozen=True)
-class PreviewedText:
-    """One text to verify."""
-
-    method: str
-    is_positive: bool
-    """Whether it is about the fact, and not about its false twin."""
-    form: str
-    """The transformation; `text N` for the N-th text of llmeval."""
-    label: bool
-    text: str
+GATE_OFF = ", and nothing will check its rewordings, because the gate is off"
 
 
 @dataclass(frozen=True)
 class PreviewedFact:
     """A fact and its false twin with all their texts."""
 
+    relation: str
     head: str
     true_tail: str
     false_tail: str
-    texts: tuple[PreviewedText, ...]
+    texts: tuple[Mapping[str, Any], ...]
+    """Of each text: method, is_positive (whether it is about the fact, and not about its twin), form (the
+    transformation; `text N` for the N-th text of llmeval), label and text."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,10 @@ class EditionPreview:
     """Relation -> the number of its tested facts."""
     unwritten: dict[str, str]
     """Method whose texts a language model has yet to write -> what is shown instead."""
-    risks: tuple[tuple[str, ...], ...]
-    """The cells of RISKS for each relation."""
-    warnings: str
-    """The risks of the negatives, and the texts of the user's own pool that the gate would reject; empty
-    without any."""
+    risks: tuple[Finding, ...]
+    """The figures of the negatives."""
+    warnings: tuple[Finding, ...]
+    """Of names, negatives, and the texts of the user's own pool."""
 
 
 def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
@@ -85,55 +73,45 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     edition, balance = read_edition(config)
     if not edition.has_triplets:
         raise InputError("the questions of a bank have no negatives or statements to preview")
-    relations: dict[str, list[PiecePreview]] = {}
-    counts: Counter[str] = Counter()
-    for piece in preview_pieces(edition):
-        counts[piece.relation] += piece.triplets.filter(split="test")["pair_id"].n_unique()
-        # Of each piece, only as many pairs are kept as are shown of the relation.
-        samples = select_items(piece.samples, n_pairs, "pair_id")
-        triplets = piece.triplets.join(samples, on="pair_id", how="semi")
-        shown_part = replace(piece, samples=samples, triplets=triplets, statements=piece.statements.clear())
-        relations.setdefault(piece.relation, []).append(shown_part)
+    facts, counts, unwritten = dict[str, tuple[PreviewedFact, ...]](), dict[str, int](), dict[str, str]()
     methods: tuple[str, ...] = config.edition.methods
-    open_methods = {method for pieces in relations.values() for method in pieces[0].unwritten_methods}
-    unwritten = {method: UNWRITTEN[method] for method in methods if method in open_methods}
-    # No text is shown that is missing, and no statement twice.
-    hidden = open_methods & {"llmeval", *(["pretexeval"] if "prototype" in methods else [])}
+    for piece in preview_relations(edition):
+        unwritten = {method: UNWRITTEN[method] for method in methods if method in piece.unwritten_methods}
+        # No text is shown that is missing, and no statement twice.
+        hidden = unwritten.keys() & {"llmeval", *(["pretexeval"] if "prototype" in methods else [])}
+        shown = [method for method in methods if method not in hidden]
+        samples = select_items(piece.samples, n_pairs, "pair_id").filter(pl.col("method").is_in(shown))
+        counts[piece.relation] = piece.triplets.filter(split="test")["pair_id"].n_unique()
+        pairs = select_items(piece.triplets, n_pairs, "pair_id")
+        facts[piece.relation] = tuple(_list_facts(pairs, samples, shown))
     if "pretexeval" in unwritten and config.rephraser.gate == "off":
-        unwritten["pretexeval"] += f", and {GATE_OFF}"
-    shown = [method for method in methods if method not in hidden]
-    warnings = [*summarize_name_troubles(edition.base.triplets), *list_risks(balance)]
-    if doubtful := find_doubtful_wordings(edition):
-        warnings.append(render_doubtful_wordings(str(edition.pool.path or edition.pool.name), doubtful))
-    return EditionPreview(
-        edition.edition_id,
-        methods,
-        {relation: tuple(_list_facts(pieces, shown, n_pairs)) for relation, pieces in relations.items()},
-        dict(counts),
-        unwritten,
-        tuple(map(tuple, tabulate_risks(balance))),
-        "\n".join(warnings),
-    )
+        unwritten["pretexeval"] += GATE_OFF
+    warnings = run_checks(edition, balance, check_names, check_negatives, check_wordings)
+    risks = tuple(show_risks(edition, balance))
+    return EditionPreview(edition.edition_id, methods, facts, counts, unwritten, risks, tuple(warnings))
 
 
 def _list_facts(
-    pieces: Sequence[PiecePreview], methods: Sequence[str], n_pairs: int
+    pairs: pl.DataFrame, samples: pl.DataFrame, methods: Sequence[str]
 ) -> Iterator[PreviewedFact]:
-    triplets = pl.concat(piece.triplets for piece in pieces)
-    samples = select_items(pl.concat(piece.samples for piece in pieces), n_pairs, "pair_id")
-    for (pair_id,), of_pair in samples.group_by("pair_id", maintain_order=True):
-        pair = triplets.filter(pair_id=pair_id).sort("is_positive", descending=True)
-        texts = [
-            PreviewedText(method, is_positive, form or f"text {k + 1}", label, text)
-            for method in methods
-            for triplet_id, is_positive in pair.select("triplet_id", "is_positive").iter_rows()
-            for form, k, label, text in of_pair.filter(method=method, triplet_id=triplet_id)
-            .sort("sample_index")
-            .select("transformation", "sample_index", "label", "text")
-            .iter_rows()
-        ]
-        true, false = pair.iter_rows(named=True)
-        yield PreviewedFact(true["head"], true["tail"], false["tail"], tuple(texts))
+    texts = (
+        samples.join(pairs.select("triplet_id", "is_positive"), on="triplet_id")
+        .sort(pl.col("method").cast(pl.Enum(methods)), ~pl.col("is_positive"), "sample_index")
+        .select(
+            "pair_id",
+            "method",
+            "is_positive",
+            pl.coalesce("transformation", pl.format("text {}", pl.col("sample_index") + 1)).alias("form"),
+            "label",
+            "text",
+        )
+    )
+    of_pair = texts.rows_by_key("pair_id", named=True)
+    twins = pairs.filter(~pl.col("is_positive")).select("pair_id", false_tail="tail")
+    facts = pairs.filter("is_positive").join(twins, on="pair_id", maintain_order="left")
+    names = facts.select("pair_id", "relation", "head", "tail", "false_tail")
+    for pair_id, relation, head, true_tail, false_tail in names.iter_rows():
+        yield PreviewedFact(relation, head, true_tail, false_tail, tuple(of_pair.get(pair_id, ())))
 
 
 def render_preview(preview: EditionPreview) -> str:
@@ -145,12 +123,18 @@ def render_preview(preview: EditionPreview) -> str:
         for fact in facts:
             lines += ["", f"  {fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}"]
             for each in fact.texts:
-                about, answer = "fact" if each.is_positive else "twin", "true" if each.label else "false"
-                lines.append(f"    {each.method:<10}  {about}  {each.form:<10}  {answer:<5}  {each.text}")
-    lines += ["", *align(RISKS, preview.risks).splitlines()] if preview.risks else []
-    return "\n".join([*map(escape_line, lines), *([f"\n{preview.warnings}"] if preview.warnings else [])])
+                about = "fact" if each["is_positive"] else "twin"
+                answer = "true" if each["label"] else "false"
+                lines.append(
+                    f"    {each['method']:<10}  {about}  {each['form']:<10}  {answer:<5}  {each['text']}"
+                )
+    findings = [f"\n{render_findings([*preview.risks, *preview.warnings])}"] if preview.risks else []
+    return "\n".join([*map(escape_line, lines), *findings])
 
 
 def render_page(preview: EditionPreview) -> str:
     """Return the same as a page that needs no script and no other file."""
-    return render_template("preview.html", inputs="", preview=preview, risks=RISKS)
+    warnings = render_findings(preview.warnings) if preview.warnings else ""
+    columns, cells = tabulate_rows(preview.risks[0].rows) if preview.risks else ([], [])
+    found = {"columns": columns, "cells": cells, "warnings": warnings}
+    return render_template("preview.html", inputs="", preview=preview, **found)

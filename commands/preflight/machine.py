@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
 
+from commands.preflight.findings import Finding, State
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import (
     HUB_KEY,
@@ -18,9 +18,15 @@ from pretexeval.engines.identity import (
     find_recording,
     list_weights,
 )
-from pretexeval.engines.model_files import require_readable
+from pretexeval.engines.model_files import read_json, require_readable
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.gpus import Gpu, find_gpus
+from pretexeval.primitives.gpus import (
+    BFLOAT16_CAPABILITY,
+    Gpu,
+    find_gpu_doubts,
+    find_gpu_problems,
+    query_gpus,
+)
 
 # The memory limit of this process's container is there.
 CGROUP = Path("/sys/fs/cgroup")
@@ -31,18 +37,6 @@ MIN_SHARED_BYTES = 512 * 1024 * 1024
 BREAK_CPU_BUILD = ("torchvision", "torchaudio", "torchcodec")
 # The memory of Python, torch, vLLM and a cache of 1 GiB, measured with a reference model loaded.
 PROCESS_BYTES = 2_500_000_000
-State = Literal["ok", "warning", "failing"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the doctor's report."""
-
-    name: str
-    state: State
-    found: str
-    remedy: str = ""
-    """What the user can do; empty if the state is ok or if `found` already says it."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +58,8 @@ class Machine:
     free_bytes: int
     """Main memory that a process can still allocate."""
     vllm: VllmBuild | None
+    gpu_error: str = ""
+    """Why there are no GPUs."""
 
     @property
     def uses_gpus(self) -> bool:
@@ -73,7 +69,8 @@ class Machine:
 
 def inspect_machine() -> Machine:
     """Return the description of this machine without importing torch or vLLM."""
-    return Machine(find_gpus(), measure_free_memory(), find_vllm_build())
+    gpus, error = query_gpus()
+    return Machine(gpus, measure_free_memory(), find_vllm_build(), error)
 
 
 def measure_free_memory(cgroup: Path = CGROUP) -> int:
@@ -111,15 +108,20 @@ def _find_version(package: str) -> str | None:
 
 def check_machine(machine: Machine, models: Sequence[EngineConfig]) -> Iterator[Finding]:
     """Yield findings about the hardware, about vLLM, and about the memory that split models share."""
+    needs_vllm = any(model.engine == "vllm" for model in models)
+    bad: State = "failing" if needs_vllm else "warning"
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     n_cores = len(os.sched_getaffinity(0))
     yield Finding("machine", "ok", f"{system}, {n_cores} cores, {_gb(machine.free_bytes)} of memory free")
     for i, gpu in enumerate(machine.gpus):
-        found = f"{gpu.name}, {_gb(gpu.free_bytes)} of {_gb(gpu.total_bytes)} free"
+        capability = "" if gpu.capability is None else f", compute capability {gpu.capability}"
+        found = f"{gpu.name}, {_gb(gpu.free_bytes)} of {_gb(gpu.total_bytes)} free{capability}"
         yield Finding(f"GPU {i}", "ok", found)
+    yield from (Finding("GPU", bad, problem) for problem in find_gpu_problems(machine.gpus))
+    yield from (Finding("GPU", "warning", doubt) for doubt in find_gpu_doubts(machine.gpus))
     if not machine.gpus:
-        yield Finding("GPU", "ok", "none: models run on the CPU")
-    yield check_vllm(machine, is_needed=any(model.engine == "vllm" for model in models))
+        yield Finding("GPU", "ok", f"none ({machine.gpu_error}): models run on the CPU")
+    yield check_vllm(machine, is_needed=needs_vllm)
     if any(model.engine == "vllm" and model.n_gpus > 1 for model in models) and SHARED_MEMORY.is_dir():
         n_bytes = shutil.disk_usage(SHARED_MEMORY).free
         found, is_small = f"{_gb(n_bytes)} free in {SHARED_MEMORY}", n_bytes < MIN_SHARED_BYTES
@@ -163,6 +165,9 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         found = f"imported as revision {config.revision}" if is_declared else str(find_recording(config))
         return Finding(name, "ok", f"recorded responses {found}")
     folder = find_folder(config) or find_cached_folder(config)
+    require_readable(config)
+    if config.engine == "vllm" and machine.uses_gpus:
+        _require_dtype(config, machine, folder)
     download = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
     if folder is None:
         found = f"{config.model}: not in the hub's cache"
@@ -173,7 +178,6 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
             return Finding(name, "failing", f"{config.model}: {gate}")
         remedy = f"download it before the run: {download}"
         return Finding(name, "warning", f"{found}: the first run downloads it", remedy)
-    require_readable(config)
     n_bytes = sum(path.stat().st_size for path in list_weights(folder))
     if not n_bytes:
         raise InputError(f"{config.model}: the cache has no weights; get all of it: {download}")
@@ -204,6 +208,20 @@ def find_gate(model: str) -> str | None:
     except Exception:  # no network
         return None
     return None
+
+
+def _require_dtype(config: EngineConfig, machine: Machine, folder: Path | None) -> None:
+    """Check the type of the model's numbers against the GPUs; that of a model yet to download is unknown."""
+    dtype = config.dtype
+    if dtype == "auto" and folder is not None:
+        described = read_json(folder / "config.json")
+        dtype = described.get("dtype") or described.get("torch_dtype")
+    for gpu in machine.gpus[: config.n_gpus]:
+        if dtype == "bfloat16" and gpu.capability is not None and gpu.capability < BFLOAT16_CAPABILITY:
+            raise InputError(
+                f"{gpu.name} has compute capability {gpu.capability}, and bfloat16 needs "
+                f'{BFLOAT16_CAPABILITY}; set dtype = "float16" in the table of {config.name}'
+            )
 
 
 def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:

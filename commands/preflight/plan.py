@@ -1,27 +1,34 @@
 """`pretexeval plan`: what a run of a configuration will build and ask, and what that takes."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
 
 import polars as pl
 
-from commands.preflight.counted_prompts import AskedPairs, CountedSamples, count_questions, list_writer_parts
-from commands.preflight.estimates import Estimate
-from commands.preflight.reading import FactCounts, count_facts
-from commands.preflight.speed import Span
+from commands.preflight.asked_prompts import (
+    Estimate,
+    add_items,
+    list_writer_parts,
+    measure_throughput,
+    start_evaluation,
+)
+from commands.preflight.findings import Finding, render_findings
+from commands.preflight.validate import check_names, check_negatives, run_checks
 from pretexeval.config.file import Config
-from pretexeval.config.questions import UNSURE
-from pretexeval.knowledge.doubtful_names import summarize_name_troubles
 from pretexeval.storage.store import Store
 from report.console import align
+from schemas.columns import Stage
+from schemas.question_stages import QUESTIONS
+from schemas.stages import SAMPLES
 from tasks.edition.anchors import plan_anchors
+from tasks.edition.edition import Edition
 from tasks.edition.planning import fetch_edition, plan_edition
-from tasks.edition.preview import PiecePreview, preview_pieces
-from tasks.edition.risks import describe_relation, list_risks, read_balance
-from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.items import QUESTION_ITEMS, UNSURE_ITEMS
+from tasks.edition.preview import preview_pieces, preview_questions, preview_relations
+from tasks.edition.risks import Balance, describe_relation, read_balance
+from tasks.evaluation.chains import read_chains
+from tasks.evaluation.evaluation import Evaluation, divide_budget, measure_relations, plan_evaluation
 
 COLUMNS = (
     "model",
@@ -47,14 +54,13 @@ class RunPlan:
     """Method -> number of test samples; an upper bound for llmeval."""
     n_questions: dict[str, int]
     """Type -> number of test questions."""
-    facts: FactCounts
     n_anchor_prompts: int
     """Prompts about anchors that each of the models is asked in every period of a schedule."""
-    asked_pairs: tuple[AskedPairs, ...]
-    """Only for models with a budget."""
+    asked_pairs: dict[str, dict[str, int]]
+    """Model with a budget -> relation -> the pairs that it is asked about."""
     estimates: tuple[Estimate, ...]
-    warnings: tuple[str, ...]
-    """The risks of the negatives, a line for people each."""
+    warnings: tuple[Finding, ...]
+    """Of names and negatives."""
 
 
 def plan_run(config: Config, store: Store) -> RunPlan:
@@ -69,57 +75,67 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         InputError: for everything that would stop the run before it begins.
     """
     edition = fetch_edition(config, store)
-    evaluations = [
-        plan_evaluation(config, edition.edition_id, name, setting)
-        for name, setting in config.list_evaluations()
-    ]
+    asked_of = config.list_evaluations()
+    evaluations = [plan_evaluation(config, edition.edition_id, name, setting) for name, setting in asked_of]
     writers = [writer.model_id for writer in edition.writers.values()]
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         store.sync_responses(model_id)
-    counted = CountedSamples([each for each in evaluations if each.subject.setting is None])
-    unsure = CountedSamples([each for each in evaluations if each.subject.setting == UNSURE], UNSURE_ITEMS)
-    writer_parts = list(list_writer_parts(edition))
+    shares = _divide_budgets(edition, evaluations)
+    parts, asked = list(list_writer_parts(edition)), [start_evaluation(each) for each in evaluations]
+    # The chains of thought of an edition that is not built yet are not known.
+    chains = [read_chains(each) if edition.is_complete() else {} for each in evaluations]
+    n_samples, n_questions, balance = Counter[str](), Counter[str](), Balance()
 
-    def count(piece: PiecePreview) -> pl.DataFrame:
-        counted.add(piece)
-        if unsure.evaluations:
-            unsure.add(piece)
-        for part in writer_parts:
-            part.add(piece)
-        return piece.triplets
+    def count(stage: Stage, relation: str, rows: pl.DataFrame, unwritten: Collection[str] = ()) -> None:
+        for prompts, each, shown in zip(asked, evaluations, chains, strict=True):
+            if each.subject.kind.stage == stage:
+                limit = shares.get(each.model.name, {}).get(relation, each.model.pairs_per_relation)
+                add_items(prompts, each, rows, limit, shown, unwritten)
 
-    pieces = groupby(preview_pieces(edition) if edition.has_triplets else (), attrgetter("relation"))
-    balance = {name: describe_relation(edition, name, map(count, group)) for name, group in pieces}
-    asked_pairs = counted.count_limited()
-    unsure.count_limited()
-    n_questions, asked_questions = (
-        count_questions(edition, [each for each in evaluations if each.subject.kind is QUESTION_ITEMS])
-        if edition.has_questions
-        else ({}, [])
-    )
-    methods = config.edition.methods if edition.has_triplets else ()
+    for piece in preview_relations(edition) if edition.has_triplets else ():
+        balance[piece.relation] = describe_relation(edition, piece.relation, [piece.triplets])
+        n_samples.update(piece.samples.filter(split="test")["method"])
+        count(SAMPLES, piece.relation, piece.samples, piece.unwritten_methods)
+        for _, add in parts:
+            add(piece)
+    if edition.has_questions:
+        previewed = zip(edition.pieces.values(), preview_questions(edition), strict=True)
+        for relation, group in groupby(previewed, lambda pair: pair[0].relation):
+            questions = pl.concat(rows for _, rows in group)
+            n_questions.update(questions.filter(split="test")["type"])
+            count(QUESTIONS, relation, questions)
+    speeds = [measure_throughput(each.root, each.model_id, each.subject.setting) for each in evaluations]
+    balance = read_balance(edition.root, edition.edition_id) or balance
     return RunPlan(
         edition.edition_id,
         edition.is_complete(),
-        {str(method): counted.n_samples[method] for method in methods},
-        n_questions,
-        count_facts(edition),
-        count_anchor_prompts(config),
-        tuple(asked_pairs),
+        {str(method): n_samples[method] for method in config.edition.methods if edition.has_triplets},
+        dict(n_questions),
+        _count_anchor_prompts(config),
+        shares,
         (
-            *(part.estimate() for part in writer_parts),
-            *counted.estimate(),
-            *unsure.estimate(),
-            *asked_questions,
+            *(part.estimate() for part, _ in parts),
+            *(each.estimate(rate) for each, rate in zip(asked, speeds, strict=True)),
         ),
-        (
-            *summarize_name_troubles(edition.base.triplets),
-            *list_risks(read_balance(edition.root, edition.edition_id) or balance),
-        ),
+        tuple(run_checks(edition, balance, check_names, check_negatives)),
     )
 
 
-def count_anchor_prompts(config: Config) -> int:
+def _divide_budgets(edition: Edition, evaluations: Sequence[Evaluation]) -> dict[str, dict[str, int]]:
+    """Return model with a budget -> relation -> how many of its pairs it is asked about."""
+    limited = {
+        each.model.name: (each.model.budget, each.subject.n_repeats)
+        for each in evaluations
+        if each.model.budget is not None
+    }
+    if not limited:
+        return {}
+    columns = ("relation", "pair_id", "split")
+    sizes = measure_relations(pl.concat(piece.samples.select(columns) for piece in preview_pieces(edition)))
+    return {name: divide_budget(budget, sizes, n_repeats) for name, (budget, n_repeats) in limited.items()}
+
+
+def _count_anchor_prompts(config: Config) -> int:
     """Return how many prompts about anchors a model is asked in every period; 0 without anchors."""
     planned = plan_anchors(config)
     if planned is None:
@@ -137,25 +153,22 @@ def render_plan(plan: RunPlan) -> str:
         (("type", "questions"), plan.n_questions),
     ):
         parts += [align(names, [[name, f"{n:,}"] for name, n in counts.items()])] if counts else []
-    parts += [*plan.facts.render(), *(["\n".join(plan.warnings)] if plan.warnings else [])]
+    parts += [render_findings(plan.warnings)] if plan.warnings else []
     if plan.n_anchor_prompts:
         parts.append(
             f"anchors: a scheduled run also asks every model up to {plan.n_anchor_prompts:,} prompts, the "
             "same ones in every period; the table does not contain them"
         )
-    if plan.asked_pairs:
-        rows = [
-            [each.model, each.relation, f"{each.n_pairs:,}", f"{each.n_asked_pairs:,}"]
-            for each in plan.asked_pairs
-        ]
-        parts.append(align(["model", "relation", "pairs", "asked pairs"], rows))
+    for model, pairs in plan.asked_pairs.items():
+        rows = [[relation, f"{n:,}"] for relation, n in pairs.items()]
+        parts.append(align([f"relations asked of {model}", "pairs"], rows))
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
-    parts.append(align(COLUMNS, [_render_row(each) for each in [*plan.estimates, _add_up(plan.estimates)]]))
+    parts.append(align(COLUMNS, list(_render_rows(plan.estimates))))
     # Models with the same basis share a line.
     names_of: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for each in plan.estimates:
-        if each.n_to_ask.high > 0:
+        if each.n_to_ask:
             names_of.setdefault((each.part, each.notes), []).append(each.name)
     lines = [
         f"  {part} by {', '.join(names)}: {'; '.join(notes)}" for (part, notes), names in names_of.items()
@@ -165,48 +178,35 @@ def render_plan(plan: RunPlan) -> str:
     )
 
 
-def _add_up(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the sum; its time is unknown if one is, its cost without a price or with several currencies."""
-    times = [each.duration_s for each in estimates if each.n_to_ask.high > 0]
-    costs = {each.currency: each.cost for each in estimates if each.cost is not None}
-    return Estimate(
-        "all",
-        "",
-        _sum(each.n_prompts for each in estimates),
-        sum(each.n_answered for each in estimates),
-        _sum(each.n_to_ask for each in estimates),
-        _sum(each.n_prompt_tokens for each in estimates),
-        _sum(each.n_completion_tokens for each in estimates),
-        None if None in times else _sum(filter(None, times)),
-        _sum(each.cost for each in estimates if each.cost) if len(costs) == 1 else None,
-        next(iter(costs), ""),
-    )
+def _render_rows(estimates: Sequence[Estimate]) -> Iterator[list[str]]:
+    """Yield the cells of each estimate, and of the sum.
+
+    The time of the sum is unknown if one is, its cost without a price or with several currencies.
+    """
+    names = ("n_prompts", "n_answered", "n_to_ask", "n_prompt_tokens", "n_completion_tokens")
+    times = [0.0 if not each.n_to_ask else each.duration_s for each in estimates]
+    for each, time in zip(estimates, times, strict=True):
+        numbers = [_show_number(getattr(each, name)) for name in names]
+        yield [each.name, each.part, *numbers, _show_seconds(time), _show_cost([each])]
+    sums = [_show_number(sum(getattr(each, name) for each in estimates)) for name in names]
+    known = [time for time in times if time is not None]
+    whole = sum(known) if len(known) == len(times) else None
+    yield ["all", "", *sums, _show_seconds(whole), _show_cost(estimates)]
 
 
-def _sum(spans: Iterable[Span]) -> Span:
-    return sum(spans, Span.of(0))
-
-
-def _render_row(estimate: Estimate) -> list[str]:
-    n, time, cost = estimate.n_to_ask, estimate.duration_s, estimate.cost
-    return [
-        estimate.name,
-        estimate.part,
-        estimate.n_prompts.render(_show_number),
-        f"{estimate.n_answered:,}",
-        n.render(_show_number),
-        estimate.n_prompt_tokens.render(_show_number),
-        estimate.n_completion_tokens.render(_show_number),
-        "0 s" if not n.high else "not measured" if time is None else time.render(_show_seconds),
-        "no price" if cost is None else f"{cost.render('{:,.2f}'.format)} {estimate.currency}",
-    ]
+def _show_cost(estimates: Sequence[Estimate]) -> str:
+    costs = [each.cost for each in estimates if each.cost is not None]
+    currencies = {each.currency for each in estimates if each.cost is not None}
+    return f"{sum(costs):,.2f} {currencies.pop()}" if len(currencies) == 1 else "no price"
 
 
 def _show_number(value: float) -> str:
     return f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.1f}M"
 
 
-def _show_seconds(seconds: float) -> str:
+def _show_seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "not measured"
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

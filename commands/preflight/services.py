@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from commands.deploy.local.client_settings import authorize, list_workers
-from commands.preflight.machine import Finding
+from commands.preflight.findings import Finding
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import find_installation

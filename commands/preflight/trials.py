@@ -12,7 +12,7 @@ from functools import partial
 
 import polars as pl
 
-from commands.preflight.machine import Finding
+from commands.preflight.findings import Finding
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.engines.loading import load_engine

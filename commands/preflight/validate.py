@@ -1,242 +1,272 @@
-"""`pretexeval validate`: the edition and the models that a configuration describes, and what is wrong."""
+"""`pretexeval validate`: checks of a configuration, and of the facts, negatives and texts of its edition."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
 
-from commands.preflight.reading import (
-    RISKS,
-    DoubtfulWording,
-    FactCounts,
-    count_facts,
-    find_doubtful_wordings,
-    read_edition,
-    render_doubtful_wordings,
-    tabulate_risks,
-)
+from commands.preflight.findings import Finding, run_check
 from pretexeval.config.file import Config
+from pretexeval.config.tables import NEW, REMOVED
 from pretexeval.engines.identity import identify_model
-from pretexeval.engines.model_files import require_readable, require_some_usable
-from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.doubtful_names import NameTrouble, list_name_troubles, render_name_troubles
+from pretexeval.engines.model_files import find_problem
+from pretexeval.gate import check_rewordings
+from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank
-from prototypes.templates import check_slot_order
-from report.console import align
-from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
-from schemas.transformations import NAMES
+from prototypes.templates import RelationPrototypes, check_slot_order
+from schemas.stages import SINGLE_METHODS, TRIPLETS
+from schemas.transformations import NAMES, POSITIVE_OF
 from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
+from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_buildable
 from tasks.edition.profile import describe_profile
 from tasks.edition.recipes import find_recipe
 from tasks.edition.risks import Balance, list_risks, measure_wrong_twins
+from tasks.edition.statements import write_sentences
 from tasks.questions.points import collect_points, describe_missing
 
-MAX_NAMES_SHOWN = 3
-
-
+EditionCheck = Callable[[Edition, Balance], Iterator[Finding]]
+N_EXAMPLES = 3
 MIN_PREDICATE = 3
 """A shorter name of a predicate, such as P, says nothing."""
+RISKS = (
+    "n_pairs",
+    "n_left_out",
+    "tail_rate",
+    "guessable_rate",
+    "n_tried",
+    "n_wrong",
+    "wrong_rate",
+    "wrong_rate_ci_low",
+    "wrong_rate_ci_high",
+)
+"""The figures of the negatives that are shown (docs/knowledge-bases.md); the manifest has more."""
 
 
-@dataclass(frozen=True)
-class CheckedModel:
-    """A model of the configuration."""
+def read_edition(config: Config) -> tuple[Edition, Balance]:
+    """Return the edition of a configuration, and the risks of its negatives, after a dry run of its build.
 
-    model: str
-    """Its name."""
-    model_id: str | None
-    """None if it cannot be evaluated."""
-    problem: str | None
-    """Why it cannot be evaluated."""
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The edition and the models that a configuration describes."""
-
-    edition_id: str
-    pool: str
-    """The name of the pool, or the file of the user's own pool."""
-    n_bank_questions: int | None
-    """The questions of a bank; None for a base of triplets."""
-    relations: list[dict[str, Any]]
-    """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
-    and test samples (of anchors, which are few, at most); the tails; the rows of the base."""
-    lost_heads: list[dict[str, Any]]
-    """How many heads of a relation are not tested, by reason."""
-    risks: Balance
-    """The risks of the negatives of each relation; empty for a question bank."""
-    missing_questions: list[str]
-    """A line per kind of question that cannot be asked, with the reason."""
-    facts: FactCounts
-    n_left_out: int
-    left_out: tuple[LeftOut, ...]
-    """What the base's source has and the base lacks; the first parts of every reason."""
-    left_out_reasons: list[dict[str, Any]]
-    """The reasons with the number of these parts, and the first of them."""
-    doubtful_names: tuple[NameTrouble, ...]
-    """The names that look wrong, by what is wrong with them."""
-    doubtful_wordings: tuple[DoubtfulWording, ...]
-    """Texts of the user's own pool that the gate would reject."""
-    warnings: tuple[str, ...]
-    writers: tuple[str, ...]
-    """The ids of the writers."""
-    models: tuple[CheckedModel, ...]
-
-
-def validate_config(config: Config, *, is_deep: bool = False) -> Validation:
-    """Check a configuration and everything that it names.
-
-    Args:
-        is_deep: whether to hide facts of the base, and to count how many of them become false twins.
+    Nothing is written or asked.
 
     Raises:
-        InputError: for everything that would stop the run; a model that cannot be used does not, as long as
-            another one can.
+        InputError: for everything that would stop the build.
     """
-    problems = require_some_usable(config.models)
-    edition, balance = read_edition(config)
-    for relation, found in balance.items() if is_deep else ():
-        if "n_tried" not in found:
-            found.update(measure_wrong_twins(edition, relation))
-    for writer in config.writers:
-        require_readable(writer)
-    base, profile = edition.base, describe_profile(edition, balance)
-    return Validation(
-        edition.edition_id,
-        str(edition.pool.path or edition.pool.name),
-        len(base.items) if isinstance(base, QuestionBank) else None,
-        _count_relations(edition, balance, profile["relations"]) if edition.has_triplets else [],
-        [
-            {"relation": relation, **lost}
-            for relation, found in profile["relations"].items()
-            for lost in found["lost_heads"]
-        ],
-        balance,
-        list(_list_missing_questions(edition)) if edition.has_questions else [],
-        count_facts(edition),
-        len(base.left_out) + sum(base.not_listed.values()),
-        base.left_out,
-        profile["left_out"],
-        list_name_troubles(base.triplets),
-        find_doubtful_wordings(edition),
-        (*_list_warnings(edition), *list_risks(balance)),
-        tuple(identify_model(writer).model_id for writer in config.writers),
-        tuple(
-            CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
-            for model in config.models
-            for problem in [problems.get(model.name)]
-        ),
-    )
+    edition = plan_edition(config)
+    return edition, require_buildable(edition)
 
 
-def _count_relations(edition: Edition, balance: Balance, profiles: Mapping[str, Any]) -> list[dict[str, Any]]:
-    is_tested, methods = ~pl.col("also_true"), edition.config.edition.methods
-    per_pair = sum(2 if method in SINGLE_METHODS else 2 * len(NAMES) for method in methods)
-    counted = edition.base.triplets.group_by("relation").agg(
-        pl.col("head")
-        .filter(is_tested)
-        .n_unique()
-        .clip(upper_bound=edition.sampling.heads_per_relation)
-        .alias("n_heads"),
-        pl.col("tail").filter(is_tested).n_unique().alias("n_tails"),
-        pl.len().alias("n_true_triplets"),
-    )
-    drawn = {relation: found["n_pairs"] for relation, found in balance.items()}
-    n_pairs = pl.col("relation").replace_strict(
-        drawn, default=pl.col("n_heads").cast(pl.Int64) - N_DEMONSTRATIONS, return_dtype=pl.Int64
-    )
-    rows = (
-        counted.sort("relation")
-        .select(
-            "relation",
-            "n_heads",
-            n_pairs.alias("n_tested_at_most"),
-            (n_pairs * per_pair).alias("n_samples_at_most"),
-            "n_tails",
-            "n_true_triplets",
+def check_edition(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Name the edition, and its pool or the size of its bank."""
+    yield Finding("edition", "ok", edition.edition_id)
+    if isinstance(edition.base, QuestionBank):
+        yield Finding("bank", "ok", f"{len(edition.base.items):,} questions")
+    else:
+        yield Finding("pool", "ok", str(edition.pool.path or edition.pool.name))
+
+
+def check_profile(edition: Edition, balance: Balance) -> Iterator[Finding]:
+    """Show the size of each relation, the heads that are lost, and what the base lacks of its source."""
+    profile, methods = describe_profile(edition, balance), edition.config.edition.methods
+    n_per_pair = sum(2 if method in SINGLE_METHODS else 2 * len(NAMES) for method in methods)
+    if relations := profile["relations"]:
+        rows, lost = list[dict[str, Any]](), list[dict[str, Any]]()
+        for relation, found in relations.items():
+            lost += ({"relation": relation, **heads} for heads in found.pop("lost_heads"))
+            n_samples = found["n_tested_heads"] and found["n_tested_heads"] * n_per_pair
+            rows.append({"relation": relation, **found, "n_samples_at_most": n_samples})
+        yield Finding("relations", "ok", f"tested: {len(rows):,}", rows=rows)
+        if lost:
+            n = sum(each["n_heads"] for each in lost)
+            yield Finding("lost heads", "ok", f"{n:,} heads of the base are not tested", rows=lost)
+    if left_out := profile["left_out"]:
+        n = sum(each["n"] for each in left_out)
+        yield Finding("left out", "ok", f"{n:,} parts of the source are not in the base", rows=left_out)
+
+
+def check_facts(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Compare the facts that may be tested with the older releases, if any are given."""
+    base = edition.base
+    tested = base.triplets.filter(~pl.col("also_true")).unique(("relation", "head", "tail"))
+    if base.n_known is not None:
+        found = (
+            f"facts that the older release lacks, which may be tested: {tested.height:,}; facts that it "
+            f"holds, which are not tested: {base.n_known:,}"
         )
-        .to_dicts()
-    )
-    added = ("n_base_heads", "n_base_facts", "n_tested_facts")
-    return [row | {name: profiles[row["relation"]][name] for name in added} for row in rows]
+        yield Finding("new facts", "ok", found)
+    if base.releases:
+        counts = dict(tested.group_by("first_release").len().iter_rows())
+        ages = (*base.releases, NEW, *({REMOVED} & counts.keys()))
+        rows = [{"release": name, "n_facts": counts.get(name, 0)} for name in ages]
+        yield Finding("ages of facts", "ok", "by the oldest release that has them", rows=rows)
 
 
-def _list_warnings(edition: Edition) -> Iterator[str]:
-    if edition.config.rephraser.gate == "off":
-        yield "The gate is off: nothing checks that the rewordings say what their statements say."
-    # Faults of the authors' pool are kept; pools of other formats were refused for this one.
-    relations = edition.base.relations if edition.has_triplets else []
-    prototypes = {relation: edition.pool.relations[relation] for relation in relations}
-    for relation in relations:
-        cells = {name: cell.texts for name, cell in prototypes[relation].cells.items()}
-        where = f"{edition.pool.path}, [{relation}]"
-        yield from (f"{where} {problem}" for problem in check_slot_order(cells))
-        instance = prototypes[relation].instance
-        # The authors' pools name no predicates.
-        is_own = edition.pool.path is not None and edition.pool.path.suffix == ".toml"
-        if is_own and min(map(len, instance)) < MIN_PREDICATE:
-            yield (
-                f"{where} instance is {list(instance)}, and the column predicate of the variants would say "
-                'nothing: write two names as in ["TakesDrug", "IsTreatedFor"]'
-            )
-    if relations:
-        possible = [relation for relation in relations if prototypes[relation].is_possibility]
-        yield from ask_for_shapes(edition.base, possible)
+def check_negatives(_: Edition, balance: Balance) -> Iterator[Finding]:
+    """Warn of labels that can be guessed, and of false twins that may be true."""
+    yield from (Finding("negatives", "warning", risk) for risk in list_risks(balance))
 
 
-def _list_missing_questions(edition: Edition) -> Iterator[str]:
-    """Yield a line per kind of question that heads cannot carry, or reason why a bank has fewer questions.
+def show_risks(_: Edition, balance: Balance) -> Iterator[Finding]:
+    """Show the figures of the negatives."""
+    if balance:
+        shown = [name for name in RISKS if any(name in found for found in balance.values())]
+        rows = [{"relation": r, **{name: found.get(name) for name in shown}} for r, found in balance.items()]
+        yield Finding("risks", "ok", "how guessable labels are, and how many false twins are true", rows=rows)
+
+
+def check_questions(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Name the kinds of questions that heads cannot carry, or why a bank has fewer questions.
 
     Piece by piece, and without drawing the options, which takes most of the time.
     """
-    if not edition.has_triplets:
-        reasons = Counter(item.reason for item in list_left_out(edition, None))
-        yield from (f"left out of the bank, {n:,} times: {reason}" for reason, n in reasons.most_common())
+    if not edition.has_questions:
         return
-    heads: dict[tuple[str, str, str], list[str]] = {}
-    for name, piece in edition.pieces.items():
-        triplets = find_recipe(edition, TRIPLETS.name).build(edition, name, {})
-        facts, sampling = edition.find_facts(piece.relation), edition.sample_relation(piece.relation)
-        for item in describe_missing(collect_points(facts, piece, triplets, sampling)):
-            kind = f"{'negated ' * item['is_negated']}{item['type']}"
-            heads.setdefault((piece.relation, kind, item["reason"]), []).extend(item["heads"])
-    for (relation, kind, reason), names in heads.items():
-        shown = ", ".join(names[:MAX_NAMES_SHOWN]) + ", …" * (len(names) > MAX_NAMES_SHOWN)
-        yield f"{relation}: no {kind} about {len(names):,} heads ({shown}): {reason}"
-
-
-def render_validation(found: Validation) -> str:
-    """Return the edition's name, tables of its relations and questions, the rows left out, and the models."""
-    parts = [f"edition {found.edition_id}"]
-    if found.n_bank_questions is not None:
-        parts.append(f"{found.n_bank_questions:,} questions in the bank")
-    if found.relations:
-        names = [
-            name.removeprefix("n_").removesuffix("_at_most").replace("_", " ") for name in found.relations[0]
+    rows: list[dict[str, Any]]
+    if edition.has_triplets:
+        heads: dict[tuple[str, str, str], list[str]] = {}
+        for name, piece in edition.pieces.items():
+            triplets = find_recipe(edition, TRIPLETS.name).build(edition, name, {})
+            facts, sampling = edition.find_facts(piece.relation), edition.sample_relation(piece.relation)
+            for item in describe_missing(collect_points(facts, piece, triplets, sampling)):
+                kind = f"{'negated ' * item['is_negated']}{item['type']}"
+                heads.setdefault((piece.relation, kind, item["reason"]), []).extend(item["heads"])
+        rows = [
+            {
+                "relation": relation,
+                "kind": kind,
+                "n_heads": len(names),
+                "examples": names[:N_EXAMPLES],
+                "reason": reason,
+            }
+            for (relation, kind, reason), names in heads.items()
         ]
-        rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
-        parts.append(align(names, rows))
-    if found.lost_heads:
-        lines = [f"  {lost['relation']}: {lost['n_heads']:,} × {lost['reason']}" for lost in found.lost_heads]
-        parts.append("\n".join(["heads of the base that are not tested:", *lines]))
-    if any("n_tried" in of_relation for of_relation in found.risks.values()):
-        parts.append(align(RISKS, tabulate_risks(found.risks)))
-    if found.missing_questions:
-        lines = [f"  {line}" for line in found.missing_questions]
-        parts.append("\n".join(["questions that cannot be asked:", *lines]))
-    parts += found.facts.render()
-    if found.left_out:
-        lines = [f"  {each['n']:,} × {each['reason']}: {each['example']}" for each in found.left_out_reasons]
-        parts.append("\n".join([f"left out of the knowledge base: {found.n_left_out:,}", *lines]))
-    parts += render_name_troubles(found.doubtful_names)
-    if found.doubtful_wordings:
-        parts.append(render_doubtful_wordings(found.pool, found.doubtful_wordings))
-    models = [f"model {each.model_id or f'{each.model}: cannot be evaluated'}" for each in found.models]
-    writers = ["\n".join(f"writer {model_id}" for model_id in found.writers)] if found.writers else []
-    warnings = ["\n".join(found.warnings)] if found.warnings else []
-    return "\n\n".join([*parts, *writers, *warnings, "\n".join(models) or "no models"])
+    else:
+        reasons = Counter(item.reason for item in list_left_out(edition, None))
+        rows = [{"n": n, "reason": reason} for reason, n in reasons.most_common()]
+    if rows:
+        yield Finding("questions", "warning", "some cannot be asked", rows=rows)
+
+
+def check_names(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Warn of names that are probably no names."""
+    troubles = list_name_troubles(edition.base.triplets)
+    rows = [vars(each) | {"remedy": REMEDIES.get(each.kind)} for each in troubles]
+    if rows:
+        yield Finding("names", "warning", "some look wrong: correct them in the base", rows=rows)
+
+
+def check_pool(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Warn of a gate that is off, of prototypes that contradict each other, and of guessed shapes."""
+    if edition.config.rephraser.gate == "off":
+        off = "The gate is off: nothing checks that the rewordings say what their statements say."
+        yield Finding("gate", "warning", off)
+    # Faults of the authors' pool are kept; pools of other formats were refused for this one.
+    relations = edition.base.relations if edition.has_triplets else []
+    for relation in relations:
+        prototypes, where = edition.pool.relations[relation], f"{edition.pool.path}, [{relation}]"
+        cells = {name: cell.texts for name, cell in prototypes.cells.items()}
+        yield from (Finding("prototypes", "warning", f"{where} {fault}") for fault in check_slot_order(cells))
+        # The authors' pools name no predicates.
+        is_own = edition.pool.path is not None and edition.pool.path.suffix == ".toml"
+        if is_own and min(map(len, prototypes.instance)) < MIN_PREDICATE:
+            yield Finding(
+                "prototypes",
+                "warning",
+                f"{where} instance is {list(prototypes.instance)}, and the column predicate of the variants "
+                "would say nothing",
+                'write two names as in ["TakesDrug", "IsTreatedFor"]',
+            )
+    if relations:
+        possible = [relation for relation in relations if edition.pool.relations[relation].is_possibility]
+        yield from (Finding("shape", "warning", line) for line in ask_for_shapes(edition.base, possible))
+
+
+def check_wordings(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Warn of texts of the user's own pool that the gate would reject.
+
+    The wordings of a cell are compared with the prototype of the cell, and the prototypes of the other cells
+    with that of `none`, or of `dn` if they deny. All are filled with the names of the first tested triplet.
+    The texts of a bundled pool were reviewed, and are not checked again. Nothing is found if the gate is off.
+    """
+    if not edition.has_triplets or edition.config.rephraser.gate == "off":
+        return
+    own = [name for name in edition.base.relations if not edition.pool.is_reviewed(name)]
+    rows = [row for relation in own for row in _list_rejected(edition, relation)]
+    # Sound wordings of relations that the gate does not know are often rejected for the predicate alone.
+    rows.sort(key=lambda row: row["reasons"] == ["predicate"])
+    if rows:
+        where = f"{len(rows):,} texts of {edition.pool.path}"
+        found = f"{where} that the gate would reject; a run uses them as they are"
+        remedy = "check that they keep the meaning of their prototype, and prototypes that of `none` or `dn`"
+        yield Finding("wordings", "warning", found, remedy, rows)
+
+
+def _list_rejected(edition: Edition, relation: str) -> Iterator[dict[str, Any]]:
+    triplets = edition.base.select_relation(relation).filter(~pl.col("also_true"))
+    names = triplets.select("head", "tail").row(0, named=True)
+    frame = pl.DataFrame(
+        [
+            {"cell": cell, "template": template, "prototype": prototype, **names}
+            for cell, template, prototype in _list_compared(edition.pool.select_relation(relation))
+        ]
+    )
+    frame = frame.with_columns(
+        text=write_sentences(frame), statement=write_sentences(frame, template="prototype")
+    )
+    checked = zip(frame["cell"], frame["template"], check_rewordings(frame), strict=True)
+    for cell, template, reasons in checked:
+        if reasons:
+            yield {"relation": relation, "cell": cell, "template": template, "reasons": list(reasons)}
+
+
+def _list_compared(prototypes: RelationPrototypes) -> Iterator[tuple[str, str, str]]:
+    """Yield cell, text, and the text of the same meaning with which the gate compares it."""
+    for name, cell in prototypes.cells.items():
+        first = "dn" if name in POSITIVE_OF else "none"
+        if name != first:
+            yield name, cell.prototype, prototypes.cells[first].prototype
+        for wording in cell.wordings:
+            yield name, wording, cell.prototype
+
+
+def run_checks(edition: Edition, balance: Balance, *checks: EditionCheck) -> Iterator[Finding]:
+    """Yield the findings of the checks, in their order."""
+    for check in checks:
+        yield from check(edition, balance)
+
+
+def validate_config(config: Config, *, is_deep: bool = False) -> list[Finding]:
+    """Check a configuration and everything that it names; nothing is run.
+
+    Args:
+        is_deep: whether to hide facts of the base, and to count how many of them become false twins.
+    """
+
+    def check_data() -> Iterator[Finding]:
+        edition, balance = read_edition(config)
+        for relation, figures in balance.items() if is_deep else ():
+            if "n_tried" not in figures:
+                figures.update(measure_wrong_twins(edition, relation))
+        yield from run_checks(
+            edition,
+            balance,
+            check_edition,
+            check_profile,
+            check_facts,
+            show_risks,
+            check_negatives,
+            check_questions,
+            check_names,
+            check_pool,
+            check_wordings,
+        )
+
+    findings = run_check("edition", check_data)
+    for role, models in (("writer", config.writers), ("model", config.models)):
+        for model in models:
+            problem = find_problem(model)
+            found = problem or identify_model(model).model_id
+            findings.append(Finding(f"{role} {model.name}", "failing" if problem else "ok", found))
+    return findings

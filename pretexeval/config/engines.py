@@ -295,7 +295,7 @@ class ModelConfig(EngineConfig):
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""
     budget: Annotated[int, Field(ge=1)] | None = None
     """Number of prompts about samples that the model is asked at most in an evaluation, in place of
-    `pairs_per_relation` (docs/budget.md). The default is all prompts."""
+    `pairs_per_relation` (docs/commands.md). The default is all prompts."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of workers among which a deployed run divides the prompts of an evaluation
     (docs/operations.md)."""

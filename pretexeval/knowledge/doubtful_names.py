@@ -4,7 +4,6 @@ The patterns of each kind are in `names.toml`.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from pretexeval.primitives.toml_files import parse_toml
 VOCABULARY = parse_toml(Path(__file__).with_name("names.toml"))
 MAX_LENGTH = 120
 N_EXAMPLES = 3
-MAX_SHOWN = 60
-"""Characters of an example that a report shows."""
 NO_NAMES = {kind: "|".join(each["patterns"]) for kind, each in VOCABULARY["no_names"].items()}
 """Kind of names whose rows are left out -> their pattern."""
 REASONS = {kind: each["reason"] for kind, each in VOCABULARY["no_names"].items()}
@@ -106,16 +103,6 @@ def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
         for kind, listed in found.items()
         if len(listed)
     )
-
-
-def render_name_troubles(troubles: Sequence[NameTrouble]) -> list[str]:
-    """Return the part of a report about doubtful names; empty without any."""
-    lines = []
-    for each in troubles:
-        shown = (f"{name[:MAX_SHOWN]}…" if len(name) > MAX_SHOWN else name for name in each.examples)
-        remedy = f" ({REMEDIES[each.kind]})" if each.kind in REMEDIES else ""
-        lines.append(f"  {each.n:,} {each.kind}: {', '.join(map(repr, shown))}{remedy}")
-    return ["\n".join(["names that look wrong (correct them in the base):", *lines])] if lines else []
 
 
 def summarize_name_troubles(triplets: pl.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 
 import polars as pl
 
@@ -59,6 +59,21 @@ def preview_pieces(edition: Edition) -> Iterator[PiecePreview]:
 
     yield from map_in_threads(preview, edition.pieces)
     edition.forget_facts()
+
+
+def preview_relations(edition: Edition) -> Iterator[PiecePreview]:
+    """Yield the rows of each relation as one piece: limits and demonstrations are those of a relation.
+
+    Raises:
+        InputError: as `preview_pieces`.
+    """
+    for relation, group in groupby(preview_pieces(edition), lambda piece: piece.relation):
+        pieces = list(group)
+        triplets, statements, samples = (
+            pl.concat(getattr(piece, name) for piece in pieces)
+            for name in (TRIPLETS.name, STATEMENTS.name, SAMPLES.name)
+        )
+        yield PiecePreview(relation, triplets, statements, samples, pieces[0].unwritten_methods)
 
 
 def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:

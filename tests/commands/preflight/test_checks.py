@@ -1,7 +1,6 @@
 """The machine, its models, keys, endpoints, servers and storage: a problem is found, and no key is shown."""
 
 import json
-import os
 import re
 import zipfile
 from dataclasses import replace
@@ -14,8 +13,8 @@ from huggingface_hub import constants
 
 from commands.preflight import machine as module
 from commands.preflight import services
+from commands.preflight.findings import Finding
 from commands.preflight.machine import (
-    Finding,
     Machine,
     VllmBuild,
     check_local_model,
@@ -37,7 +36,7 @@ from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives import http_client
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.gpus import MIB, Gpu, find_gpus
+from pretexeval.primitives.gpus import Gpu
 from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
 from tests.support.web_server import Route, serve_routes
 
@@ -47,27 +46,6 @@ CUDA_BUILD = VllmBuild("0.32.0", "2.13.0+cu130", is_for_cpu=False)
 GPU = Gpu("NVIDIA H200", 100 * GB, 99 * GB)
 LAPTOP = Machine((), 8 * GB, CPU_BUILD)
 SERVER = Machine((GPU, GPU), 8 * GB, CUDA_BUILD)
-
-
-def write_driver(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Write a program nvidia-smi."""
-    command = folder / "nvidia-smi"
-    command.write_text(f"#!/bin/sh\n{script}\n")
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-
-
-def test_gpus_are_those_that_the_driver_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = "echo NVIDIA H200, 143771, 143167; echo 'NVIDIA GB10, [N/A], [N/A]'; echo $3"
-    write_driver(tmp_path, monkeypatch, listed)
-    assert find_gpus() == (Gpu("NVIDIA H200", 143771 * MIB, 143167 * MIB), Gpu("NVIDIA GB10", 0, 0))
-    # The driver chooses the visible ones by number or by name.
-    write_driver(tmp_path, monkeypatch, '[ "$3" = "--id=1,GPU-8932" ] && echo "NVIDIA A100, 81920, 1000"')
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-8932")
-    assert find_gpus() == (Gpu("NVIDIA A100", 81920 * MIB, 1000 * MIB),)
-    write_driver(tmp_path, monkeypatch, "exit 9")
-    assert find_gpus() == ()
 
 
 def test_a_container_may_take_less_than_the_machine_has(tmp_path: Path) -> None:
@@ -147,6 +125,15 @@ def test_weights_against_the_memory(tmp_path: Path) -> None:
     for folder, machine, settings, words in refused:
         with pytest.raises(InputError, match=words):
             check(folder, machine, **settings)
+
+
+def test_bfloat16_against_the_card(tmp_path: Path) -> None:
+    turing = replace(SERVER, gpus=(replace(GPU, name="Tesla T4", capability=7.5),))
+    for model, dtype in ((make_weights(tmp_path / "m", 1000), "auto"), ("org/not-here", "bfloat16")):
+        with pytest.raises(InputError, match=r'bfloat16 needs 8\.0; set dtype = "float16" in the table of m'):
+            check(model, turing, dtype=dtype)
+    for machine in (turing, replace(turing, gpus=(GPU,))):
+        assert check(tmp_path / "m", machine, dtype="float16").state == "ok"
 
 
 def test_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

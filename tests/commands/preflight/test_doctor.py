@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands.preflight.doctor import collect_findings
-from commands.preflight.machine import Finding
-from commands.preflight.reading import list_asked_models
+from commands.preflight.findings import Finding
 from pretexeval.config.file import Config, load_config
 from tasks.evaluation.evaluation import plan_evaluation
 from tests.commands.configurations import FAR, build, write_configuration
@@ -60,7 +59,7 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     config = write_configuration(tmp_path, models=[FAR | {"pool": "gpu-4x80"}])
     monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    assert not [each for each in collect_findings(config) if each.name.startswith("pool")]
+    assert not [each for each in collect_findings(config) if each.name.startswith("pool ")]
     server: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, version("prefect"))}
     found = []
     for workers in (None, [], [{"name": "a", "status": "OFFLINE"}], [{"name": "a", "status": "ONLINE"}]):
@@ -74,17 +73,16 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     assert "start its worker" in found[0][0].remedy
 
 
-def test_only_models_that_a_run_asks_are_checked() -> None:
+def test_only_writers_that_a_run_asks_are_checked() -> None:
     tables = {
         "writers": [{"name": name, "model": "org/x"} for name in ("a", "b", "c")],
-        "models": [{"name": "m", "model": "org/y"}],
         "rephraser": {"kind": "model", "writer": "b"},
         "judge": {"writer": "b"},
         "llmeval": {"writer": "c"},
     }
-    for methods, names in ((["pretexeval"], ["b", "m"]), (["pretexeval", "llmeval"], ["b", "c", "m"])):
+    for methods, names in ((["pretexeval"], ["b"]), (["pretexeval", "llmeval"], ["b", "c"])):
         config = Config.model_validate(tables | {"edition": {"methods": methods}})
-        assert [model.name for model in list_asked_models(config)] == names
+        assert [model.name for model in config.list_used_writers()] == names
 
 
 Answer = Callable[[Body], EndpointReply]

@@ -7,11 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from commands.preflight.estimates import Estimate
+from commands.preflight.asked_prompts import Estimate
 from commands.preflight.plan import RunPlan, plan_run, render_plan
-from commands.preflight.reading import FactCounts
-from commands.preflight.speed import Span, measure_completions, state_duration
-from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
 from pretexeval.config.schedule import AnchorsConfig
@@ -19,7 +16,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
-from schemas.exchange import Completion, Prompt
+from schemas.exchange import Completion
 from tasks.asking.writers import WriterPrompt
 from tasks.drawing import pieces
 from tasks.edition.anchors import plan_anchors
@@ -68,14 +65,14 @@ def test_a_plan_predicts_what_a_run_asks_and_writes_nothing(tmp_path: Path) -> N
     n_before = ask(part)
     rest = estimate(config)
     n_rest = ask(config)
-    assert (rest.n_answered, rest.n_to_ask) == (n_before, Span.of(n_rest))
+    assert (rest.n_answered, rest.n_to_ask) == (n_before, n_rest)
     (whole,) = plan.estimates
-    assert whole.n_to_ask == whole.n_prompts == Span.of(n_before + n_rest)
+    assert whole.n_to_ask == whole.n_prompts == n_before + n_rest
     # `direct` and `prototype` share the prompts of the plain statement.
     assert n_before + n_rest < sum(plan.n_samples.values())
     assert plan.n_samples["direct"] * 8 == plan.n_samples["prototype"] == plan.n_samples["pretexeval"]
     done = estimate(config)
-    assert done.n_to_ask == done.n_prompt_tokens == done.n_completion_tokens == Span.of(0)
+    assert done.n_to_ask == done.n_prompt_tokens == done.n_completion_tokens == 0
     assert "nothing to ask" in render_plan(plan_here(config))
 
 
@@ -83,16 +80,12 @@ def test_a_plan_shows_what_a_budget_asks(tmp_path: Path) -> None:
     """A pair has 2 statements in 8 wordings of two methods, and 2 direct statements."""
     config, more = (configure(tmp_path, {"budget": n_pairs * 34}) for n_pairs in (3, 4))
     plan = plan_here(config)
-    assert [(each.model, each.relation, each.n_asked_pairs) for each in plan.asked_pairs] == [
-        ("far", "may_prevent", 2),
-        ("far", "may_treat", 1),
-    ]
-    lines = [line.split() for line in render_plan(plan).splitlines()]
-    assert ["far", "may_prevent", str(plan.asked_pairs[0].n_pairs), "2"] in lines
+    assert plan.asked_pairs == {"far": {"may_prevent": 2, "may_treat": 1}}
+    assert ["may_prevent", "2"] in [line.split() for line in render_plan(plan).splitlines()]
     build(config)
     n_asked = ask(config)
-    assert plan.estimates[0].n_to_ask == Span.of(n_asked)
-    assert (estimate(more).n_answered, estimate(more).n_to_ask) == (n_asked, Span.of(ask(more)))
+    assert plan.estimates[0].n_to_ask == n_asked
+    assert (estimate(more).n_answered, estimate(more).n_to_ask) == (n_asked, ask(more))
     with pytest.raises(InputError, match=r"budget = 67 is too small: .* so give 68 or more"):
         plan_here(configure(tmp_path, {"budget": 67}))
 
@@ -110,14 +103,14 @@ def test_a_relation_in_several_pieces_is_counted_as_a_whole(
     assert len(plan_edition(labelled).pieces) > 2
     cut = estimate(labelled)
     assert (cut.n_prompts, cut.n_to_ask) == (whole.n_prompts, whole.n_to_ask)
-    assert whole.n_prompts.low > 0
+    assert whole.n_prompts > 0
     questions = {"settings": ["answer_only"]}
     config = configure(tmp_path, {"pairs_per_relation": 7}, rows=MANY_HEADS, questions=questions)
     asked = estimate(config, "answer_only")
     build(config)
-    assert asked.n_to_ask == Span.of(ask(config, setting="answer_only"))
+    assert asked.n_to_ask == ask(config, setting="answer_only")
     after = estimate(config, "answer_only")
-    assert (after.n_answered, after.n_to_ask) == (asked.n_prompts.low, Span.of(0))
+    assert (after.n_answered, after.n_to_ask) == (asked.n_prompts, 0)
 
 
 def test_each_repeat_and_a_third_answer_are_counted(tmp_path: Path) -> None:
@@ -125,13 +118,13 @@ def test_each_repeat_and_a_third_answer_are_counted(tmp_path: Path) -> None:
     build(once)
     n_asked = ask(once)
     thrice = estimate(configure(tmp_path, {"temperature": 0.5, "seed": 1, "repeats": 3}))
-    assert (thrice.n_prompts, thrice.n_to_ask) == (Span.of(3 * n_asked), Span.of(2 * n_asked))
+    assert (thrice.n_prompts, thrice.n_to_ask) == (3 * n_asked, 2 * n_asked)
     unsure = configure(tmp_path, {"unsure": True})
     both = {each.part: each.n_to_ask for each in plan_here(unsure).estimates}
     n_unsure = ask(unsure, setting=UNSURE)
-    assert both == {"evaluation": Span.of(n_unsure), UNSURE: Span.of(n_unsure)}
+    assert both == {"evaluation": n_unsure, UNSURE: n_unsure}
     rest = {each.part: each.n_to_ask for each in plan_here(unsure).estimates}
-    assert rest == {"evaluation": Span.of(n_unsure), UNSURE: Span.of(0)}
+    assert rest == {"evaluation": n_unsure, UNSURE: 0}
 
 
 def test_anchors_are_counted(tmp_path: Path) -> None:
@@ -156,8 +149,8 @@ def test_tokens_are_those_of_the_prompts_of_a_run(tmp_path: Path, is_local: bool
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
     counts = [len(tokenizer.encode(text).ids) if is_local else len(text) / 4 for text in prompts]
     counted = estimate(config)
-    assert counted.n_prompt_tokens.low == pytest.approx(sum(counts), rel=0.05)
-    assert counted.n_completion_tokens.low == len(prompts)
+    assert counted.n_prompt_tokens == pytest.approx(sum(counts), rel=0.05)
+    assert counted.n_completion_tokens == len(prompts) * config.models[0].max_tokens
     assert ("counted by the model's tokenizer" in counted.notes[0]) == is_local
 
 
@@ -172,37 +165,11 @@ def test_time_and_completions_are_as_measured_before(tmp_path: Path) -> None:
     broken = tmp_path / "data" / "predictions" / "broken" / model_id
     broken.mkdir(parents=True)
     (broken / "run.json").write_text("{")
-    measured = estimate(configure(tmp_path))
-    assert measured.duration_s == measured.n_to_ask * (1 / 20)
+    unmeasured, measured = estimate(configure(tmp_path, {"model": "y"})), estimate(configure(tmp_path))
+    assert (unmeasured.duration_s, "no evaluation of this model" in unmeasured.notes[-1]) == (None, True)
+    assert measured.duration_s == measured.n_to_ask / 20
     assert measured.n_completion_tokens == measured.n_to_ask * 2
     assert "20.0 prompts per second, loading included, as for 400 earlier prompts" in measured.notes[-1]
-
-
-def test_the_time_of_what_never_ran_is_stated_by_size_or_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1e9 tokens take 2 operations per parameter; H100s reach at best half of 989e12 a second each."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    stated = {
-        ("meta-llama/Meta-Llama-3-70B", 4): 2 * 70e18 / (0.5 * 4 * 989e12),
-        ("lmsys/vicuna-7b-v1.5", 1): 2 * 7e18 / (0.5 * 989e12),
-        ("Qwen/Qwen2.5-0.5B-Instruct", 1): 2 * 0.5e18 / (0.5 * 989e12),
-    }
-    for (model, n_cards), seconds in stated.items():
-        config = EngineConfig(name="m", model=model, tensor_parallel_size=n_cards)
-        duration_s, basis = state_duration(config, Span.of(1e6), Span.of(1e9))
-        assert duration_s is not None, model
-        assert (duration_s.low, duration_s.high) == pytest.approx((seconds, 2.5 * seconds)), model
-        assert "stated, not measured" in basis
-        assert f"{n_cards} × H100" in basis
-    for model in (
-        "microsoft/Phi-3-medium-4k-instruct",
-        "models/reference-small",
-        "mistralai/Mixtral-8x7B-v0.1",
-    ):
-        unknown = state_duration(EngineConfig(name="m", model=model), Span.of(1e6), Span.of(1e9))
-        assert unknown == (None, "time not measured"), model
-    endpoint = EngineConfig(name="m", model="m", engine="openai", base_url="http://a/v1", concurrency=10)
-    basis = "time assumed: 0.5 to 3 s a request, 10 at once"
-    assert state_duration(endpoint, Span.of(1000), Span.of(1e9)) == (Span(50, 300), basis)
 
 
 def test_cost_follows_from_tokens_and_prices(tmp_path: Path) -> None:
@@ -211,34 +178,18 @@ def test_cost_follows_from_tokens_and_prices(tmp_path: Path) -> None:
     paid, free = plan.estimates
     assert free.cost is None
     assert paid.cost is not None
-    tokens_in, tokens_out = paid.n_prompt_tokens, paid.n_completion_tokens
-    assert paid.cost.low == pytest.approx((tokens_in.low * 2 + tokens_out.low * 10) / 1e6)
-    assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
-    shown = f"{paid.cost.low:,.2f} to {paid.cost.high:,.2f} EUR"
-    assert shown.replace(" to 0.00", "") in render_plan(plan).split("all ")[1]
-
-
-def test_completions_are_measured_on_the_prompts_meant(tmp_path: Path) -> None:
-    store = ResponseStore(tmp_path, "m-1")
-    assert measure_completions(store, 50)[0] == Span(1, 50)
-    prompts = [Prompt("completion", text) for text in ("Write (a).", "Judge [b].", "Judge [c].")]
-    completions = [Completion("x", n_completion_tokens=n) for n in (40, 2, None)]
-    store.append(["1", "2", "3"], prompts, completions)
-    store.append(["4"], prompts[:1], [Completion(None, status="error", error="gone")])
-    assert measure_completions(store, 50)[0] == Span.of(21)
-    assert measure_completions(store, 30, "Write (")[0] == Span.of(30)
-    assert measure_completions(store, 30, "Draw (")[0] == Span(1, 30)
+    assert paid.cost == pytest.approx((paid.n_prompt_tokens * 2 + paid.n_completion_tokens * 10) / 1e6)
+    assert f"{paid.cost:,.2f} EUR" in render_plan(plan).split("all ")[1]
 
 
 def test_a_total_says_where_a_time_or_a_price_is_missing() -> None:
-    known = Span.of(30)
-    paid = Estimate("a", "evaluation", known, 0, known, known, known, Span(30, 9000), Span(1, 2.5), "USD")
-    free = replace(paid, name="b", n_to_ask=Span(1200, 2_500_000), duration_s=None, cost=None)
-    plan = RunPlan("own-seed1-00000000", True, {}, {}, FactCounts(1, None, {}), 0, (), (paid, free), ())
+    paid = Estimate("a", "evaluation", 30, 0, 30, 30, 30, 9000, 2.5, "USD")
+    free = replace(paid, name="b", n_to_ask=2_500_000, duration_s=None, cost=None)
+    plan = RunPlan("own-seed1-00000000", True, {}, {}, 0, {}, (paid, free), ())
     lines = [" ".join(line.split()) for line in render_plan(plan).splitlines()]
-    assert "a evaluation 30 0 30 30 30 30 s to 2.5 h 1.00 to 2.50 USD" in lines
+    assert "a evaluation 30 0 30 30 30 2.5 h 2.50 USD" in lines
     # The second model has no price, and its time was never measured.
-    assert "all 60 0 1,230 to 2.5M 60 60 not measured 1.00 to 2.50 USD" in lines
+    assert "all 60 0 2.5M 60 60 not measured 2.50 USD" in lines
 
 
 N_STATEMENTS = 14 * 2 * 8
@@ -270,12 +221,12 @@ def reply(config: Config, asks: list[WriterPrompt], n_tokens: int) -> None:
 
 def test_a_rephraser_that_never_wrote_may_need_every_attempt_unless_there_is_no_gate(tmp_path: Path) -> None:
     rephraser = estimate(configure_writer(tmp_path, ("pretexeval", "prototype")), "rephraser")
-    assert rephraser.n_to_ask == Span(N_STATEMENTS, 3 * N_STATEMENTS)
-    assert rephraser.n_completion_tokens == Span(N_STATEMENTS, 3 * N_STATEMENTS * 40)
-    assert rephraser.duration_s == rephraser.n_to_ask * Span(0.5, 3) * (1 / 32)
+    assert rephraser.n_to_ask == 3 * N_STATEMENTS
+    assert rephraser.n_completion_tokens == 3 * N_STATEMENTS * 40
+    assert rephraser.duration_s is None
     assert not (tmp_path / "data").exists()
     trusted = estimate(configure_writer(tmp_path, rephraser=REPHRASER | {"gate": "off"}), "rephraser")
-    assert trusted.n_to_ask == Span.of(N_STATEMENTS)
+    assert trusted.n_to_ask == N_STATEMENTS
     assert "1 attempt per statement" in trusted.notes
 
 
@@ -289,17 +240,17 @@ def test_attempts_that_were_answered_are_not_asked_again(tmp_path: Path) -> None
     reply(config, first + second, 12)
     rephraser = estimate(config, "rephraser")
     assert rephraser.n_answered == N_STATEMENTS + 10
-    assert rephraser.n_to_ask == Span(0, 2 * N_STATEMENTS - 10)
-    assert rephraser.n_completion_tokens.high == pytest.approx(rephraser.n_to_ask.high * 12)
+    assert rephraser.n_to_ask == 2 * N_STATEMENTS - 10
+    assert rephraser.n_completion_tokens == rephraser.n_to_ask * 12
 
 
 def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Path) -> None:
     config = configure_writer(tmp_path)
     rephraser, n = plan_edition(config).rephraser, read_panel().height
     assert rephraser is not None
-    assert estimate(config, "panel").n_to_ask == Span.of(n)
+    assert estimate(config, "panel").n_to_ask == n
     reply(config, rephraser.build_panel_prompts()[:10], 12)
-    assert estimate(config, "panel").n_to_ask == Span.of(n - 10)
+    assert estimate(config, "panel").n_to_ask == n - 10
     free = {"kind": "model", "writer": "pen", "max_new_words": "free"}
     parts = [each.part for each in plan_here(configure_writer(tmp_path, rephraser=free)).estimates]
     assert "panel" not in parts
@@ -307,9 +258,9 @@ def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Pa
 
 def test_a_judge_is_asked_both_ways_round(tmp_path: Path) -> None:
     judge = estimate(configure_writer(tmp_path, judge={"writer": "pen"}), "judge")
-    assert judge.n_to_ask == Span(0, 6 * N_STATEMENTS)
-    assert judge.n_prompt_tokens.high > 0
-    assert judge.n_completion_tokens.high > 0
+    assert judge.n_to_ask == 6 * N_STATEMENTS
+    assert judge.n_prompt_tokens > 0
+    assert judge.n_completion_tokens > 0
 
 
 def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(tmp_path: Path) -> None:
@@ -322,9 +273,12 @@ def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(tmp_path:
     statement, split = frames["statements"].select("statement", "split").row(0)
     reply(config, [edition.rephraser.build_prompt(statement, 1, split)], 20)
     parts = {each.part: each for each in plan_here(config).estimates}
-    assert (parts["llmeval"].n_prompts, parts["llmeval"].n_to_ask) == (Span.of(28), Span.of(20))
-    assert parts["llmeval"].n_completion_tokens == Span.of(20 * 200)
-    assert parts["rephraser"].n_completion_tokens.high == parts["rephraser"].n_to_ask.high * 20
+    assert (parts["llmeval"].n_prompts, parts["llmeval"].n_to_ask) == (28, 20)
+    assert parts["llmeval"].n_completion_tokens == 20 * 200
+    assert parts["rephraser"].n_completion_tokens == parts["rephraser"].n_to_ask * 20
     # Whatever was answered, no text is known that a model could have been asked.
-    assert parts["evaluation"].n_to_ask == Span.of(2 * 9 * 2 * 8)
-    assert any(note.startswith("288 texts are not written yet") for note in parts["evaluation"].notes)
+    assert parts["evaluation"].n_to_ask == 2 * 9 * 2 * 8
+    assert any(
+        note.startswith("288 prompts are about texts that are not written yet")
+        for note in parts["evaluation"].notes
+    )

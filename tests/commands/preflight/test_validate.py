@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from commands.preflight.doctor import collect_findings
-from commands.preflight.reading import find_doubtful_wordings, render_doubtful_wordings
-from commands.preflight.validate import render_validation, validate_config
+from commands.preflight.findings import Finding
+from commands.preflight.validate import check_wordings, validate_config
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from schemas.transformations import NAMES
@@ -75,12 +75,23 @@ def build(config: Config) -> None:
         check_files(edition, stage)
 
 
-def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401
+def find_refusal(config: Config) -> str | None:
+    """Return why a build is refused."""
     try:
-        action(*arguments)
+        build(config)
     except InputError as error:
         return str(error)
     return None
+
+
+def find(config: Config, name: str) -> list[Finding]:
+    return [finding for finding in validate_config(config) if finding.name == name]
+
+
+def find_failure(config: Config) -> str | None:
+    """Return why `validate` refuses the edition."""
+    (edition,) = find(config, "edition")
+    return edition.found if edition.state == "failing" else None
 
 
 # Questions and a cap take a second each to build, so one policy has both.
@@ -95,8 +106,8 @@ TABLES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
     config = configure(tmp_path, BASES[name], **TABLES[negatives])
-    said = find_refusal(validate_config, config)
-    assert said == find_refusal(build, config)
+    said = find_failure(config)
+    assert said == find_refusal(config)
     if name in ("five heads", "usual"):
         assert (said is None) == (name == "usual")
         path = tmp_path / "c.toml"
@@ -108,10 +119,9 @@ def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: 
 
 def test_questions_that_cannot_be_asked_are_named(tmp_path: Path) -> None:
     """Of the 14 heads, 9 have one tail and 5 have two."""
-    found = validate_config(configurations.configure(tmp_path, questions=ASKED))
-    (line,) = (line for line in found.missing_questions if "no negated MCQ" in line and "there are 2" in line)
-    assert "about 5 heads" in line
-    assert line in render_validation(found)
+    (found,) = find(configurations.configure(tmp_path, questions=ASKED), "questions")
+    (row,) = (row for row in found.rows if row["kind"] == "negated MCQ" and "there are 2" in row["reason"])
+    assert (row["relation"], row["n_heads"], len(row["examples"])) == ("may_treat", 5, 3)
 
 
 def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None:
@@ -120,9 +130,8 @@ def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None
     wording = tmp_path / "wording.toml"
     wording.write_text(f"[may_prevent]\nMCQ = {asked}\nMAQ = {asked}\nTFQ = {told}")
     config = configure(tmp_path, BASES["usual"], questions=ASKED | {"wording": str(wording)})
-    said = find_refusal(validate_config, config)
-    assert said == find_refusal(build, config)
-    assert "may_treat" in str(said)
+    assert find_failure(config) == find_refusal(config)
+    assert "may_treat" in str(find_failure(config))
 
 
 POOL = """extends = "revised"
@@ -143,19 +152,20 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     (tmp_path / "own.toml").write_text(POOL)
     rows, edition = make_rows("may_cure", "may_treat"), {"pool": str(tmp_path / "own.toml")}
     own = plan_edition(configurations.configure(tmp_path, rows, edition=edition))
-    lines = render_doubtful_wordings(str(own.pool.path), find_doubtful_wordings(own)).splitlines()
-    assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
+    (found,) = check_wordings(own, {})
+    assert found.found.startswith(f"6 texts of {tmp_path / 'own.toml'} that the gate would reject;")
     # The texts with the reason predicate alone come last.
     cells = ("inv", "inv_dn", "none", "ins", "dn", "ins_dn")
-    assert [line.split(": ")[0].strip() for line in lines[1:]] == [f"[may_cure] {cell}" for cell in cells]
-    assert lines[1].endswith(": 'The disease [X] may be cured by [Y].': roles")
-    assert lines[3].endswith(": 'The drug [X] may cause [Y].': predicate")
-    assert lines[4].endswith("then [Y] is among the diseases it may cause.': predicate")
+    assert [(row["relation"], row["cell"]) for row in found.rows] == [("may_cure", cell) for cell in cells]
+    texts = [(row["template"], row["reasons"]) for row in found.rows]
+    assert texts[0] == ("The disease [X] may be cured by [Y].", ["roles"])
+    assert texts[2] == ("The drug [X] may cause [Y].", ["predicate"])
+    assert texts[3][0].endswith("then [Y] is among the diseases it may cause.")
     rephraser = own.config.rephraser.model_copy(update={"gate": "off"})
     without_gate = replace(own, config=own.config.model_copy(update={"rephraser": rephraser}))
-    assert find_doubtful_wordings(without_gate) == ()
     # The bundled pools were reviewed.
-    assert find_doubtful_wordings(plan_edition(Config())) == ()
+    for reviewed in (without_gate, plan_edition(Config())):
+        assert list(check_wordings(reviewed, {})) == []
 
 
 def test_predicates_without_a_name_are_named(tmp_path: Path) -> None:
@@ -164,7 +174,7 @@ def test_predicates_without_a_name_are_named(tmp_path: Path) -> None:
     config = configurations.configure(
         tmp_path, make_rows("may_cure"), edition=edition, rephraser={"kind": "none"}
     )
-    assert "instance is ['P', 'HasCurableDisease'], and the column" in validate_config(config).warnings[0]
+    assert "instance is ['P', 'HasCurableDisease'], and the column" in find(config, "prototypes")[0].found
 
 
 def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
@@ -174,6 +184,6 @@ def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
     table.write_parquet(path)
     edition = {"pool": str(path), "methods": ["prototype"]}
     config = configure(tmp_path, BASES["usual"], edition=edition, rephraser={"kind": "none"})
-    inverse, denial, _ = validate_config(config).warnings
+    inverse, denial = (each.found for each in find(config, "prototypes"))
     assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse
     assert "[may_treat] inv_dn entry 0 names [Y] first; to fit inv it must name [X]" in denial

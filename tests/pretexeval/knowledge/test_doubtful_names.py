@@ -6,17 +6,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from commands.preflight.validate import render_validation, validate_config
+from commands.preflight.validate import validate_config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.doubtful_names import (
+    REMEDIES,
     list_name_troubles,
-    render_name_troubles,
     summarize_name_troubles,
 )
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
-from pretexeval.primitives.errors import InputError
 from tasks.edition.planning import plan_edition
 from tests.commands.configurations import build, configure
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
@@ -60,7 +59,6 @@ def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids
     assert (second.kind, second.n, second.examples) == ("have several ids", 1, ("mixture (4 ids)",))
     (line,) = summarize_name_troubles(rows)
     assert line.startswith(f"names look wrong (5 {first.kind}): ")
-    assert render_name_troubles([first])[0].splitlines()[1] == f"  5 {first.kind}: 'a_a', 'a_b', 'a_c'"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +113,8 @@ def test_inverted_names_are_turned_if_the_base_says_so_and_stay_aliases(tmp_path
     base = read_own(path, turn_inverted=True)
     assert {head for head, _ in list_tested(base)} == {*INVERTED.values(), *NOT_INVERTED.split("|")}
     assert base.aliases == {turned: (name,) for name, turned in INVERTED.items()}
-    troubles = render_name_troubles(list_name_troubles(read_own(path).triplets))[0]
-    assert "turn_inverted = true in [knowledge]" in troubles
+    (trouble,) = list_name_troubles(read_own(path).triplets)
+    assert "turn_inverted = true in [knowledge]" in REMEDIES[trouble.kind]
 
 
 PLACEHOLDERS = (
@@ -144,16 +142,22 @@ def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_t
     lost = [("others", "may_treat", "disease 1"), ("drug x", "may_treat", "unspecified")]
     rows = [*facts, *[facts[0]] * 12, *lost, ("drug y", "may_treat", "N/A"), ("drug z", "may_treat", "?")]
     config = configure(tmp_path, rows)
-    found = validate_config(config)
-    text = render_validation(found)
-    assert "left out of the knowledge base: 17\n  12 × repeats another row: own.tsv, line" in text
-    for line in ("others", "drug x", "drug y → N/A", "drug z → ?"):
-        assert sum(each.endswith(line) and each.startswith("  1 ×") for each in text.splitlines()) == 1
-    lost_heads = {(each["relation"], each["reason"], each["n_heads"]) for each in found.lost_heads}
+    found = {each.name: each for each in validate_config(config)}
+    assert found["left out"].found.startswith("17 parts of the source")
+    first, *others = found["left out"].rows
+    assert (first["n"], first["reason"], first["example"][:13]) == (
+        12,
+        "repeats another row",
+        "own.tsv, line",
+    )
+    for example in ("others", "drug x", "drug y → N/A", "drug z → ?"):
+        assert [row["n"] for row in others if row["example"].endswith(example)] == [1]
+    lost_heads = {(each["relation"], each["reason"], each["n_heads"]) for each in found["lost heads"].rows}
     assert {("may_treat", PLACEHOLDER_HEAD, 1), ("may_treat", PLACEHOLDER, 1)} <= lost_heads
     edition_id = build(config)
     manifest = plan_edition(config).root / "editions" / edition_id / "manifest.json"
-    assert f'"n_pairs": {found.relations[0]["n_tested_at_most"]},' in manifest.read_text()
+    assert f'"n_pairs": {found["relations"].rows[0]["n_tested_heads"]},' in manifest.read_text()
     few = configure(tmp_path, [*facts[:6], *lost], edition={"negatives": "balanced"})
-    with pytest.raises(InputError, match=r"; 1 because the head is a placeholder \(others\)\)$"):
-        validate_config(few)
+    refused, *_ = validate_config(few)
+    assert refused.state == "failing"
+    assert refused.found.endswith("; 1 because the head is a placeholder (others))")

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from commands.preflight.validate import render_validation, validate_config
+from commands.preflight.findings import render_findings
+from commands.preflight.validate import validate_config
 from pretexeval.config.file import Config
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import AliasTable
@@ -273,7 +274,7 @@ def configure_kinds(folder: Path, **knowledge: object) -> Config:
 
 def test_validate_asks_for_a_guessed_shape(tmp_path: Path) -> None:
     config = configure_kinds(tmp_path)
-    (line,) = (line for line in render_validation(validate_config(config)).splitlines() if "maybe" in line)
+    (line,) = (line for line in render_findings(validate_config(config)).splitlines() if "maybe" in line)
     assert "Wilms tumor → kidney neoplasm; bladder neoplasm → neoplasm" in line
     assert 'shape.due_to = "transitive"' in line
     manifest = find_manifest(tmp_path / "data", build(config))
@@ -285,7 +286,7 @@ def test_validate_asks_for_a_guessed_shape(tmp_path: Path) -> None:
 def test_a_given_shape_is_not_asked_for(tmp_path: Path, given: str | dict[str, str]) -> None:
     config = configure_kinds(tmp_path, shape=given)
     shapes = {"due_to": given} if isinstance(given, str) else given
-    assert "maybe" not in render_validation(validate_config(config))
+    assert "maybe" not in render_findings(validate_config(config))
     assert plan_edition(config).configuration["shapes"] == shapes
     assert plan_edition(config).edition_id != plan_edition(configure_kinds(tmp_path)).edition_id
 

@@ -1,12 +1,13 @@
 """The plan of an edition, also one of new facts or of anchors, and the manifest that completes it."""
 
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from commands.preflight.reading import count_facts
-from commands.preflight.validate import render_validation, validate_config
+from commands.preflight.findings import render_findings
+from commands.preflight.validate import check_facts, validate_config
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig, StorageConfig
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
@@ -123,11 +124,12 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
     # Heads have one tail, and those whose number is a multiple of three have two.
     frame = draw_triplets(edition.base, "may_treat", edition.sampling)
     assert {int(head.split()[-1]) for head in frame["head"]} == set(range(8, N_HEADS))
-    facts = count_facts(edition)
-    assert (facts.n_tested, facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
-    text = render_validation(validate_config(configure(tmp_path, 12, 6)))
-    assert f"may be tested: {facts.n_tested}; " in text
-    assert f"  1 × {reason}: may_prevent: the relation\n" in text
+    (facts,) = check_facts(edition, {})
+    assert f"may be tested: {12 + 4}; " in facts.found
+    assert facts.found.endswith(f"not tested: {(8 + 3) + (14 + 5)}")
+    text = render_findings(validate_config(configure(tmp_path, 12, 6)))
+    assert facts.found in text
+    assert re.search(rf"{re.escape(reason)} +1  may_prevent: the relation\n", text)
     with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
         plan_edition(configure(tmp_path, 3, 5))
 
@@ -137,14 +139,15 @@ def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
     releases = [{"name": "2023", "path": tmp_path / "older.tsv"}]
     aged = plan_edition(configure(tmp_path, 12, releases=releases))
     assert aged.edition_id != plain.edition_id
-    assert count_facts(plain).n_by_release == {}
-    assert count_facts(aged).n_by_release == {"2023": 11, "new": 16}
+    assert list(check_facts(plain, {})) == []
+    (ages,) = check_facts(aged, {})
+    assert ages.rows == [{"release": "2023", "n_facts": 11}, {"release": "new", "n_facts": 16}]
     without, frame = (build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged))
     # Heads whose number is 8 or more have facts that only the newer release holds.
     assert without.drop("first_release").equals(frame.drop("first_release"))
-    ages = frame.filter("is_positive")
-    is_new = [int(head.split()[-1]) >= 8 for head in ages["head"]]
-    assert (ages["first_release"] == "new").to_list() == is_new
+    facts = frame.filter("is_positive")
+    is_new = [int(head.split()[-1]) >= 8 for head in facts["head"]]
+    assert (facts["first_release"] == "new").to_list() == is_new
     assert frame.filter(~pl.col("is_positive"))["first_release"].is_null().all()
     require_buildable(aged)
 
