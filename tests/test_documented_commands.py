@@ -183,13 +183,13 @@ def after_make_run(checkout: Path, quickstart: str, prefect_server: dict[str, st
 
 def test_every_documented_command_is_one_and_every_query_names_columns_of_views(tmp_path: Path) -> None:
     calls = list_documented()
-    assert len(calls) > 40
+    assert len(calls) > 30
     parser = build_parser()
     for words in calls:
         parser.parse_args(words)
     queries = list_queries()
     queries += [words[1] for words in calls if words[0] == "sql" and " " in "".join(words[1:2])]
-    assert len(queries) > 40
+    assert len(queries) > 20
     build_warehouse(tmp_path)
     for sql in queries:
         assert run_query(tmp_path, sql)[0], sql
@@ -233,7 +233,7 @@ def test_documented_commands_run_after_make_run(checkout: Path, after_make_run: 
 
 @pytest.mark.long
 def test_what_make_run_leaves_empty_is_listed_with_what_fills_it(checkout: Path, after_make_run: str) -> None:
-    page = (REPOSITORY / "docs" / "questions.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "analysis.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?) \|", page.partition("## Which views are empty")[2], re.MULTILINE)
     empty = set()
     for view in (name for names in VIEW_GROUPS.values() for name in names):
@@ -363,5 +363,5 @@ def test_tutorial_prints_what_it_shows(
                 printed = None
                 n_compared += 1
         assert len(endpoint.requests) > 3 * SAMPLES_OF_A_PAIR
-    assert n_compared >= 8
+    assert n_compared >= 6
     assert (shell.folder / "data" / "report" / "index.html").is_file()
