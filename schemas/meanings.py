@@ -1,4 +1,4 @@
-"""What the tables and columns of the warehouse mean: the texts of the stages, and those of meanings.toml."""
+"""Meanings of the tables and columns of the warehouse: the texts of the stages, and of meanings.toml."""
 
 import re
 from collections.abc import Iterable

@@ -61,14 +61,14 @@ A part of an edition may be removed together with it. Its row is the edition, an
 
 @dataclass(frozen=True)
 class Publication:
-    """From what a warehouse was published, and what was said about it."""
+    """The files that a warehouse was published from, and the messages about them."""
 
     root_fingerprint: str
-    """Of all files under the root (`stamp_root`)."""
+    """Fingerprint of all files under the root (`stamp_root`)."""
     problems: Sequence[str]
-    """Why parts were left out that contradict their records."""
+    """Reasons why parts were left out that contradict their records."""
     warnings: Sequence[str]
-    """What lacks a record, as after an interrupted run, and which replies are lost."""
+    """Parts without a record, as after an interrupted run, and replies that are lost."""
 
 
 def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, changed_at_ns: int) -> None:

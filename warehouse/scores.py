@@ -133,7 +133,7 @@ def score_evaluations(
 
 
 class Shortcuts:
-    """What the best shortcut makes of each pair of an evaluation."""
+    """Scores of the best shortcut on each pair of an evaluation."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> None:
         """Read the rows of `best` in shortcut_scores."""

@@ -49,7 +49,7 @@ order by model_id
 """
 OF_EDITION = ("pair_clusters", "shortcut_scores", "storage.pair_groups")
 OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
-"""What scores depend on beside the answers, by edition and by model."""
+"""Tables on which scores depend besides the answers, by edition and by model."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class TaughtBase:
 
 @dataclass(frozen=True)
 class TaughtFacts:
-    """What a model was taught, as its card and its record `model.json` say it."""
+    """The facts that a model was taught, as its card and its record `model.json` say it."""
 
     known_heads: list[KnownHead] | None = None
     """The heads that the model has learned, or null if nothing says what the model knows."""
@@ -125,7 +125,7 @@ class ModelIdentity:
     """`<name>-<hash8>`; the hash is that of ``identity``."""
     identity: dict[str, object]
     taught: TaughtFacts
-    """What the model's card says that it was taught. It is no part of ``identity``."""
+    """The facts that the model was taught according to its card. They are no part of ``identity``."""
 
 
 @contextlib.contextmanager

@@ -174,7 +174,7 @@ class Answer:
     completion: Completion
     fault: Fault = "none"
     remedy: str = ""
-    """What is wrong with the endpoint, if every prompt meets this error."""
+    """Likely fault of the endpoint, if every prompt meets this error."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Endpoint:
     key: str | None
     has_answered: bool = False
     is_stopping: bool = False
-    """Whether to send nothing more."""
+    """True if nothing more is sent."""
 
     def hide(self, text: str) -> str:
         """Return the text without the key. An endpoint may repeat the key in any of its texts."""

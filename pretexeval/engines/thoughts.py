@@ -48,7 +48,7 @@ class SplitReply:
     answer: str | None
     """None if the last thought does not end."""
     thought: tuple[int, int] | None = None
-    """Where the thought begins and ends in the text, without the marks around it; None if there is none."""
+    """Start and end of the thought in the text, without the marks around it; None if there is none."""
     is_opened: bool = True
     """False if the text closes a thought that it does not open, because the chat template opened it."""
 

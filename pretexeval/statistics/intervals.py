@@ -20,7 +20,7 @@ MIN_RARE = 9
 MIN_CLUSTERS = 10
 """With fewer effective heads or tails, a difference has no interval and no test."""
 MAX_RATIO = 2
-"""How many times as many observations a side without events may count as the other side."""
+"""Limit of the observations of a side without events, as a multiple of those of the other side."""
 MIN_P, MAX_P = 1e-12, 1 - 1e-6
 N_HALVINGS = 50
 

@@ -62,7 +62,7 @@ class StoredObject:
 
     n_bytes: int
     modified_at: datetime
-    """By the clock of the storage."""
+    """Time of the last change by the clock of the storage."""
 
 
 class Bucket:

@@ -74,12 +74,12 @@ ABOUT_OFFER = compile_phrases("about_offer")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a response calls right or wrong, and how that was found."""
+    """The verdict of a response on a statement, and the rule that found it."""
 
     is_true: bool
     rule: str
     end: int
-    """Where the judging word ends in the text."""
+    """End of the judging word in the text."""
 
     @property
     def value(self) -> str:

@@ -79,7 +79,7 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
 
 
 def _is_taken_back(text: str, found: Found) -> bool:
-    """Whether the text that follows an answer says that it is wrong."""
+    """Return whether the text that follows an answer says that it is wrong."""
     letters = "|".join(found)
     denied = (
         rf"\b(?:{letters})\b\W{{0,3}}\s(?:is|was)\s(?:not|incorrect|wrong)\b"

@@ -58,7 +58,7 @@ class AnswerOptions:
 
     @cached_property
     def quotations(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
-        """What quotes an option in a folded text, and the letters of the option."""
+        """Return the quotations of options in a folded text, and the letters of these options."""
         found = []
         for text, letters in self.by_text.items():
             words = [word.rstrip(",;") for word in text.split() if word not in SMALL_WORDS]
@@ -90,7 +90,7 @@ class AnswerOptions:
         return place if place > start and not text[place : place + 1].isalnum() else None
 
     def starts_option(self, text: str, start: int) -> bool:
-        """Whether the text quotes an option at `start`: "E. coli" and "A pacemaker" are no letters."""
+        """Return whether the text quotes an option at `start`: "E. coli" and "A pacemaker" are no letters."""
         initial = text[start : start + 1].casefold()
         return any(
             words[0].startswith(initial)
@@ -138,10 +138,10 @@ class Letters:
     """The letters of options that were found at a place."""
 
     found: tuple[str, ...]
-    """In the order of the text, each once."""
+    """The letters in the order of the text, each once."""
     end: int
     n_texts: int = 0
-    """How many letters were followed by a text."""
+    """Number of letters that were followed by a text."""
 
 
 def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
@@ -166,7 +166,7 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
 
 
 def is_line_end(text: str, place: int) -> bool:
-    """Whether nothing but marks follows up to the end of the line."""
+    """Return whether nothing but marks follows up to the end of the line."""
     return LINE_END.match(text, place) is not None
 
 
@@ -196,7 +196,7 @@ def _is_run(run: str, text: str, end: int, options: AnswerOptions) -> bool:
 
 
 def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
-    """Whether the character at `place` is the letter of an option, and no article or part of a name.
+    """Return whether the character at `place` is the letter of an option, and no article or part of a name.
 
     Args:
         end: the end of the marks that close after the letter, such as those in **B** and (B).

@@ -29,7 +29,7 @@ AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
 
 @dataclass(frozen=True)
 class Reading:
-    """What a response answers, and how that was found."""
+    """The answer in a response, and the rule that found it."""
 
     answer: str | None
     """MCQ: a letter. MAQ: sorted letters, "A,C". TFQ: "T" or "F". TFU: "T", "F" or "U". RQ: "T|B", the
@@ -37,7 +37,7 @@ class Reading:
     rule: str | None
     """The name of the rule that found the answer or the fragment; null if nothing was found."""
     fragment: str | None = None
-    """What was found but is no answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
+    """A part of an answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
     the answer to another question that the model asked itself or numbered. Null where there is an answer."""
 
 

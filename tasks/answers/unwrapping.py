@@ -63,7 +63,7 @@ class UnwrappedReply:
     stated: tuple[tuple[str, str], ...] = ()
     """The rule and the content of each wrapping; the most important one is first."""
     refuses: bool = False
-    """Whether its first clause refuses to answer, or asks for something."""
+    """True if its first clause refuses to answer, or asks for something."""
 
 
 def unwrap_reply(text: str) -> UnwrappedReply:

@@ -98,7 +98,7 @@ class ReceivedAnswers:
     chunk: dict[str, Prompt]
     write: Write
     session_started: float
-    """When the session began, on the monotonic clock."""
+    """Start of the session on the monotonic clock."""
     received: dict[int, Completion] = field(default_factory=dict)
     """Position of a prompt in the chunk -> its completion, until it is stored. Other threads may add some."""
     outcomes: dict[int, Completion] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class ModelSession:
         self.identity = identify_model(config)
         self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
-        """Whether to go on if the endpoint refuses every prompt of a chunk."""
+        """Continue even if the endpoint refuses every prompt of a chunk."""
         self._chunk_size = ChunkSize()
         self._has_answered = False
         self._watch = HabitWatch(config.name, is_endpoint=config.engine == "openai")

@@ -72,7 +72,7 @@ HABITS = {
         "be taken off: switch the echo off at the server or in extra_body, or ask in chat style",
     ),
 }
-"""What replies do -> whether a reply does it, what is shown of it, and the likely cause with what to set."""
+"""Habit of a server -> test of a reply, the part of the reply to show, and the likely cause with remedy."""
 COLUMNS = ("prompt", "response", "reasoning", "finish_reason")
 
 
@@ -116,7 +116,7 @@ class HabitWatch:
         self._counts: dict[str, tuple[int, str]] = {}
         self._named: set[str] = set()
         self.served: set[str] = set()
-        """What the endpoint has said that it is, also in earlier runs."""
+        """Names under which the endpoint has reported itself, also in earlier runs."""
 
     def add(self, prompts: Sequence[Prompt], completions: Sequence[Completion]) -> None:
         """Count these replies, and warn at once if another model has given one."""

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MISSING = 5
-"""How many of ten facts a base is assumed to lack. Half of them is cautious: where 3 of 10 facts of MedLAMA
-were hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with 5."""
+"""Number of facts of ten that a base is assumed to lack. Half of them is cautious: with 3 of 10 facts of
+MedLAMA hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with 5."""
 UNIT = 10_000
 """Chances are whole numbers from 0 to this."""
 MAX_CHANCE = 500

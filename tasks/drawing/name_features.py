@@ -1,4 +1,4 @@
-"""How much heads and tails resemble each other by their letters, as whole numbers for many pairs at once.
+"""Resemblance of heads and tails by their letters, as whole numbers for many pairs at once.
 
 Whole numbers are the same on every machine. Every feature counts parts that both names have, or the share of
 one name's parts that the other name has too. Parts of names are parts of their words, so that each distinct

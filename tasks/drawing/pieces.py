@@ -22,9 +22,9 @@ class Piece:
 
     relation: str
     number: int = 1
-    """From 1."""
+    """Number of the piece, from 1."""
     of: int = 1
-    """How many pieces the relation has."""
+    """Number of pieces of the relation."""
 
     def select_blocks(self, heads: pl.Series) -> list[pl.Series]:
         """Return the heads of each block of the piece.

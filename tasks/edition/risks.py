@@ -32,12 +32,12 @@ from tasks.edition.triplets import build_triplets
 Balance = dict[str, dict[str, Any]]
 """Relation -> the figures of `describe_relation`, and of `estimate_wrong_twins` if they were measured."""
 HIDDEN = 3
-"""How many of ten facts are hidden from the draw, to see how many of them become false twins."""
+"""Number of facts of ten that are hidden from the draw, to see how many of them become false twins."""
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MISSING_POSSIBILITIES = 9
-"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
-what people found who read twins (docs/knowledge-bases.md)."""
+"""Number of facts of ten that a base of possibilities is assumed to lack. With 9, the estimates agree with
+the findings of people who read twins (docs/knowledge-bases.md)."""
 MIN_TRIED = 50
 """Fewer false twins than this show nothing: the interval would reach from nothing to nearly everything."""
 MAX_GUESSABLE = 0.75

@@ -112,7 +112,7 @@ TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
 @dataclass(frozen=True)
 class Wording:
-    """How the statements of an edition become samples."""
+    """Settings with which the statements of an edition become samples."""
 
     methods: tuple[str, ...]
     rephraser_kind: str

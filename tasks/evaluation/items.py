@@ -40,7 +40,7 @@ class ItemKind:
     read_texts: Callable[[pl.DataFrame], list[Reading]]
     """Returns what each item answers. The column ``said`` holds the text with the answer, or null."""
     has_votes: bool
-    """Whether the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
+    """True if the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
 
     @property
     def id_column(self) -> str:
