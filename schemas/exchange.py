@@ -65,8 +65,8 @@ class Sampling:
 
     def read_extra_body(self) -> dict[str, Any]:
         """Return the further parameters."""
-        found: dict[str, Any] = json.loads(self.extra_body or "{}")
-        return found
+        parameters: dict[str, Any] = json.loads(self.extra_body or "{}")
+        return parameters
 
 
 # All prompts of a model share their parameters, and rendering them took half of the time of writing requests.

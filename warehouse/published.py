@@ -181,7 +181,9 @@ def check_folders(old: duckdb.DuckDBPyConnection, root: Path) -> None:
             editions = [edition_id for (edition_id,) in old.execute(query).fetchall()]
         except duckdb.Error:
             return
-        n_lost = sum(each is None or (root / edition_folder(each)).is_dir() for each in editions)
+        n_lost = sum(
+            edition_id is None or (root / edition_folder(edition_id)).is_dir() for edition_id in editions
+        )
         if n_lost:
             raise InputError(
                 f"{folder} is missing or empty, but {root / WAREHOUSE} holds {n_lost} parts from it: mount "
@@ -201,7 +203,7 @@ def _list_foreign_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _list_side_files(path: Path) -> list[Path]:
     """Return the logs of changes that DuckDB left beside the file, also of interrupted checkpoints."""
-    return [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.wal")]
+    return [file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.wal")]
 
 
 def describe_code() -> str:

@@ -164,8 +164,8 @@ def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
             files.add(path)
             rows[table].append(provide_rows(path, of_table, table.SCHEMA))
         earlier.append(edition)
-        for each in earlier:
-            each.forget()
+        for other in earlier:
+            other.forget()
     _create(connection, "scores", pl.concat(rows[scores]).sort(*scores.ORDER))
     adjusted = differences.adjust(pl.concat(rows[differences]))
     _create(connection, "differences", adjusted.sort(*differences.ORDER))

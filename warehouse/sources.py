@@ -243,7 +243,12 @@ def find_unreadable(sources: Sources) -> dict[Path, str]:
         if name != RESPONSES.name
         for path in sources.files[name]
     ]
-    named += [(path, s) for each in sources.evaluations for s in RUN_FILES for path in each.list_files(s)]
+    named += [
+        (path, s)
+        for evaluation in sources.evaluations
+        for s in RUN_FILES
+        for path in evaluation.list_files(s)
+    ]
     problems = {path: explain_unreadable(path, stage) for path, stage in named}
     return {path: problem for path, problem in problems.items() if problem}
 

@@ -23,10 +23,10 @@ def find_cached_folder(config: EngineConfig) -> Path | None:
     except ModuleNotFoundError:
         return None
     try:
-        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
+        cached = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
     except HFValidationError:
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(cached).parent if isinstance(cached, str) else None
 
 
 def find_commit(config: EngineConfig) -> str | None:
@@ -182,8 +182,8 @@ def _list_checksums(folder: Path, *, has_code: bool) -> dict[str, str]:
 
 def list_weights(folder: Path) -> list[Path]:
     """Return the files of the weights that are loaded, sorted by name; none if the folder has none."""
-    found = (sorted(folder.glob(pattern)) for pattern in WEIGHT_PATTERNS)
-    return next(filter(None, found), [])
+    weights = (sorted(folder.glob(pattern)) for pattern in WEIGHT_PATTERNS)
+    return next(filter(None, weights), [])
 
 
 def find_folder(config: EngineConfig) -> Path | None:

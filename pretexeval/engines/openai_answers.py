@@ -299,8 +299,8 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
     """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
     words = f"Error code: {reply.status}"
     if reply.status < 400:
-        found = _HOST.match(reply.headers.get("Location", ""))
-        return f"{words} - redirected{f' to {found[1]}{found[2]}' if found else ''}", None
+        host = _HOST.match(reply.headers.get("Location", ""))
+        return f"{words} - redirected{f' to {host[1]}{host[2]}' if host else ''}", None
     try:
         answer = read_json(reply.content)
     except UnreadableAnswerError:

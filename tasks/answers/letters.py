@@ -49,23 +49,23 @@ class AnswerOptions:
     @cached_property
     def by_text(self) -> dict[str, tuple[str, ...]]:
         """Folded text -> its letters; identical options have several."""
-        found: dict[str, tuple[str, ...]] = {}
+        letters_of: dict[str, tuple[str, ...]] = {}
         for letter, text in zip(self.letters, self.texts, strict=False):
             folded = fold_text(text).strip(EDGES)
             if folded:
-                found[folded] = (*found.get(folded, ()), letter)
-        return found
+                letters_of[folded] = (*letters_of.get(folded, ()), letter)
+        return letters_of
 
     @cached_property
     def quotations(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
         """Return the quotations of options in a folded text, and the letters of these options."""
-        found = []
+        patterns = []
         for text, letters in self.by_text.items():
             words = [word.rstrip(",;") for word in text.split() if word not in SMALL_WORDS]
             quoted = BETWEEN_WORDS.join(map(re.escape, words if len(words) > 1 else [text]))
             if len(text) >= MIN_QUOTED:
-                found.append((re.compile(rf"(?<![^\W_]){quoted}(?![^\W_])"), letters))
-        return found
+                patterns.append((re.compile(rf"(?<![^\W_]){quoted}(?![^\W_])"), letters))
+        return patterns
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
@@ -104,13 +104,13 @@ class AnswerOptions:
 
         A quotation inside a longer one does not count, such as "cortisol" in "increased cortisol".
         """
-        found = [
+        mentions = [
             Mention(match.start(), match.end(), letters)
             for quotation, letters in self.quotations
             for match in quotation.finditer(folded)
         ]
         kept: list[Mention] = []
-        for mention in sorted(found, key=lambda mention: (mention.start, -mention.end)):
+        for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end)):
             if not kept or mention.end > kept[-1].end:
                 kept.append(mention)
         return kept
@@ -154,8 +154,8 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
             break
         if "\n" in text[letters.end : place]:
             line = letters
-        found = tuple(dict.fromkeys((*letters.found, *item.found)))
-        letters = Letters(found, item.end, letters.n_texts + item.n_texts)
+        named = tuple(dict.fromkeys((*letters.found, *item.found)))
+        letters = Letters(named, item.end, letters.n_texts + item.n_texts)
         separator = SEPARATOR.match(text, letters.end)
         place = separator.end() if separator else letters.end
         if place == letters.end:

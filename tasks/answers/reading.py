@@ -115,13 +115,13 @@ def _read_part(question_type: str, part: str, options: AnswerOptions, offered: s
 
 
 def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(reply, options)
-    return Reading(found[0], rule) if len(found) == 1 else NOTHING
+    letters, rule = find_letters(reply, options)
+    return Reading(letters[0], rule) if len(letters) == 1 else NOTHING
 
 
 def _read_choices(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(reply, options)
-    return Reading(",".join(sorted(found)), rule) if found else NOTHING
+    letters, rule = find_letters(reply, options)
+    return Reading(",".join(sorted(letters)), rule) if letters else NOTHING
 
 
 def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
@@ -130,8 +130,8 @@ def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> 
 
 
 def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found = read_truth_or_doubt(reply)
-    return Reading(*found) if found else NOTHING
+    value_and_rule = read_truth_or_doubt(reply)
+    return Reading(*value_and_rule) if value_and_rule else NOTHING
 
 
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
@@ -150,15 +150,15 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
 def _read_right_option(
     reply: UnwrappedReply, options: AnswerOptions, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
-    found, rule = find_letters(reply, options)
+    chosen, rule = find_letters(reply, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
         # "Incorrect. B" and "No (B)": the letter follows the judgement.
         text = reply.text
         place = AFTER_JUDGEMENT.match(text, judgement.end)
         letters = scan_letters(text, place.end() if place else judgement.end, options)
         if letters and not BEGINS_SENTENCE.match(text, letters.end):
-            found, rule = letters.found, "after_judgement"
-    return (found[0], rule) if len(found) == 1 else (None, None)
+            chosen, rule = letters.found, "after_judgement"
+    return (chosen[0], rule) if len(chosen) == 1 else (None, None)
 
 
 @lru_cache(maxsize=4096)

@@ -123,7 +123,7 @@ class HabitWatch:
         for name, (n, shown) in count_habits(tabulate_replies(prompts, completions)).items():
             n_before, shown_before = self._counts.get(name, (0, ""))
             self._counts[name] = (n_before + n, shown_before or shown)
-        names = {each.served for each in completions if each.served and self._is_endpoint}
+        names = {completion.served for completion in completions if completion.served and self._is_endpoint}
         for served in sorted(names - self.served):
             if self.served:
                 before = "; ".join(sorted(self.served))

@@ -197,15 +197,15 @@ class _Assignment:
         edges = np.unique(np.quantile(of_own, np.arange(1, N_CLASSES) / N_CLASSES, method="nearest"))
         own, classes = (np.searchsorted(edges, sums, side="right") for sums in (of_own, alike))
         fees = np.zeros(len(edges) + 1, np.int64)
-        found = []
+        assignments = []
         while True:
             n_pairs = max(len(assigned[0]), 1)
             true, false = (
                 np.bincount(drawn, minlength=len(fees)) for drawn in (own[assigned[0]], classes[assigned])
             )
-            found.append((np.abs(true - false).sum() / n_pairs, assigned))
-            if len(found) == N_ROUNDS:
-                return min(found, key=lambda each: each[0])[1]
+            assignments.append((np.abs(true - false).sum() / n_pairs, assigned))
+            if len(assignments) == N_ROUNDS:
+                return min(assignments, key=lambda assignment: assignment[0])[1]
             fees += STEP * (true - false) // n_pairs
             charged = (fees[own][:, None] - fees[classes]) * MAX_TAILS << TIE_BITS
             assigned = self._assign(costs + charged, price)

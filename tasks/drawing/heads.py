@@ -101,17 +101,17 @@ def count_tested(n_others: int, sampling: TripletSampling) -> int:
 
 def _draw_demonstrations(evidence: Evidence) -> pl.DataFrame:
     """Return the pairs of the first heads, in a drawn order, that have a possible negative."""
-    order, found = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
+    order, drawn = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
     if evidence.facts.has_changes:
         kept = evidence.facts.origins.filter(pl.col("origin") == KEPT)["head"]
         order = order.filter(order.is_in(kept.implode()))
     for start in range(0, len(order), HEADS_AT_ONCE):
         heads = order[start : start + HEADS_AT_ONCE]
         pairs = heads.to_frame("head").join(_draw_pairs(evidence, heads), on="head", maintain_order="left")
-        found = pl.concat([found, pairs]).head(N_DEMONSTRATIONS)
-        if found.height == N_DEMONSTRATIONS:
+        drawn = pl.concat([drawn, pairs]).head(N_DEMONSTRATIONS)
+        if drawn.height == N_DEMONSTRATIONS:
             break
-    return found.sort("head")
+    return drawn.sort("head")
 
 
 def _draw_pairs(evidence: Evidence, heads: pl.Series) -> pl.DataFrame:

@@ -157,7 +157,7 @@ class _Sharing:
         given = pl.Series([taker.name for taker in self.takers]), pl.Series(self.tails)
         names = pl.concat(given).unique().sort()
         features = NameFeatures(names)
-        heads, tails = (names.search_sorted(each).to_numpy().astype(np.int64) for each in given)
+        heads, tails = (names.search_sorted(column).to_numpy().astype(np.int64) for column in given)
         own, columns = np.array(self.facts).T
         starts = range(0, len(own), FACTS_AT_ONCE)
         parts = (slice(start, start + FACTS_AT_ONCE) for start in starts)

@@ -139,8 +139,8 @@ def _draw_group_of_questions(rows: pl.DataFrame, group: Group) -> list[str]:
 
 def _read_truths(asked: pl.DataFrame) -> list[Reading]:
     """Return whether each text says true or false (method, section 3), or that it is unsure if asked so."""
-    found = {row: read_answer(*row) for row in asked.select("type", "said").unique().iter_rows()}
-    return [found[row] for row in asked.select("type", "said").iter_rows()]
+    readings = {row: read_answer(*row) for row in asked.select("type", "said").unique().iter_rows()}
+    return [readings[row] for row in asked.select("type", "said").iter_rows()]
 
 
 def _read_answers(asked: pl.DataFrame) -> list[Reading]:

@@ -107,7 +107,7 @@ def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
     ).iter_rows():
         tails.setdefault(head, {})[is_positive] = tail
         ids[head] = pair_id
-    return {head: Pair(ids[head], found[True], found[False]) for head, found in tails.items()}
+    return {head: Pair(ids[head], tail_of[True], tail_of[False]) for head, tail_of in tails.items()}
 
 
 class _PointBuilder:
