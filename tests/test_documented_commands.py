@@ -299,10 +299,12 @@ def write_file(folder: Path, block: Block) -> None:
 
 def assert_shown(shown: str, printed: str, *, is_masked: bool) -> None:
     """Compare the output with the page, where a line with … stands for any lines."""
+    parts = [part.strip("\n") for part in re.split(r"^…$", shown.strip(), flags=re.MULTILINE)]
     if is_masked:
-        shown, printed = (VARYING.sub(" ", text) for text in (shown, printed))
-    parts = [re.escape(part.strip("\n")) for part in re.split(r"^…$", shown.strip(), flags=re.MULTILINE)]
-    assert re.fullmatch("\n.*".join(parts), printed.strip(), re.DOTALL), f"{shown}\n--\n{printed}"
+        parts = [VARYING.sub(" ", part).strip() for part in parts]
+        printed = VARYING.sub(" ", printed)
+    pattern = r"\s.*".join(map(re.escape, parts))
+    assert re.fullmatch(pattern, printed.strip(), re.DOTALL), f"{shown}\n--\n{printed}"
 
 
 def answer_chat(body: Body, _: int) -> EndpointReply:
