@@ -18,7 +18,7 @@ class Rule:
     """The columns to show, beside the key, of a row that breaks the rule."""
     holds: pl.Expr
     is_warning: bool = False
-    """Whether a broken rule is only reported. Real data can break such a rule, so the run goes on."""
+    """True if a broken rule is only reported. Real data can break such a rule, so the run goes on."""
 
 
 SAMPLING_IS_JSON = Rule(

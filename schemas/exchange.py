@@ -1,4 +1,4 @@
-"""What is sent to a language model and what comes back: the values of a row of the stage responses."""
+"""Prompts to a language model and its responses: the values of a row of the stage responses."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -35,7 +35,7 @@ class Sampling:
     stop: tuple[str, ...] = ()
     """Texts at which generation ends. They are not part of the response."""
     logprobs: bool = False
-    """Whether to return the log-probabilities of ` True` and ` False` as the first token."""
+    """Return the log-probabilities of ` True` and ` False` as the first token."""
     extra_body: str | None = None
     """Further parameters, as a canonical JSON object."""
     leave_out: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Sampling:
     top_p: float | None = None
     """The most likely tokens that together have this probability are sampled from."""
     repeat: int = 0
-    """Which answer to the same prompt is wanted: 0, 1, … A response is stored under it, beside the key."""
+    """Number of the answer to the same prompt: 0, 1, … A response is stored under it, beside the key."""
     period: str | None = None
     """The period of a schedule in which anchors are asked again. It is not sent, but is part of the key."""
 
@@ -65,8 +65,8 @@ class Sampling:
 
     def read_extra_body(self) -> dict[str, Any]:
         """Return the further parameters."""
-        found: dict[str, Any] = json.loads(self.extra_body or "{}")
-        return found
+        parameters: dict[str, Any] = json.loads(self.extra_body or "{}")
+        return parameters
 
 
 # All prompts of a model share their parameters, and rendering them took half of the time of writing requests.
@@ -79,7 +79,7 @@ def _render_sampling(sampling: Sampling) -> str:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is sent to a model.
+    """A prompt to a model.
 
     Style completion: a text to continue. Style chat: messages [{role, content}] as canonical JSON.
     """
@@ -101,9 +101,9 @@ class Completion:
     logprob_true: float | None = None
     logprob_false: float | None = None
     reasoning: str | None = None
-    """What the model thought, where it came apart from the response."""
+    """The thought of the model, if it came apart from the response."""
     served: str | None = None
-    """What answered, in a few words."""
+    """Name of the server, model or engine that answered."""
 
     def measure_texts(self) -> int:
         """Return the bytes of the response and of the reasoning."""

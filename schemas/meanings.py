@@ -1,4 +1,4 @@
-"""What the tables and columns of the warehouse mean: the texts of the stages, and those of meanings.toml."""
+"""Meanings of the tables and columns of the warehouse: the texts of the stages, and of meanings.toml."""
 
 import re
 from collections.abc import Iterable
@@ -81,8 +81,8 @@ def explain_column(relation: str, column: str) -> str:
         return str(shared)
     if text := _explain_by_stages(STAGE_ORDER, column):
         return text
-    if found := _LIMIT.fullmatch(column):
-        score, is_fixed, side = found.groups()
+    if limit := _LIMIT.fullmatch(column):
+        score, is_fixed, side = limit.groups()
         clusters = " with only pairs or points as clusters" if is_fixed else ""
         return f"{'lower' if side == 'low' else 'upper'} limit of the 95 % interval of {score}{clusters}"
     raise LookupError(f"{FILE.name} does not say what {relation}.{column} means")

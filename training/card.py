@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -76,12 +76,8 @@ def write_card(folder: Path, card: Card, recipe: Recipe) -> None:
     if card.scores:
         sections += [MEASURES[recipe.measure]["text"].strip(), render_table(card.scores)]
     if card.known_heads:
-        n_units = Counter[tuple[str, str]]((unit.relation, unit.wordings) for unit in card.known_heads)
-        n_units.update((relation, "doubt") for relation, _ in card.doubted_heads)
-        counts = sorted(n_units.items())
-        rows = [{"relation": key[0], "learned with": key[1], "heads": n} for key, n in counts]
-        doubted = ", or to say Unsure of them (`doubt`)" if card.doubted_heads else ""
-        sections += [f"It learned these heads{doubted}; `card.json` lists them by name.", render_table(rows)]
+        doubted = f", and to say Unsure of {len(card.doubted_heads)}" if card.doubted_heads else ""
+        sections.append(f"It learned {len(card.known_heads)} heads{doubted}; `card.json` lists them by name.")
     (folder / "README.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 

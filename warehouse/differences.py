@@ -29,7 +29,7 @@ class Side:
     """The samples of one score. Shape (pairs, 2, slots)."""
 
     key: dict[str, Any]
-    """Of the evaluation."""
+    """Key columns of the evaluation."""
     pairs: Pairs
     asked: Flags
     graded: Flags

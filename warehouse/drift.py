@@ -1,4 +1,4 @@
-"""Why the scores of an edition moved, in words: what its anchors and its fresh texts say about each model."""
+"""Explanations in words of why the scores of an edition moved, from its anchors and its fresh texts."""
 
 from pathlib import Path
 from typing import Any

@@ -174,7 +174,7 @@ def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> Non
             f"from storage.read_files(${stage.name}) inner join owners on filename = path"
         )
         stages = (VARIANTS, STATEMENTS) if stage is VARIANTS else (stage,)
-        files = {each.name: list(map(escape_pattern, sources.files.get(each.name, ()))) for each in stages}
+        files = {read.name: list(map(escape_pattern, sources.files.get(read.name, ()))) for read in stages}
         if all(files.values()):
             connection.execute(INSERT_VARIANTS if stage is VARIANTS else statement, files)
     connection.unregister("owners")

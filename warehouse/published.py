@@ -61,14 +61,14 @@ A part of an edition may be removed together with it. Its row is the edition, an
 
 @dataclass(frozen=True)
 class Publication:
-    """From what a warehouse was published, and what was said about it."""
+    """The files that a warehouse was published from, and the messages about them."""
 
     root_fingerprint: str
-    """Of all files under the root (`stamp_root`)."""
+    """Fingerprint of all files under the root (`stamp_root`)."""
     problems: Sequence[str]
-    """Why parts were left out that contradict their records."""
+    """Reasons why parts were left out that contradict their records."""
     warnings: Sequence[str]
-    """What lacks a record, as after an interrupted run, and which replies are lost."""
+    """Parts without a record, as after an interrupted run, and replies that are lost."""
 
 
 def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, changed_at_ns: int) -> None:
@@ -181,7 +181,9 @@ def check_folders(old: duckdb.DuckDBPyConnection, root: Path) -> None:
             editions = [edition_id for (edition_id,) in old.execute(query).fetchall()]
         except duckdb.Error:
             return
-        n_lost = sum(each is None or (root / edition_folder(each)).is_dir() for each in editions)
+        n_lost = sum(
+            edition_id is None or (root / edition_folder(edition_id)).is_dir() for edition_id in editions
+        )
         if n_lost:
             raise InputError(
                 f"{folder} is missing or empty, but {root / WAREHOUSE} holds {n_lost} parts from it: mount "
@@ -201,7 +203,7 @@ def _list_foreign_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _list_side_files(path: Path) -> list[Path]:
     """Return the logs of changes that DuckDB left beside the file, also of interrupted checkpoints."""
-    return [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.wal")]
+    return [file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.wal")]
 
 
 def describe_code() -> str:

@@ -158,12 +158,12 @@ def _write(aside: Path, sources: Sources, fingerprint: str) -> Publication:
 
 def _remove_leftovers(path: Path) -> None:
     """Remove the files of killed builds. No build is using them, because the caller holds the lock."""
-    for each in path.parent.iterdir():
-        if each.name.startswith(f"{path.name}.next-"):
-            if each.is_dir():
-                rmtree(each)
+    for leftover in path.parent.iterdir():
+        if leftover.name.startswith(f"{path.name}.next-"):
+            if leftover.is_dir():
+                rmtree(leftover)
             else:
-                each.unlink()
+                leftover.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -99,9 +99,9 @@ def connect(path: Path, *, is_writable: bool = False) -> duckdb.DuckDBPyConnecti
 
 def require_usable_name(path: Path) -> None:
     """Raise InputError if DuckDB cannot write the file because of a character in its absolute path."""
-    if found := [character for character in "?\\" if character in str(path.absolute())]:
+    if unusable := [character for character in "?\\" if character in str(path.absolute())]:
         raise InputError(
-            f"{path.absolute()}: DuckDB cannot write a file below a folder with {found[0]} in its name; "
+            f"{path.absolute()}: DuckDB cannot write a file below a folder with {unusable[0]} in its name; "
             "rename the folder, or choose another [storage] root"
         )
 

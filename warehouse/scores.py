@@ -23,7 +23,7 @@ from warehouse.evaluations import Evaluation, Flags, count_samples, observe
 MAX_LEFT_OUT = 0.2
 """Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
 COIN_MASTERY = 0.25
-FORMS = tuple(each.name for each in TRANSFORMATIONS)
+FORMS = tuple(transformation.name for transformation in TRANSFORMATIONS)
 STEPS = (("none", "inv"), ("none", "dn"), ("none", "inv", "dn", "inv_dn"))
 """The forms that count in the steps of `ablations`."""
 WITHOUT_MASTERY = ("fact", "transformation", "likelier answer", "choices")
@@ -113,7 +113,7 @@ def score_evaluations(
     """Return one row per evaluation of a model on an edition and part of it; those of anchors have none."""
     rows = Rows()
     with_weights: set[tuple[str, int]] = set()
-    for evaluation in [each for each in evaluations if each.key["period"] is None]:
+    for evaluation in [tested for tested in evaluations if tested.key["period"] is None]:
         key = evaluation.key
         shortcuts = Shortcuts(connection, evaluation)
         for part in _list_parts(connection, evaluation):
@@ -133,7 +133,7 @@ def score_evaluations(
 
 
 class Shortcuts:
-    """What the best shortcut makes of each pair of an evaluation."""
+    """Scores of the best shortcut on each pair of an evaluation."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -> None:
         """Read the rows of `best` in shortcut_scores."""

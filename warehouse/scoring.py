@@ -49,7 +49,7 @@ order by model_id
 """
 OF_EDITION = ("pair_clusters", "shortcut_scores", "storage.pair_groups")
 OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
-"""What scores depend on beside the answers, by edition and by model."""
+"""Tables on which scores depend besides the answers, by edition and by model."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
             files.add(path)
             rows[table].append(provide_rows(path, of_table, table.SCHEMA))
         earlier.append(edition)
-        for each in earlier:
-            each.forget()
+        for other in earlier:
+            other.forget()
     _create(connection, "scores", pl.concat(rows[scores]).sort(*scores.ORDER))
     adjusted = differences.adjust(pl.concat(rows[differences]))
     _create(connection, "differences", adjusted.sort(*differences.ORDER))

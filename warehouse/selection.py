@@ -24,13 +24,13 @@ def read_prompt_styles(root: Path, edition_id: str, model_id: str) -> tuple[str,
     if not files:
         return ()
     try:
-        found = pl.concat(read_parquet(file, ["prompt_style"]) for file in files).unique().to_series()
+        styles = pl.concat(read_parquet(file, ["prompt_style"]) for file in files).unique().to_series()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             f"{folder}: the requests cannot be read ({str(error).splitlines()[0]}); `pretexeval run CONFIG` "
             "writes them again"
         ) from error
-    return tuple(sorted(style for style in found if style))
+    return tuple(sorted(style for style in styles if style))
 
 
 class EvaluatedModel(NamedTuple):
@@ -59,12 +59,12 @@ def find_edition(connection: duckdb.DuckDBPyConnection, text: str) -> str:
         for edition_id, label, is_published in editions
         if text and (edition_id.startswith(text) or text in (label, edition_id.rpartition("-")[2]))
     ]
-    found = [name for name, is_published in meant if is_published] or [name for name, _ in meant]
-    if not found:
+    candidates = [name for name, is_published in meant if is_published] or [name for name, _ in meant]
+    if not candidates:
         raise InputError(
             f"the warehouse has no edition {text!r}{suggest(text, ids)}; it contains: {_join(ids)}"
         )
-    return _choose(found, f"the edition {text!r}")
+    return _choose(candidates, f"the edition {text!r}")
 
 
 def find_model(connection: duckdb.DuckDBPyConnection, edition_id: str, text: str) -> EvaluatedModel:
@@ -84,15 +84,15 @@ def find_model(connection: duckdb.DuckDBPyConnection, edition_id: str, text: str
         "order by models.name, model_id",
         values,
     ).fetchall()
-    if (found := _match(text, evaluated)) is None and (without := _match(text, failed)) is not None:
+    if (model := _match(text, evaluated)) is None and (without := _match(text, failed)) is not None:
         raise InputError(
             f"{without[1]} was not evaluated on {edition_id}, so it cannot be compared: {without[2]}"
         )
-    if found is None:
+    if model is None:
         names = [f"{name} ({model_id})" for model_id, name in evaluated]
         near = suggest(text, [name for _, name in evaluated])
         raise InputError(f"{edition_id} has no scores of a model {text!r}{near}; it has: {_join(names)}")
-    return EvaluatedModel(*found)
+    return EvaluatedModel(*model)
 
 
 def _match(text: str, models: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
@@ -103,16 +103,18 @@ def _match(text: str, models: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | No
         lambda row: bool(text and row[0] and row[0].startswith(text)),
     )
     for is_meant in conditions:
-        if found := [row for row in models if is_meant(row)]:
-            chosen = _choose([row[0] for row in found], f"the model {text!r}")
-            return next(row for row in found if row[0] == chosen)
+        if matches := [row for row in models if is_meant(row)]:
+            chosen = _choose([row[0] for row in matches], f"the model {text!r}")
+            return next(row for row in matches if row[0] == chosen)
     return None
 
 
-def _choose(found: Sequence[str], what: str) -> str:
-    if len(found) > 1:
-        raise InputError(f"{what} may be any of {_join(found)}: give its id, or as much of it as differs")
-    return found[0]
+def _choose(candidates: Sequence[str], what: str) -> str:
+    if len(candidates) > 1:
+        raise InputError(
+            f"{what} may be any of {_join(candidates)}: give its id, or as much of it as differs"
+        )
+    return candidates[0]
 
 
 def _join(names: Sequence[str]) -> str:

@@ -99,7 +99,7 @@ IMPORT = "run `pretexeval review import` with the graders' sheets"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model answered to an edition: to its samples, questions or anchors."""
+    """Answers of a model to the samples, questions or anchors of an edition."""
 
     root: Path
     folder: Path
@@ -132,9 +132,9 @@ class Sources:
     files: dict[str, dict[Path, str]] = field(default_factory=dict)
     """Stage -> its files, each with its edition; of responses, with their model."""
     problems: list[str] = field(default_factory=list)
-    """Why parts contradict their records, and are left out."""
+    """Reasons why parts contradict their records and are left out."""
     incomplete: list[str] = field(default_factory=list)
-    """What lacks a record."""
+    """Parts without a record."""
 
     def note_problem(self, load: Callable[[], None]) -> None:
         """Load a part, or note why it is left out."""
@@ -243,7 +243,12 @@ def find_unreadable(sources: Sources) -> dict[Path, str]:
         if name != RESPONSES.name
         for path in sources.files[name]
     ]
-    named += [(path, s) for each in sources.evaluations for s in RUN_FILES for path in each.list_files(s)]
+    named += [
+        (path, s)
+        for evaluation in sources.evaluations
+        for s in RUN_FILES
+        for path in evaluation.list_files(s)
+    ]
     problems = {path: explain_unreadable(path, stage) for path, stage in named}
     return {path: problem for path, problem in problems.items() if problem}
 

@@ -289,7 +289,7 @@ class ModelConfig(EngineConfig):
     """How often each prompt about samples is asked (docs/models.md). It needs a temperature above 0 (or
     `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
     unsure: bool = False
-    """Whether the model is also asked every sample with the third answer `Unsure` (docs/unsure.md). These
+    """Whether the model is also asked every sample with the third answer `Unsure` (docs/models.md). These
     answers and scores are kept apart from those with two answers."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""

@@ -15,7 +15,7 @@ QuestionSetting = Literal["answer_only", "chain_of_thought"]
 Setting = Literal[QuestionSetting, "true_false_unsure"]
 """How a model is asked questions, or samples with a third answer."""
 UNSURE: Final = "true_false_unsure"
-"""The setting in which samples are asked with the third answer Unsure (docs/unsure.md)."""
+"""The setting in which samples are asked with the third answer Unsure (docs/models.md)."""
 
 
 class QuestionsConfig(ConfigTable):

@@ -71,7 +71,7 @@ class RemoteEngine(Engine, Protocol):
     """
 
     max_bytes: int
-    """What the answers of a call may need, those of open requests at their largest."""
+    """Largest memory of the answers of a call, counting those of open requests at their limit."""
 
     def measure_largest(self, sampling: Sampling) -> int:
         """Return the bytes that the largest answer takes, which may be more than `max_tokens` allows."""

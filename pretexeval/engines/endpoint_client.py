@@ -87,7 +87,7 @@ class RawResponse:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is 200 to 299."""
+        """Return whether the status is 200 to 299."""
         return 200 <= self.status < 300
 
 
@@ -105,11 +105,11 @@ class BrokenReplyError(Exception):
 
 @dataclass
 class Exchange:
-    """How far a request and its reply have come on their connection."""
+    """Progress of a request and its reply on their connection."""
 
     is_sent: bool = False
     has_begun: bool = False
-    """Whether a byte of the reply has arrived."""
+    """True after the first byte of the reply has arrived."""
 
     async def watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Note an event of the connection (the extension `trace` of httpcore)."""

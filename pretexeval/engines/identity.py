@@ -23,10 +23,10 @@ def find_cached_folder(config: EngineConfig) -> Path | None:
     except ModuleNotFoundError:
         return None
     try:
-        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
+        cached = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
     except HFValidationError:
         return None
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(cached).parent if isinstance(cached, str) else None
 
 
 def find_commit(config: EngineConfig) -> str | None:
@@ -59,7 +59,7 @@ class TaughtBase:
 
 @dataclass(frozen=True)
 class TaughtFacts:
-    """What a model was taught, as its card and its record `model.json` say it."""
+    """The facts that a model was taught, as its card and its record `model.json` say it."""
 
     known_heads: list[KnownHead] | None = None
     """The heads that the model has learned, or null if nothing says what the model knows."""
@@ -125,7 +125,7 @@ class ModelIdentity:
     """`<name>-<hash8>`; the hash is that of ``identity``."""
     identity: dict[str, object]
     taught: TaughtFacts
-    """What the model's card says that it was taught. It is no part of ``identity``."""
+    """The facts that the model was taught according to its card. They are no part of ``identity``."""
 
 
 @contextlib.contextmanager
@@ -182,8 +182,8 @@ def _list_checksums(folder: Path, *, has_code: bool) -> dict[str, str]:
 
 def list_weights(folder: Path) -> list[Path]:
     """Return the files of the weights that are loaded, sorted by name; none if the folder has none."""
-    found = (sorted(folder.glob(pattern)) for pattern in WEIGHT_PATTERNS)
-    return next(filter(None, found), [])
+    weights = (sorted(folder.glob(pattern)) for pattern in WEIGHT_PATTERNS)
+    return next(filter(None, weights), [])
 
 
 def find_folder(config: EngineConfig) -> Path | None:

@@ -174,7 +174,7 @@ class Answer:
     completion: Completion
     fault: Fault = "none"
     remedy: str = ""
-    """What is wrong with the endpoint, if every prompt meets this error."""
+    """Likely fault of the endpoint, if every prompt meets this error."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Endpoint:
     key: str | None
     has_answered: bool = False
     is_stopping: bool = False
-    """Whether to send nothing more."""
+    """True if nothing more is sent."""
 
     def hide(self, text: str) -> str:
         """Return the text without the key. An endpoint may repeat the key in any of its texts."""
@@ -299,8 +299,8 @@ def _read_message(reply: RawResponse) -> tuple[str, object]:
     """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
     words = f"Error code: {reply.status}"
     if reply.status < 400:
-        found = _HOST.match(reply.headers.get("Location", ""))
-        return f"{words} - redirected{f' to {found[1]}{found[2]}' if found else ''}", None
+        host = _HOST.match(reply.headers.get("Location", ""))
+        return f"{words} - redirected{f' to {host[1]}{host[2]}' if host else ''}", None
     try:
         answer = read_json(reply.content)
     except UnreadableAnswerError:

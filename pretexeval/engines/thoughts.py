@@ -48,7 +48,7 @@ class SplitReply:
     answer: str | None
     """None if the last thought does not end."""
     thought: tuple[int, int] | None = None
-    """Where the thought begins and ends in the text, without the marks around it; None if there is none."""
+    """Start and end of the thought in the text, without the marks around it; None if there is none."""
     is_opened: bool = True
     """False if the text closes a thought that it does not open, because the chat template opened it."""
 
@@ -62,18 +62,18 @@ def split_reply(response: str, marks: Sequence[str] | None = None) -> SplitReply
         marks: the opening and the closing mark, where the opening one is empty if the chat template opens
             every thought; empty if nothing is a mark; None for the marks of all known families.
     """
-    found = _find_marks(response, marks)
-    if marks and not marks[0] and not found:
+    places = _find_marks(response, marks)
+    if marks and not marks[0] and not places:
         return SplitReply(None, (0, len(response)), is_opened=False)
-    if not found:
+    if not places:
         return SplitReply(response)
-    first_start, first_end, is_first_closing = found[0]
+    first_start, first_end, is_first_closing = places[0]
     start = 0 if is_first_closing else first_end
-    _, last_end, is_closed = found[-1]
+    _, last_end, is_closed = places[-1]
     if not is_closed:
         return SplitReply(None, (start, len(response)), not is_first_closing)
-    last_opening = max((k for k, mark in enumerate(found) if not mark[2]), default=-1)
-    thought, answer = (start, found[last_opening + 1][0]), response[last_end:]
+    last_opening = max((k for k, mark in enumerate(places) if not mark[2]), default=-1)
+    thought, answer = (start, places[last_opening + 1][0]), response[last_end:]
     if not answer.strip() and not is_first_closing and response[:first_start].strip():
         answer = response[:first_start]
     if marks is None:
@@ -83,8 +83,8 @@ def split_reply(response: str, marks: Sequence[str] | None = None) -> SplitReply
 
 def opens_thought(prompt: str, marks: Sequence[str] | None = None) -> bool:
     """Return whether a rendered prompt ends with the mark that opens a thought."""
-    found = _find_marks(prompt, marks)
-    return bool(found) and not found[-1][2] and not prompt[found[-1][1] :].strip()
+    places = _find_marks(prompt, marks)
+    return bool(places) and not places[-1][2] and not prompt[places[-1][1] :].strip()
 
 
 def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, bool]]:
@@ -92,13 +92,13 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
     if marks is not None:
         places = re.finditer("|".join(re.escape(mark) for mark in marks if mark) or r"\Z(?!)", text)
         return [(place.start(), place.end(), place[0] == marks[1]) for place in places]
-    found: list[tuple[int, int, bool]] = []
+    found_marks: list[tuple[int, int, bool]] = []
     opening = SPECIAL_TOKENS.match(text)
     first_word = opening.end() if opening else 0
     for place in MARK.finditer(text):
-        if place["answer"] is None or found or place.start() > first_word:
+        if place["answer"] is None or found_marks or place.start() > first_word:
             is_closing = place["opening"] is None and (
                 place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
             )
-            found.append((place.start(), place.end(), is_closing))
-    return found
+            found_marks.append((place.start(), place.end(), is_closing))
+    return found_marks

@@ -43,7 +43,7 @@ class TokenCounter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether `estimate` counts with the model's own tokenizer."""
+        """Return whether `estimate` counts with the model's own tokenizer."""
         return self._file_tokenizer is not None
 
     def estimate(self, text: str) -> float:

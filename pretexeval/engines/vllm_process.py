@@ -181,10 +181,10 @@ def read_template_kwargs(config: EngineConfig) -> dict[str, Any]:
     Raises:
         InputError: it is not a table.
     """
-    found = config.extra_body.get(TEMPLATE_KWARGS, {})
-    if not isinstance(found, dict):
+    template_kwargs = config.extra_body.get(TEMPLATE_KWARGS, {})
+    if not isinstance(template_kwargs, dict):
         raise InputError(f"model {config.name!r}: {TEMPLATE_KWARGS} in extra_body must be a table")
-    return found
+    return template_kwargs
 
 
 def check_parameters(config: EngineConfig) -> None:

@@ -34,7 +34,7 @@ class HttpReply:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is 200 to 299."""
+        """Return whether the status is 200 to 299."""
         return self.status is not None and 200 <= self.status < 300
 
     def read_json(self) -> object:

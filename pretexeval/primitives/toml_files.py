@@ -51,7 +51,11 @@ def _limit_depth(table: Table) -> None:
     """Raise ValueError if tables and lists are nested too deep for recursive functions."""
     level: list[Any] = [table]
     for _ in range(MAX_DEPTH):
-        inner = (value for each in level for value in (each.values() if isinstance(each, dict) else each))
+        inner = (
+            value
+            for container in level
+            for value in (container.values() if isinstance(container, dict) else container)
+        )
         level = [value for value in inner if isinstance(value, dict | list)]
     if level:
         raise ValueError(f"it nests more than {MAX_DEPTH} tables or lists")
@@ -63,7 +67,7 @@ def replace_variables(table: Table, keys: Iterable[Sequence[str]]) -> list[str]:
     Return one message per variable that is not set, and per value that a shell would read otherwise.
     """
     problems: list[str] = []
-    for place, part, key in (found for each in keys for found in _find_texts(table, each)):
+    for place, part, key in (text for names in keys for text in _find_texts(table, names)):
         value = part[key]
         shown = f"{place} = {hide_secrets(repr(value))}"
         problems += _find_unset(place, value)
@@ -134,14 +138,14 @@ def check_table(model: type[Model], table: Table, path: Path, problems: Sequence
     Raises:
         InputError: there is a problem; the message names the file and lists every problem.
     """
-    found = list(problems)
+    messages = list(problems)
     try:
         checked = model.model_validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
-        found += [_describe_error(model, detail) for detail in error.errors(include_url=False)]
-    if found:
-        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-        raise InputError("\n  ".join([f"{path} has {count}:", *found]))
+        messages += [_describe_error(model, detail) for detail in error.errors(include_url=False)]
+    if messages:
+        count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
+        raise InputError("\n  ".join([f"{path} has {count}:", *messages]))
     return checked
 
 
@@ -160,8 +164,8 @@ def _describe_error(model: type[BaseModel], detail: ErrorDetails) -> str:
     message = str(detail["msg"])
     if detail["type"] == "value_error":
         return f"{place or 'the file'}: {hide_secrets(message.removeprefix('Value error, '))}"
-    for found, replacement in _TOML_WORDS.items():
-        message = message.replace(found, replacement)
+    for pydantic_word, replacement in _TOML_WORDS.items():
+        message = message.replace(pydantic_word, replacement)
     return f"{place}{_render_value(location, detail['input'])}: {message}"
 
 

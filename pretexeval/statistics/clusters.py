@@ -1,4 +1,4 @@
-"""How much the observations of one score vary, and how far heads, tails and pairs make them alike.
+"""Variation of the observations of one score, and their correlation within heads, tails and pairs.
 
 The unit of observation is a pair: a true triplet and its false twin. They have one head and two tails. The
 observations of a unit are those of its two triplets, or one of the pair as a whole (mastery). A score is the
@@ -44,7 +44,7 @@ class Observations:
 
 @dataclass(frozen=True)
 class Spread:
-    """What the intervals of one score need (intervals.py); `side` is gained or lost."""
+    """The statistics that the intervals of one score need (intervals.py)."""
 
     n_pairs: float
     n_observations: float
@@ -59,7 +59,7 @@ class Spread:
     """Pairs with such an observation or pairs with another one, whichever are fewer; at most m − 1."""
     lost_informative: float
     correlation: float
-    """Of the residuals of gains and losses over the pairs; 0 if one of them does not vary."""
+    """Correlation of the residuals of gains and losses over the pairs; 0 if one of them does not vary."""
     standard_error: float
     """Cluster-robust standard error of the score with the pair as the cluster; nan for one pair."""
     inflation: float

@@ -3,7 +3,7 @@
 A share has Wilson's score interval (Wilson 1927) on an effective number of observations. A difference
 combines the limits of gains and losses (MOVER: Zou and Donner 2008; for single pairs, method 10 of Newcombe
 1998). Its p-value is the level at which the interval meets 0, so that the test and the interval always agree.
-docs/statistics.md explains the corrections and says how often the intervals contain the truth.
+docs/statistics.md names the sources and says how often the intervals contain the truth.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MIN_RARE = 9
 MIN_CLUSTERS = 10
 """With fewer effective heads or tails, a difference has no interval and no test."""
 MAX_RATIO = 2
-"""How many times as many observations a side without events may count as the other side."""
+"""Limit of the observations of a side without events, as a multiple of those of the other side."""
 MIN_P, MAX_P = 1e-12, 1 - 1e-6
 N_HALVINGS = 50
 
@@ -89,7 +89,12 @@ class Estimates:
         return np.where(has_test, np.where(self.scores == 0, 1.0, np.exp(high)), np.nan)
 
     def _count_independent(self, level: Floats | float, is_base_fixed: bool) -> tuple[Floats, Floats]:
-        """Return to how many independent observations gains and losses amount (docs/statistics.md)."""
+        """Return the numbers of independent observations of gains and of losses.
+
+        Each is the number of observations over the design effect with pairs as clusters, times (z/t)², over
+        the inflation for new facts. (z/t)² alone never lowers it below one observation per pair. If the pairs
+        of a side do not vary, a pair counts as one observation.
+        """
         m, n, most = self["n_pairs"], self["n_observations"], self["n_most"]
         inflation = np.ones_like(m) if is_base_fixed else self["inflation"]
         n_rare = np.full_like(m, np.inf) if is_base_fixed else self["n_rare"]

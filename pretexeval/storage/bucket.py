@@ -62,7 +62,7 @@ class StoredObject:
 
     n_bytes: int
     modified_at: datetime
-    """By the clock of the storage."""
+    """Time of the last change by the clock of the storage."""
 
 
 class Bucket:
@@ -94,12 +94,12 @@ class Bucket:
     def list_objects(self, folder: str) -> dict[str, StoredObject]:
         """Return path -> object for every object in a folder and its subfolders."""
         with self._explain_errors():
-            found = (item for chunk in obstore.list(self._store, folder) for item in chunk)
-            return {item["path"]: StoredObject(item["size"], item["last_modified"]) for item in found}
+            items = (item for chunk in obstore.list(self._store, folder) for item in chunk)
+            return {item["path"]: StoredObject(item["size"], item["last_modified"]) for item in items}
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of an object, or null if it does not exist."""
-        return found[0] if (found := self.read_with_tag(path)) else None
+        return stored[0] if (stored := self.read_with_tag(path)) else None
 
     def read_with_tag(self, path: str) -> tuple[bytes, Tag] | None:
         """Return the bytes of an object and its version tag for `replace`, or null if it does not exist."""

@@ -96,8 +96,8 @@ class Lease:
             return True
         seen: Tag | None = None
         since = time.monotonic()
-        while found := self._bucket.read_with_tag(self._path):
-            content, tag = found
+        while stored := self._bucket.read_with_tag(self._path):
+            content, tag = stored
             holder = _read_holder(content)
             if holder == self._holder:
                 self._tag = tag
@@ -139,10 +139,10 @@ class Lease:
             self._tag = tag
             return True
         # The storage also refuses a retry of a write that succeeded but whose response was lost.
-        found = self._bucket.read_with_tag(self._path)
-        if found is None or _read_holder(found[0]) != self._holder:
+        stored = self._bucket.read_with_tag(self._path)
+        if stored is None or _read_holder(stored[0]) != self._holder:
             return False
-        self._tag = found[1]
+        self._tag = stored[1]
         return True
 
 

@@ -93,7 +93,7 @@ def measure_freed(root: Path, edition_ids: Sequence[str]) -> list[int]:
 def _list_files(root: Path, edition_id: str) -> Iterator[Path]:
     for piece in list_pieces(edition_id):
         path = root / piece
-        yield from [path] if path.is_file() else (each for each in path.rglob("*") if each.is_file())
+        yield from [path] if path.is_file() else (file for file in path.rglob("*") if file.is_file())
 
 
 def is_evaluated_now(root: Path, edition_id: str) -> bool:

@@ -150,8 +150,8 @@ def is_file_recorded(root: Path, path: str, record: str) -> bool:
         record: path of a record with the key `file`, under the root.
     """
     try:
-        found = read_record(root / record) or {}
-        ref = FileRef.model_validate(found.get("file"))
+        content = read_record(root / record) or {}
+        ref = FileRef.model_validate(content.get("file"))
     except ValueError:
         return False
     return ref.path == path and ref.is_intact(root)

@@ -55,8 +55,8 @@ class ResponseStore:
     @staticmethod
     def read_checksum(name: str) -> str | None:
         """Return the first digits of the checksum of a file of responses; null for other files."""
-        found = _NAME.fullmatch(name)
-        return found["checksum"] if found else None
+        match = _NAME.fullmatch(name)
+        return match["checksum"] if match else None
 
     @property
     def is_empty(self) -> bool:
@@ -182,9 +182,9 @@ def _set_aside(path: Path) -> None:
 
 
 def _count_answers(path: Path) -> str:
-    found = _NAME.fullmatch(path.name)
-    if found and found["n_answers"]:
-        return f"{int(found['n_answers']):,} answers"
+    match = _NAME.fullmatch(path.name)
+    if match and match["n_answers"]:
+        return f"{int(match['n_answers']):,} answers"
     try:
         return f"{pq.read_metadata(path).num_rows:,} answers"
     except (pa.ArrowException, OSError, ValueError):
@@ -220,20 +220,20 @@ def list_unused_answers(root: Path, edition_ids: Collection[str]) -> list[Unused
     A file counts only as a whole: every answer in it is to a prompt of these editions, and to none of
     another edition or of anchors. Replies of writers and judges and chains of thought never count.
     """
-    found = []
+    answers = []
     for folder in sorted((root / RESPONSES_FOLDER).glob("*/")):
         requests = list(_list_requests(root, folder.name))
         keys = _read_keys(path for edition_id, path in requests if edition_id in edition_ids)
         keys -= _read_keys(path for edition_id, path in requests if edition_id not in edition_ids)
         if keys and (unused := _select_files(root, folder.name, keys)).files:
-            found.append(unused)
-    return found
+            answers.append(unused)
+    return answers
 
 
 def remove_answers(answers: Iterable[UnusedAnswers]) -> None:
     """Delete the files; what is already gone is skipped."""
-    for each in answers:
-        for path in each.files:
+    for unused in answers:
+        for path in unused.files:
             path.unlink(missing_ok=True)
 
 

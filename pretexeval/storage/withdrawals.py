@@ -25,11 +25,11 @@ def require_published(root: Path, edition_id: str) -> None:
     Raises:
         InputError: it was; the message says when, why, and what to do.
     """
-    if found := find_withdrawal(root, edition_id):
-        day, path = found["withdrawn_at"][:10], root / withdrawal_record(edition_id)
+    if withdrawal := find_withdrawal(root, edition_id):
+        day, path = withdrawal["withdrawn_at"][:10], root / withdrawal_record(edition_id)
         raise InputError(
-            f"{edition_id} was withdrawn on {day} ({found['reason']}): correct what was wrong, which gives "
-            f"it another name, or delete {path} to publish it again"
+            f"{edition_id} was withdrawn on {day} ({withdrawal['reason']}): correct what was wrong, which "
+            f"gives it another name, or delete {path} to publish it again"
         )
 
 

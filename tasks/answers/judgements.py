@@ -74,12 +74,12 @@ ABOUT_OFFER = compile_phrases("about_offer")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a response calls right or wrong, and how that was found."""
+    """The verdict of a response on a statement, and the rule that found it."""
 
     is_true: bool
     rule: str
     end: int
-    """Where the judging word ends in the text."""
+    """End of the judging word in the text."""
 
     @property
     def value(self) -> str:
@@ -91,11 +91,11 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
     is_list = len(LISTED.findall(text)) > 1
-    found = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
-    if found or is_list:
-        return found
+    judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
+    if judgement or is_list:
+        return judgement
     said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
-    stated = [judgement for judgement in said if judgement.rule == "stated_word"]
+    stated = [word for word in said if word.rule == "stated_word"]
     return _read_concluded(text) or next(iter(stated[::-1] or said), None)
 
 
@@ -105,9 +105,9 @@ def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
     text = reply.text
-    found = _read_wrapped(reply) or read_leading_judgement(text) or _read_concluded(text)
-    if found:
-        return found
+    judgement = _read_wrapped(reply) or read_leading_judgement(text) or _read_concluded(text)
+    if judgement:
+        return judgement
     about_offered = [match for match in _find_words(text) if _is_about(text, match, offered)]
     named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
@@ -181,7 +181,7 @@ def _find_clause(text: str, match: re.Match[str]) -> str:
 
 def _read_concluded(text: str) -> Judgement | None:
     """Read the last "The answer is: True"."""
-    found = None
+    judgement = None
     for place in CONCLUDED.finditer(text):
         match = WORDS.match(text, place.end()) or LETTER.match(text, place.end())
         is_condition = WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start())
@@ -191,8 +191,8 @@ def _read_concluded(text: str) -> Judgement | None:
             and CLAUSE_ENDS.match(text, match.end())
             and not _find_pair(text, match)
         ):
-            found = _build(match, "stated_word")
-    return found
+            judgement = _build(match, "stated_word")
+    return judgement
 
 
 def read_leading_judgement(text: str) -> Judgement | None:

@@ -53,7 +53,7 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
     The first one that is not taken back counts. One that concludes counts before one that names an answer,
     and this one before all others.
     """
-    found: Found = ()
+    chosen: Found = ()
     weight = checked = 0
     for match in STATED.finditer(text):
         starts = [noun.start() for noun in NOUNS.finditer(text, match.start(), match.end())]
@@ -70,17 +70,17 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
         if not stated:
             continue
-        if stated_weight > weight or _is_taken_back(text[checked : match.start()], found):
-            found, weight, checked = stated, stated_weight, match.end()
+        if stated_weight > weight or _is_taken_back(text[checked : match.start()], chosen):
+            chosen, weight, checked = stated, stated_weight, match.end()
         else:
             # Each character is searched once, so that many answers take linear time.
             checked = match.start()
-    return found
+    return chosen
 
 
-def _is_taken_back(text: str, found: Found) -> bool:
-    """Whether the text that follows an answer says that it is wrong."""
-    letters = "|".join(found)
+def _is_taken_back(text: str, chosen: Found) -> bool:
+    """Return whether the text that follows an answer says that it is wrong."""
+    letters = "|".join(chosen)
     denied = (
         rf"\b(?:{letters})\b\W{{0,3}}\s(?:is|was)\s(?:not|incorrect|wrong)\b"
         rf"|\bnot\s(?:option\s)?(?:{letters})\b"
@@ -96,7 +96,7 @@ def read_leading(text: str, options: AnswerOptions) -> Found:
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:
     """Read the last "Option B is correct", or the only option that is not called wrong."""
-    found: Found = ()
+    called_right: Found = ()
     denied: set[str] = set()
     end = 0
     for match in BEFORE_LETTER.finditer(text):
@@ -107,11 +107,11 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
         end = letters.end if letters and letters.n_texts == 0 else 0
         called = letters and CALLED_RIGHT.match(text, letters.end)
         if letters and called and "not" not in (called["between"] or "").casefold().split():
-            found = letters.found
+            called_right = letters.found
         elif letters and ELIMINATED.match(text, letters.end):
             denied.update(letters.found)
     remaining = tuple(letter for letter in options.letters if letter not in denied)
-    return found or (remaining if len(remaining) == 1 < len(options.letters) else ())
+    return called_right or (remaining if len(remaining) == 1 < len(options.letters) else ())
 
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
@@ -174,12 +174,12 @@ def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, 
             read_texts_at(inside, 0, options)[0],
             read_stated(inside, options),
         )
-        if found := next(filter(None, readers), ()):
-            return found, rule
-    if found := read_verdicts(reply.text, options):
-        return found, "verdicts"
+        if letters := next(filter(None, readers), ()):
+            return letters, rule
+    if letters := read_verdicts(reply.text, options):
+        return letters, "verdicts"
     text = remove_repeated_options(reply.text, options)
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
-        if found := rule_of_text(text, options):
-            return found, name
+        if letters := rule_of_text(text, options):
+            return letters, name
     return (), None

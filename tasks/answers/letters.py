@@ -49,23 +49,23 @@ class AnswerOptions:
     @cached_property
     def by_text(self) -> dict[str, tuple[str, ...]]:
         """Folded text -> its letters; identical options have several."""
-        found: dict[str, tuple[str, ...]] = {}
+        letters_of: dict[str, tuple[str, ...]] = {}
         for letter, text in zip(self.letters, self.texts, strict=False):
             folded = fold_text(text).strip(EDGES)
             if folded:
-                found[folded] = (*found.get(folded, ()), letter)
-        return found
+                letters_of[folded] = (*letters_of.get(folded, ()), letter)
+        return letters_of
 
     @cached_property
     def quotations(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
-        """What quotes an option in a folded text, and the letters of the option."""
-        found = []
+        """Return the quotations of options in a folded text, and the letters of these options."""
+        patterns = []
         for text, letters in self.by_text.items():
             words = [word.rstrip(",;") for word in text.split() if word not in SMALL_WORDS]
             quoted = BETWEEN_WORDS.join(map(re.escape, words if len(words) > 1 else [text]))
             if len(text) >= MIN_QUOTED:
-                found.append((re.compile(rf"(?<![^\W_]){quoted}(?![^\W_])"), letters))
-        return found
+                patterns.append((re.compile(rf"(?<![^\W_]){quoted}(?![^\W_])"), letters))
+        return patterns
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
@@ -90,7 +90,7 @@ class AnswerOptions:
         return place if place > start and not text[place : place + 1].isalnum() else None
 
     def starts_option(self, text: str, start: int) -> bool:
-        """Whether the text quotes an option at `start`: "E. coli" and "A pacemaker" are no letters."""
+        """Return whether the text quotes an option at `start`: "E. coli" and "A pacemaker" are no letters."""
         initial = text[start : start + 1].casefold()
         return any(
             words[0].startswith(initial)
@@ -104,13 +104,13 @@ class AnswerOptions:
 
         A quotation inside a longer one does not count, such as "cortisol" in "increased cortisol".
         """
-        found = [
+        mentions = [
             Mention(match.start(), match.end(), letters)
             for quotation, letters in self.quotations
             for match in quotation.finditer(folded)
         ]
         kept: list[Mention] = []
-        for mention in sorted(found, key=lambda mention: (mention.start, -mention.end)):
+        for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end)):
             if not kept or mention.end > kept[-1].end:
                 kept.append(mention)
         return kept
@@ -138,10 +138,10 @@ class Letters:
     """The letters of options that were found at a place."""
 
     found: tuple[str, ...]
-    """In the order of the text, each once."""
+    """The letters in the order of the text, each once."""
     end: int
     n_texts: int = 0
-    """How many letters were followed by a text."""
+    """Number of letters that were followed by a text."""
 
 
 def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
@@ -154,8 +154,8 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
             break
         if "\n" in text[letters.end : place]:
             line = letters
-        found = tuple(dict.fromkeys((*letters.found, *item.found)))
-        letters = Letters(found, item.end, letters.n_texts + item.n_texts)
+        named = tuple(dict.fromkeys((*letters.found, *item.found)))
+        letters = Letters(named, item.end, letters.n_texts + item.n_texts)
         separator = SEPARATOR.match(text, letters.end)
         place = separator.end() if separator else letters.end
         if place == letters.end:
@@ -166,7 +166,7 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
 
 
 def is_line_end(text: str, place: int) -> bool:
-    """Whether nothing but marks follows up to the end of the line."""
+    """Return whether nothing but marks follows up to the end of the line."""
     return LINE_END.match(text, place) is not None
 
 
@@ -196,7 +196,7 @@ def _is_run(run: str, text: str, end: int, options: AnswerOptions) -> bool:
 
 
 def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
-    """Whether the character at `place` is the letter of an option, and no article or part of a name.
+    """Return whether the character at `place` is the letter of an option, and no article or part of a name.
 
     Args:
         end: the end of the marks that close after the letter, such as those in **B** and (B).

@@ -29,7 +29,7 @@ AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
 
 @dataclass(frozen=True)
 class Reading:
-    """What a response answers, and how that was found."""
+    """The answer in a response, and the rule that found it."""
 
     answer: str | None
     """MCQ: a letter. MAQ: sorted letters, "A,C". TFQ: "T" or "F". TFU: "T", "F" or "U". RQ: "T|B", the
@@ -37,7 +37,7 @@ class Reading:
     rule: str | None
     """The name of the rule that found the answer or the fragment; null if nothing was found."""
     fragment: str | None = None
-    """What was found but is no answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
+    """A part of an answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
     the answer to another question that the model asked itself or numbered. Null where there is an answer."""
 
 
@@ -115,13 +115,13 @@ def _read_part(question_type: str, part: str, options: AnswerOptions, offered: s
 
 
 def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(reply, options)
-    return Reading(found[0], rule) if len(found) == 1 else NOTHING
+    letters, rule = find_letters(reply, options)
+    return Reading(letters[0], rule) if len(letters) == 1 else NOTHING
 
 
 def _read_choices(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found, rule = find_letters(reply, options)
-    return Reading(",".join(sorted(found)), rule) if found else NOTHING
+    letters, rule = find_letters(reply, options)
+    return Reading(",".join(sorted(letters)), rule) if letters else NOTHING
 
 
 def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
@@ -130,8 +130,8 @@ def _read_truth(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> 
 
 
 def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    found = read_truth_or_doubt(reply)
-    return Reading(*found) if found else NOTHING
+    value_and_rule = read_truth_or_doubt(reply)
+    return Reading(*value_and_rule) if value_and_rule else NOTHING
 
 
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
@@ -150,15 +150,15 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
 def _read_right_option(
     reply: UnwrappedReply, options: AnswerOptions, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
-    found, rule = find_letters(reply, options)
+    chosen, rule = find_letters(reply, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
         # "Incorrect. B" and "No (B)": the letter follows the judgement.
         text = reply.text
         place = AFTER_JUDGEMENT.match(text, judgement.end)
         letters = scan_letters(text, place.end() if place else judgement.end, options)
         if letters and not BEGINS_SENTENCE.match(text, letters.end):
-            found, rule = letters.found, "after_judgement"
-    return (found[0], rule) if len(found) == 1 else (None, None)
+            chosen, rule = letters.found, "after_judgement"
+    return (chosen[0], rule) if len(chosen) == 1 else (None, None)
 
 
 @lru_cache(maxsize=4096)

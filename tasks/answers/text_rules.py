@@ -25,7 +25,7 @@ N_OPENING = 2000
 
 def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found, int]:
     """Return the letters of the options whose texts are listed at a place, and where the list ends."""
-    found: list[str] = []
+    listed: list[str] = []
     place = end = start
     for _ in options.texts:
         while place < len(text) and (text[place].isspace() or text[place] in EDGES):
@@ -41,19 +41,19 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
         if not ends:
             break
         longest = max(ends, key=lambda letters: ends[letters])
-        found += longest
+        listed += longest
         end = ends[longest]
         separator = SEPARATOR.match(text, end)
         place = separator.end() if separator else end
         if place == end:
             break
-    return tuple(dict.fromkeys(found)), end
+    return tuple(dict.fromkeys(listed)), end
 
 
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, that are nothing but the texts of options."""
-    found, end = read_texts_at(text, 0, options)
-    return found if not text[end:].partition("\n")[0].strip(EDGES) else ()
+    letters, end = read_texts_at(text, 0, options)
+    return letters if not text[end:].partition("\n")[0].strip(EDGES) else ()
 
 
 def read_concluded_text(text: str, options: AnswerOptions) -> Found:

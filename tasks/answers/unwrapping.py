@@ -21,14 +21,14 @@ WORDS_OF: dict[str, str] = VOCABULARY["words"]
 def join_clauses(*kinds: str) -> str:
     """Return the pattern of the clauses of these kinds in the vocabulary."""
     clauses = VOCABULARY["clauses"]
-    found = "|".join(pattern for kind in kinds for pattern in clauses[kind])
-    return found.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
+    joined = "|".join(clause for kind in kinds for clause in clauses[kind])
+    return joined.replace("FEW", clauses["few"]).replace("ANSWER", clauses["answer"]).replace(" ", r"\s")
 
 
 def compile_phrases(*kinds: str) -> re.Pattern[str]:
     """Return the pattern of the phrases of these kinds; two kinds are told by the group "noun"."""
-    found = [VOCABULARY["phrases"][kind] for kind in kinds]
-    parts = [part if isinstance(part, str) else "|".join(part) for part in found]
+    phrases = [VOCABULARY["phrases"][kind] for kind in kinds]
+    parts = [part if isinstance(part, str) else "|".join(part) for part in phrases]
     pattern = parts[0] if len(parts) == 1 else rf"(?P<noun>{parts[0]})|{parts[1]}"
     for name, words in WORDS_OF.items():
         pattern = pattern.replace(f"<{name}>", f"(?:{words})")
@@ -63,7 +63,7 @@ class UnwrappedReply:
     stated: tuple[tuple[str, str], ...] = ()
     """The rule and the content of each wrapping; the most important one is first."""
     refuses: bool = False
-    """Whether its first clause refuses to answer, or asks for something."""
+    """True if its first clause refuses to answer, or asks for something."""
 
 
 def unwrap_reply(text: str) -> UnwrappedReply:
@@ -82,8 +82,10 @@ def unwrap_reply(text: str) -> UnwrappedReply:
         boxes[-1].append(_get_box(match))
         end = match.end()
     tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1].rpartition("=")[2]]) >= 2]
-    found = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
-    return UnwrappedReply(BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *found))
+    marked = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
+    return UnwrappedReply(
+        BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *marked)
+    )
 
 
 def _get_box(match: re.Match[str]) -> str:
@@ -99,14 +101,14 @@ def _take_objects(text: str) -> tuple[str, list[str]]:
             break
         try:
             data, end = json.JSONDecoder(strict=False).raw_decode(text, match.start())
-            found = list(_list_values(data, []))
+            weighted = list(_list_values(data, []))
         except (ValueError, RecursionError):
             # The object was cut, or is no valid JSON.
             pairs = PAIR.findall(text, match.start())
             if not pairs:
                 break
-            found, end = [value for pair in pairs for value in _read_pair(*pair)], len(text)
-        values += [(-weight, -n, value) for weight, value in found]
+            weighted, end = [value for pair in pairs for value in _read_pair(*pair)], len(text)
+        values += [(-weight, -n, value) for weight, value in weighted]
         kept, place = f"{kept}{text[place : match.start()]} ", end
     values.sort(key=lambda value: value[:2])
     return (kept + text[place:]).strip(), [value for *_, value in values]

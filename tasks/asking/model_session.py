@@ -98,7 +98,7 @@ class ReceivedAnswers:
     chunk: dict[str, Prompt]
     write: Write
     session_started: float
-    """When the session began, on the monotonic clock."""
+    """Start of the session on the monotonic clock."""
     received: dict[int, Completion] = field(default_factory=dict)
     """Position of a prompt in the chunk -> its completion, until it is stored. Other threads may add some."""
     outcomes: dict[int, Completion] = field(default_factory=dict)
@@ -170,7 +170,9 @@ class ReceivedAnswers:
 
     def _is_large(self) -> bool:
         arrived = self.received.copy().values()
-        n_characters = sum(len(each.response or "") + len(each.reasoning or "") for each in arrived)
+        n_characters = sum(
+            len(completion.response or "") + len(completion.reasoning or "") for completion in arrived
+        )
         return n_characters > MAX_CHARACTERS
 
 
@@ -188,8 +190,8 @@ REMEDIES = {
 
 def read_refusal(completion: Completion) -> int | None:
     """Return the HTTP status with which the endpoint rejected the prompt; null if it did not."""
-    found = _STATUS.match(completion.error or "")
-    status = int(found[1]) if found else None
+    match = _STATUS.match(completion.error or "")
+    status = int(match[1]) if match else None
     return None if status in TEMPORARY else status
 
 
@@ -243,7 +245,7 @@ class ModelSession:
         self.identity = identify_model(config)
         self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
-        """Whether to go on if the endpoint refuses every prompt of a chunk."""
+        """Continue even if the endpoint refuses every prompt of a chunk."""
         self._chunk_size = ChunkSize()
         self._has_answered = False
         self._watch = HabitWatch(config.name, is_endpoint=config.engine == "openai")
@@ -342,14 +344,14 @@ class ModelSession:
         """
         arrived = dict(sorted((answers.outcomes | answers.received).items()))
         prompts = [list(answers.chunk.values())[position] for position in arrived]
-        found = find_equal_counts(prompts, list(arrived.values()))
-        if not found and find_low_counts(prompts, list(arrived.values())):
+        reason = find_equal_counts(prompts, list(arrived.values()))
+        if not reason and find_low_counts(prompts, list(arrived.values())):
             fresh = make_unique(prompts[0])
-            found = find_low_counts([fresh], engine.generate([fresh], replace(sampling, max_tokens=1)))
-        if found:
-            failed = Completion(None, status="error", error=f"the prompt was cut: {found}")
+            reason = find_low_counts([fresh], engine.generate([fresh], replace(sampling, max_tokens=1)))
+        if reason:
+            failed = Completion(None, status="error", error=f"the prompt was cut: {reason}")
             answers.received.update(dict.fromkeys(answers.received.copy(), failed))
-            raise InputError(f"model {self.config.name!r}: {found}. {CUT}")
+            raise InputError(f"model {self.config.name!r}: {reason}. {CUT}")
 
     @contextlib.contextmanager
     def _reserve_space(self, engine: Engine, chunk: PromptsByKey, sampling: Sampling) -> Iterator[None]:

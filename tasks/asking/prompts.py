@@ -106,7 +106,7 @@ def render_answer(question_type: str, answer: str) -> str:
 
 @dataclass(frozen=True)
 class PromptForm:
-    """How the prompts of a model are written: completion or chat style, and the system prompt."""
+    """Form of the prompts of a model: completion or chat style, and the system prompt."""
 
     style: str = "completion"
     system_prompt: str | None = None

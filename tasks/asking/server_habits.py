@@ -72,7 +72,7 @@ HABITS = {
         "be taken off: switch the echo off at the server or in extra_body, or ask in chat style",
     ),
 }
-"""What replies do -> whether a reply does it, what is shown of it, and the likely cause with what to set."""
+"""Habit of a server -> test of a reply, the part of the reply to show, and the likely cause with remedy."""
 COLUMNS = ("prompt", "response", "reasoning", "finish_reason")
 
 
@@ -116,14 +116,14 @@ class HabitWatch:
         self._counts: dict[str, tuple[int, str]] = {}
         self._named: set[str] = set()
         self.served: set[str] = set()
-        """What the endpoint has said that it is, also in earlier runs."""
+        """Names under which the endpoint has reported itself, also in earlier runs."""
 
     def add(self, prompts: Sequence[Prompt], completions: Sequence[Completion]) -> None:
         """Count these replies, and warn at once if another model has given one."""
         for name, (n, shown) in count_habits(tabulate_replies(prompts, completions)).items():
             n_before, shown_before = self._counts.get(name, (0, ""))
             self._counts[name] = (n_before + n, shown_before or shown)
-        names = {each.served for each in completions if each.served and self._is_endpoint}
+        names = {completion.served for completion in completions if completion.served and self._is_endpoint}
         for served in sorted(names - self.served):
             if self.served:
                 before = "; ".join(sorted(self.served))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pretexeval.engines.thoughts import split_reply
 
 THINK_MARKS = None
-"""In place of the marks of a configuration: those of all known families of models."""
+"""Default of the marks of thoughts: those of all known families of models."""
 
 
 def remove_reasoning(response: str, marks: Sequence[str] | None = THINK_MARKS) -> str | None:

@@ -29,9 +29,9 @@ from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
 MAX_TAILS, MIN_TAILS, CANDIDATES = 16, 2, 32
-"""Of the n true tails of a head, CANDIDATES / n are considered, drawn by hash: at least MIN_TAILS and at most
-MAX_TAILS. If there were more, the rarest would nearly always be the cheapest, and the tested facts would not
-stand for the base."""
+"""Limits of the number of true tails of a head that are considered: CANDIDATES / n of its n tails, drawn by
+hash, at least MIN_TAILS and at most MAX_TAILS. If there were more, the rarest would nearly always be the
+cheapest, and the tested facts would not stand for the base."""
 COST_RANGE = 1000
 HALF_COST = 120
 """The difference of the features at which a cost is half of its range. Large differences cost nearly the same
@@ -41,20 +41,20 @@ CHANCE = 50
 TIE_BITS = 12
 """Random bits below the cost: two assignments with the same total are practically impossible."""
 ASSERTED = COST_RANGE + CHANCE
-"""What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
+"""Discount of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
-"""What a tail costs whose turn in a series it is not: more than resemblance and doubt together."""
+"""Cost of a tail whose turn in a series has not come: more than resemblance and doubt together."""
 LEAVING_OUT = (850, 2**30)
 """The prices of leaving out a head. The second one, with which as many heads as possible are kept, is tried
 if fewer than MIN_KEPT of the heads of the block are kept with the first one."""
 MIN_KEPT = 0.85
 MIN_HEADS = 100
-"""In a block with fewer heads, only the last price is used, and classes are not equalised."""
+"""Number of heads of a block below which only the last price is used and classes are not equalised."""
 N_CLASSES = 10
 """Classes of resemblance. The true tails are divided among them about equally."""
 N_ROUNDS = 8
 STEP = 100
-"""What a class costs more in the next round if all its tails are true."""
+"""Increase of the cost of a class in the next round if all its tails are true."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
@@ -104,7 +104,7 @@ class _Block:
     tails: Rows
     """The tail of each of these facts."""
     is_due: Flags
-    """Whether it is the turn of the fact in a series of editions."""
+    """True for each fact whose turn it is in a series of editions."""
     is_excluded: Flags
     """One row per fact, one column per head: whether its tail may not be a negative of the head."""
     is_asserted: Flags
@@ -197,15 +197,15 @@ class _Assignment:
         edges = np.unique(np.quantile(of_own, np.arange(1, N_CLASSES) / N_CLASSES, method="nearest"))
         own, classes = (np.searchsorted(edges, sums, side="right") for sums in (of_own, alike))
         fees = np.zeros(len(edges) + 1, np.int64)
-        found = []
+        assignments = []
         while True:
             n_pairs = max(len(assigned[0]), 1)
             true, false = (
                 np.bincount(drawn, minlength=len(fees)) for drawn in (own[assigned[0]], classes[assigned])
             )
-            found.append((np.abs(true - false).sum() / n_pairs, assigned))
-            if len(found) == N_ROUNDS:
-                return min(found, key=lambda each: each[0])[1]
+            assignments.append((np.abs(true - false).sum() / n_pairs, assigned))
+            if len(assignments) == N_ROUNDS:
+                return min(assignments, key=lambda assignment: assignment[0])[1]
             fees += STEP * (true - false) // n_pairs
             charged = (fees[own][:, None] - fees[classes]) * MAX_TAILS << TIE_BITS
             assigned = self._assign(costs + charged, price)

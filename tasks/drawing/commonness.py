@@ -1,4 +1,4 @@
-"""How often the base lists a head and a tail, and how common the tail is among the facts of the base.
+"""Frequency of a head and of a tail in the base, and commonness of the tail among its facts.
 
 The draw cannot keep every fact: a tail that most heads have is false of too few heads, and a head whose
 name betrays its tail is left out. So the tested facts are not a random part of the base, and the warehouse

@@ -77,9 +77,9 @@ class SimilarHeads:
             pl.col("peer", "similarity").first(),
             square=(pl.col("similarity").max() ** 2 + pl.col("similarity").mean() ** 2) / 2,
         )
-        found = given.select("place").join(of_pairs, on="place", how="left", maintain_order="left")
-        names = found.select(pl.when(pl.col("similarity") >= MIN_SIMILARITY).then("peer"))
-        return Peers(names.to_series(), found["square"].fill_null(0.0).to_numpy())
+        nearest = given.select("place").join(of_pairs, on="place", how="left", maintain_order="left")
+        names = nearest.select(pl.when(pl.col("similarity") >= MIN_SIMILARITY).then("peer"))
+        return Peers(names.to_series(), nearest["square"].fill_null(0.0).to_numpy())
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MISSING = 5
-"""How many of ten facts a base is assumed to lack. Half of them is cautious: where 3 of 10 facts of MedLAMA
-were hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with 5."""
+"""Number of facts of ten that a base is assumed to lack. Half of them is cautious: with 3 of 10 facts of
+MedLAMA hidden, 0.28 % of the false twins were hidden facts with 3, and 0.22 % with 5."""
 UNIT = 10_000
 """Chances are whole numbers from 0 to this."""
 MAX_CHANCE = 500
@@ -141,8 +141,8 @@ class Evidence:
             ),
         )
         described = pairs
-        for found in (known.select(*KEY, likelihood=likelihood / UNIT), doubts):
-            described = described.join(found, on=KEY, how="left", maintain_order="left")
+        for doubted in (known.select(*KEY, likelihood=likelihood / UNIT), doubts):
+            described = described.join(doubted, on=KEY, how="left", maintain_order="left")
         return described
 
     @cached_property
@@ -201,12 +201,12 @@ class Evidence:
     def excluding(self) -> "csr_array":
         """One row per true tail, one column per tail: 1 where a head with the first may have the second."""
         shape = len(self.names), len(self.tails)
-        found = _mark_places(np.zeros(0, np.int64), np.zeros(0, np.int64), shape)
+        excluded = _mark_places(np.zeros(0, np.int64), np.zeros(0, np.int64), shape)
         if "names" in self.facts.evidence:
-            found += _mark_places(*self._related.list_general(np.arange(shape[0]), self.columns), shape)
+            excluded += _mark_places(*self._related.list_general(np.arange(shape[0]), self.columns), shape)
         if "hierarchy" in self.facts.evidence:
-            found += _mark_places(*self._list_relatives(), shape)
-        return found
+            excluded += _mark_places(*self._list_relatives(), shape)
+        return excluded
 
     def _list_relatives(self) -> tuple[Rows, Rows]:
         """Return the pairs of a name and a tail of which one is an ancestor of the other."""
@@ -307,7 +307,7 @@ class JudgedHeads:
             Whether a pair may not be a negative; whether it may and the base asserts that it is false; and
             the chance that it is true.
         """
-        true, asserted = (each[rows][:, columns].toarray() > 0 for each in (self._true, self._asserted))
+        true, asserted = (marks[rows][:, columns].toarray() > 0 for marks in (self._true, self._asserted))
         chances = np.zeros(true.shape, np.int64)
         if "likeness" in self.evidence.facts.evidence:
             chances = self.evidence.find_chances(self._sum_up_block(rows, columns))
@@ -416,8 +416,8 @@ def _select(matrix: "csr_array", rows: Rows, columns: Rows) -> Sums:
 def locate(names: pl.Series, wanted: pl.Series) -> Rows:
     """Return the position of each wanted name among distinct names."""
     places = names.to_frame("name").with_row_index("place")
-    found = wanted.to_frame("name").join(places, on="name", how="left", maintain_order="left")
-    return found["place"].to_numpy().astype(np.int64)
+    located = wanted.to_frame("name").join(places, on="name", how="left", maintain_order="left")
+    return located["place"].to_numpy().astype(np.int64)
 
 
 def _mark_pairs(heads: pl.Series, names: pl.Series, pairs: pl.DataFrame) -> "csr_array":

@@ -22,7 +22,7 @@ _LOCK = Lock()
 
 @dataclass(frozen=True)
 class TripletSampling:
-    """How the triplets of an edition are drawn."""
+    """Settings with which the triplets of an edition are drawn."""
 
     seed: int
     negatives: Policy = "balanced"
@@ -30,7 +30,7 @@ class TripletSampling:
     turn: SeriesTurn | None = None
     """The place of the edition in its series; None for an edition by itself."""
     n_anchors: int | None = None
-    """How many of the pairs of the relation are kept as anchors; None: all pairs."""
+    """Number of pairs of the relation that are kept as anchors; None: all pairs."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class ChosenHeads:
     demonstrations: pl.DataFrame
     """The pairs that are held out: head, positive and negative. They do not depend on the seed."""
     tested: pl.Series
-    """In a drawn order."""
+    """The tested heads in a drawn order."""
     turn: SeriesTurn | None
     """The turn of the tested heads; None for an edition by itself."""
     frequencies: tuple[pl.DataFrame, pl.DataFrame]
-    """How often the base lists each head and each tail (tasks/drawing/commonness.py)."""
+    """Numbers of facts of each head and each tail (tasks/drawing/commonness.py)."""
 
     def list_tested(self, piece: Piece) -> pl.Series:
         """Return the heads to test of a piece, block after block."""
@@ -101,17 +101,17 @@ def count_tested(n_others: int, sampling: TripletSampling) -> int:
 
 def _draw_demonstrations(evidence: Evidence) -> pl.DataFrame:
     """Return the pairs of the first heads, in a drawn order, that have a possible negative."""
-    order, found = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
+    order, drawn = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
     if evidence.facts.has_changes:
         kept = evidence.facts.origins.filter(pl.col("origin") == KEPT)["head"]
         order = order.filter(order.is_in(kept.implode()))
     for start in range(0, len(order), HEADS_AT_ONCE):
         heads = order[start : start + HEADS_AT_ONCE]
         pairs = heads.to_frame("head").join(_draw_pairs(evidence, heads), on="head", maintain_order="left")
-        found = pl.concat([found, pairs]).head(N_DEMONSTRATIONS)
-        if found.height == N_DEMONSTRATIONS:
+        drawn = pl.concat([drawn, pairs]).head(N_DEMONSTRATIONS)
+        if drawn.height == N_DEMONSTRATIONS:
             break
-    return found.sort("head")
+    return drawn.sort("head")
 
 
 def _draw_pairs(evidence: Evidence, heads: pl.Series) -> pl.DataFrame:

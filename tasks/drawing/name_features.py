@@ -1,4 +1,4 @@
-"""How much heads and tails resemble each other by their letters, as whole numbers for many pairs at once.
+"""Resemblance of heads and tails by their letters, as whole numbers for many pairs at once.
 
 Whole numbers are the same on every machine. Every feature counts parts that both names have, or the share of
 one name's parts that the other name has too. Parts of names are parts of their words, so that each distinct
@@ -50,9 +50,9 @@ class NameFeatures:
         """
         distinct = of_words.unique()
         columns = distinct.select("part").unique().with_row_index("column")
-        found = self.words @ mark_parts(distinct, columns, n_words)
-        found.data[:] = 1
-        return found
+        parts = self.words @ mark_parts(distinct, columns, n_words)
+        parts.data[:] = 1
+        return parts
 
     def compare_heads(self, heads: Rows, own: Rows, tails: Rows) -> Matrix:
         """Return how differently the tails of some facts resemble their own heads and all heads of a block.
@@ -110,9 +110,9 @@ def mark_parts(table: pl.DataFrame, columns: pl.DataFrame, n_rows: int) -> "csr_
     # The import takes 0.3 s, and most commands draw nothing.
     from scipy.sparse import csr_array
 
-    found = table.join(columns, on="part")
-    places = found["row"].to_numpy().astype(np.int32), found["column"].to_numpy().astype(np.int32)
-    ones = np.ones(found.height, np.int32)
+    marked = table.join(columns, on="part")
+    places = marked["row"].to_numpy().astype(np.int32), marked["column"].to_numpy().astype(np.int32)
+    ones = np.ones(marked.height, np.int32)
     return csr_array((ones, places), shape=(n_rows, max(columns.height, 1)))
 
 
@@ -123,7 +123,7 @@ def count_shared(parts: "csr_array", ones: Rows, others: Rows) -> tuple[Matrix, 
     """
     of_ones, of_others = parts[ones], parts[others]
     shared: Matrix = (of_ones @ of_others.T).toarray()
-    n_of_ones, n_of_others = (np.maximum(np.diff(found.indptr), 1) for found in (of_ones, of_others))
+    n_of_ones, n_of_others = (np.maximum(np.diff(parts_of.indptr), 1) for parts_of in (of_ones, of_others))
     return shared, n_of_ones[:, None], n_of_others[None, :]
 
 
@@ -135,7 +135,9 @@ def _cut_affixes(words: pl.DataFrame, cut: Callable[[pl.Expr, int], pl.Expr]) ->
         cut: returns so many characters of one end of the words.
     """
     lengths = ((length, words.filter(pl.col("word").str.len_chars() >= length)) for length in AFFIX_LENGTHS)
-    return pl.concat(found.select("row", part=cut(pl.col("word"), length)) for length, found in lengths)
+    return pl.concat(
+        long_words.select("row", part=cut(pl.col("word"), length)) for length, long_words in lengths
+    )
 
 
 def cut_grams(words: pl.DataFrame, lengths: Sequence[int]) -> pl.DataFrame:

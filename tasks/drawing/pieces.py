@@ -22,9 +22,9 @@ class Piece:
 
     relation: str
     number: int = 1
-    """From 1."""
+    """Number of the piece, from 1."""
     of: int = 1
-    """How many pieces the relation has."""
+    """Number of pieces of the relation."""
 
     def select_blocks(self, heads: pl.Series) -> list[pl.Series]:
         """Return the heads of each block of the piece.
@@ -60,8 +60,8 @@ def split_piece(path: str) -> tuple[str, int]:
 
     The first file of `may_treat` is `may_treat.parquet`, the second one `may_treat.0002.parquet`.
     """
-    found = re.fullmatch(r"(.*)\.(\d{4,})\.parquet", path)
-    return (f"{found[1]}.parquet", int(found[2])) if found else (path, 1)
+    match = re.fullmatch(r"(.*)\.(\d{4,})\.parquet", path)
+    return (f"{match[1]}.parquet", int(match[2])) if match else (path, 1)
 
 
 def cut_relations(n_heads: Mapping[str, int], cap: int | None) -> list[Piece]:

@@ -16,7 +16,7 @@ PAIR = ["head", "tail"]
 KEPT = "kept"
 """The origin of a fact that a release and the base hold. The others are named as their ages: new, removed."""
 MAYBE = "maybe "
-"""What a guessed shape begins with."""
+"""Prefix of a guessed shape."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
 EQUIVALENCE, FUNCTIONAL, DIRECTED = "equivalence", "functional", "directed"
@@ -67,9 +67,9 @@ class RelationFacts:
     hierarchy: pl.DataFrame
     """The hierarchy of the base, and the edges of the other relations that may be one."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
-    """What excludes negatives besides what the base lists."""
+    """Kinds of evidence that exclude negatives besides what the base lists."""
     shape: str | None = None
-    """What follows from its rows (tasks/drawing/shapes.py); None if nothing does."""
+    """The shape that follows from its rows (tasks/drawing/shapes.py); None if none does."""
     aliases: AliasTable = field(default_factory=AliasTable)
     """The aliases by which a head may be the same as a tail. The rows hold what else follows from them."""
 
@@ -102,7 +102,7 @@ class RelationFacts:
 
     @cached_property
     def same_tails(self) -> SameNames:
-        """Which of its tails are the same."""
+        """Return which of its tails are the same."""
         return SameNames(self.tail_keys.iter_rows())
 
     @cached_property
@@ -171,7 +171,7 @@ class RelationFacts:
 
     @property
     def is_guessed(self) -> bool:
-        """Whether it has a shape that is guessed."""
+        """Return whether its shape is guessed."""
         return self.shape is not None and self.shape.startswith(MAYBE)
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
@@ -277,7 +277,7 @@ class RelationFacts:
 
     @property
     def has_changes(self) -> bool:
-        """Whether the base has facts that only an older release holds (pretexeval/knowledge/changes.py)."""
+        """Return whether the base has facts of an older release alone (pretexeval/knowledge/changes.py)."""
         return "first_release" in self.also_false.columns
 
     @cached_property

@@ -11,8 +11,8 @@ from itertools import count
 from math import gcd
 
 NEGATIVE_TURNS = 8
-"""How many successive editions share the possible negatives. With more, too few are left to balance them: the
-guesser that compares letters reached 58 % on one of three relations of the starter base with 8."""
+"""Number of successive editions that share the possible negatives. With more, too few are left to balance
+them: the guesser that compares letters reached 58 % on one of three relations of the starter base with 8."""
 
 
 @dataclass(frozen=True)

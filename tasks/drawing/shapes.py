@@ -207,6 +207,6 @@ def _is_sorted(rows: pl.DataFrame) -> bool:
         (head.str.to_lowercase() < tail.str.to_lowercase()) & ~tail.str.starts_with(head)
         for head, tail in ends
     ]
-    shares = [rows.select(each.fill_null(value=False).mean()).item() for each in is_before]
+    shares = [rows.select(column.fill_null(value=False).mean()).item() for column in is_before]
     n_least = max(MIN_SORTED, MIN_FACTS_PER_NAME * pl.concat([rows["head"], rows["tail"]]).n_unique())
     return rows.height >= n_least and max(shares) >= SORTED_SHARE

@@ -29,8 +29,8 @@ FACTS_AT_ONCE = 250
 LEFT_OUT = 2.0**36
 """The cost of giving a tail to a head that must not get it: more than all other costs together."""
 PRIORITY = COST_RANGE << TIE_BITS
-"""What is subtracted from the cost of a tail that was left over in an earlier round: such tails are hard to
-give, so they are given as soon as it is possible."""
+"""Discount of a tail that was left over in an earlier round: such tails are hard to give, so they are given
+as soon as it is possible."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Taker:
     wrong: tuple[str, ...]
     """The wrong options that it already has."""
     n_wrong: int
-    """How many wrong options it needs, with those that it already has."""
+    """Number of wrong options that it needs, with those that it already has."""
     forbidden: frozenset[str]
     """The tails that may not be wrong options of it, besides those that are the same as its other options."""
     asserted: frozenset[str]
@@ -157,7 +157,7 @@ class _Sharing:
         given = pl.Series([taker.name for taker in self.takers]), pl.Series(self.tails)
         names = pl.concat(given).unique().sort()
         features = NameFeatures(names)
-        heads, tails = (names.search_sorted(each).to_numpy().astype(np.int64) for each in given)
+        heads, tails = (names.search_sorted(column).to_numpy().astype(np.int64) for column in given)
         own, columns = np.array(self.facts).T
         starts = range(0, len(own), FACTS_AT_ONCE)
         parts = (slice(start, start + FACTS_AT_ONCE) for start in starts)

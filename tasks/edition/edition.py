@@ -56,7 +56,7 @@ class Edition:
 
     @property
     def sampling(self) -> TripletSampling:
-        """How the triplets are drawn."""
+        """Return the settings with which the triplets are drawn."""
         table = self.config.edition
         turn = (
             None if table.series is None or table.number is None else SeriesTurn(table.series, table.number)
@@ -122,12 +122,12 @@ class Edition:
 
     @property
     def has_anchors(self) -> bool:
-        """Whether this is the edition of anchors."""
+        """Return whether this is the edition of anchors."""
         return self.config.n_anchor_pairs is not None
 
     @property
     def has_balance(self) -> bool:
-        """Whether the risks of its negatives are described. Anchors are too few to be balanced."""
+        """Return whether the risks of its negatives are described. Anchors are too few to be balanced."""
         return self.has_triplets and not self.has_anchors
 
     @property
@@ -176,12 +176,12 @@ class Edition:
 
     @property
     def has_triplets(self) -> bool:
-        """Whether the edition is made from triplets, so that it has samples."""
+        """Return whether the edition is made from triplets, so that it has samples."""
         return not isinstance(self.base, QuestionBank)
 
     @property
     def has_questions(self) -> bool:
-        """Whether a setting is configured in which models are asked questions."""
+        """Return whether a setting is configured in which models are asked questions."""
         return bool(self.config.questions.settings)
 
     @property

@@ -91,7 +91,7 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     edition.forget_facts()
     profile = describe_profile(edition, balance)
     parts: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing, "profile": profile}
-    return {name: found for name, found in parts.items() if found}
+    return {name: part for name, part in parts.items() if part}
 
 
 def list_left_out(edition: Edition, read_triplets: Callable[[str], pl.DataFrame] | None) -> list[LeftOut]:

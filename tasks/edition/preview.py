@@ -192,7 +192,7 @@ def _check_relation(
 
 @dataclass(frozen=True)
 class _CheckedPiece:
-    """What is needed of a piece whose rows were built and checked."""
+    """The parts of a piece that a preview needs, after its rows were built and checked."""
 
     n_rows: dict[str, int]
     """Stage -> number of rows."""

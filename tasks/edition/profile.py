@@ -33,12 +33,12 @@ def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
     relations = edition.base.relations if edition.has_triplets else ()
     return {
         "relations": {name: _describe_relation(edition, name, balance.get(name, {})) for name in relations},
-        "doubtful_names": [vars(each) for each in list_name_troubles(edition.base.triplets)],
+        "doubtful_names": [vars(trouble) for trouble in list_name_troubles(edition.base.triplets)],
         "left_out": list(count_reasons(edition.base)),
     }
 
 
-def _describe_relation(edition: Edition, relation: str, found: dict[str, Any]) -> dict[str, Any]:
+def _describe_relation(edition: Edition, relation: str, counts: dict[str, Any]) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
     facts = rows.group_by("head", "tail").agg(is_tested=pl.col("also_true").not_().any())
     n_heads, n_usable = facts["head"].n_unique(), edition.n_heads[relation]
@@ -48,12 +48,12 @@ def _describe_relation(edition: Edition, relation: str, found: dict[str, Any]) -
         NOT_TESTED: n_heads - n_usable - sum(lost.values()),
         DEMONSTRATES: N_DEMONSTRATIONS,
         CAPPED: n_others - count_tested(n_others, edition.sampling),
-        NO_NEGATIVE: found.get("n_left_out", 0),
+        NO_NEGATIVE: counts.get("n_left_out", 0),
     }
     return {
         "n_base_heads": n_heads,
         "n_base_facts": facts.height,
-        "n_tested_heads": found.get("n_pairs"),
+        "n_tested_heads": counts.get("n_pairs"),
         "n_tested_facts": int(facts["is_tested"].sum()),
         "lost_heads": [{"reason": reason, "n_heads": n} for reason, n in lost.items() if n],
     }

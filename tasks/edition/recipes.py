@@ -38,7 +38,7 @@ Inputs = dict[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one stage of an edition is built, piece by piece."""
+    """Recipe of one stage of an edition, which is built piece by piece."""
 
     stage: Stage
     inputs: tuple[Stage, ...]

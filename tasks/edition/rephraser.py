@@ -37,9 +37,9 @@ class Rephraser:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Name of a head or a tail -> the other names under which the gate accepts it."""
     has_gate: bool = True
-    """Whether the gate checks the rewordings; if not, the first one is used as it is."""
+    """True if the gate checks the rewordings; otherwise the first one is used as it is."""
     is_limited_by_panel: bool = False
-    """Whether the writer's rewordings of the panel decide on max_new_words."""
+    """True if the writer's rewordings of the panel decide on max_new_words."""
 
     @property
     def writers(self) -> dict[str, Writer]:

@@ -32,12 +32,12 @@ from tasks.edition.triplets import build_triplets
 Balance = dict[str, dict[str, Any]]
 """Relation -> the figures of `describe_relation`, and of `estimate_wrong_twins` if they were measured."""
 HIDDEN = 3
-"""How many of ten facts are hidden from the draw, to see how many of them become false twins."""
+"""Number of facts of ten that are hidden from the draw, to see how many of them become false twins."""
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MISSING_POSSIBILITIES = 9
-"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
-what people found who read twins (docs/knowledge-bases.md)."""
+"""Number of facts of ten that a base of possibilities is assumed to lack. With 9, the estimates agree with
+the findings of people who read twins (docs/knowledge-bases.md)."""
 MIN_TRIED = 50
 """Fewer false twins than this show nothing: the interval would reach from nothing to nearly everything."""
 MAX_GUESSABLE = 0.75
@@ -76,22 +76,23 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
         tested.append(triplets.filter("is_positive", split="test").select(COMPARED))
         return triplets
 
-    found = describe_balance(map(keep, pieces))
-    found |= compare_with_base(edition.find_facts(relation), tested)
+    figures = describe_balance(map(keep, pieces))
+    figures |= compare_with_base(edition.find_facts(relation), tested)
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
     is_possible = edition.pool.relations[relation].is_possibility
     shape = {"shape": name_shape(edition.base, relation, is_possible=is_possible)}
-    return shape | {"n_left_out": n_tested - found["n_pairs"]} | found
+    return shape | {"n_left_out": n_tested - figures["n_pairs"]} | figures
 
 
 def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """Return the counts of one relation as JSON.
 
     n_pairs: pairs of a true and a false test triplet. n_true_sharing, n_false_sharing: true and false test
-    triplets whose head and tail share a word. n_unmatched: true test triplets without a false one of the same
-    tail and the same class of resemblance in their piece. n_asserted: false test triplets that the base
-    asserts. tail_rate: what a guesser gets right at most that knows the tail alone. guessable_rate: likewise,
-    if it knows the class as well. is_balanced: whether few triplets are unmatched.
+    triplets whose head and tail share a word. n_unmatched: true test triplets that are not matched by a false
+    test triplet of the piece with the same tail and the same class of name resemblance. n_asserted: false
+    test triplets that the base asserts. tail_rate: the best accuracy of a guesser that knows only the tail.
+    guessable_rate: the best accuracy of a guesser that also knows the class. is_balanced: true if few
+    triplets are unmatched.
 
     Args:
         pieces: the triplets of each piece of the relation.
@@ -100,12 +101,12 @@ def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
     counts = np.zeros(len(names), np.int64)
     for counted in map_in_threads(_count_classes, pieces):
         counts += counted
-    found = dict(zip(names, counts.tolist(), strict=True))
-    n_both = 2 * max(found["n_pairs"], 1)
-    return found | {
-        "tail_rate": _round(0.5 + found.pop("n_lone") / n_both),
-        "guessable_rate": _round(0.5 + found["n_unmatched"] / n_both),
-        "is_balanced": found["n_unmatched"] <= MAX_UNMATCHED_SHARE * found["n_pairs"],
+    figures = dict(zip(names, counts.tolist(), strict=True))
+    n_both = 2 * max(figures["n_pairs"], 1)
+    return figures | {
+        "tail_rate": _round(0.5 + figures.pop("n_lone") / n_both),
+        "guessable_rate": _round(0.5 + figures["n_unmatched"] / n_both),
+        "is_balanced": figures["n_unmatched"] <= MAX_UNMATCHED_SHARE * figures["n_pairs"],
     }
 
 
@@ -168,9 +169,9 @@ def estimate_wrong_twins(
     listed = rows.filter(~pl.col("also_true")).select(PAIR).unique()
     hidden = _hide_facts(listed)
     shown = replace(facts, rows=rows.join(hidden, on=PAIR, how="anti", maintain_order="left"))
-    alone = replace(sampling, n_anchors=None, turn=None)
+    unlimited = replace(sampling, n_anchors=None, turn=None)
     try:
-        triplets = build_triplets(Piece(facts.relation), lambda: shown, alone)
+        triplets = build_triplets(Piece(facts.relation), lambda: shown, unlimited)
         is_counted = ~pl.col("is_positive") & pl.col("is_asserted").is_null()
         drawn = triplets.filter(is_counted, split="test").select(PAIR)
     except InputError:
@@ -208,34 +209,34 @@ def _hide_facts(facts: pl.DataFrame) -> pl.DataFrame:
 
 def list_risks(balance: Balance) -> Iterator[str]:
     """Yield a line per relation whose labels can be guessed from names, or whose false twins may be true."""
-    for relation, found in balance.items():
-        if found["tail_rate"] > MAX_GUESSABLE:
+    for relation, figures in balance.items():
+        if figures["tail_rate"] > MAX_GUESSABLE:
             yield (
                 f"{relation}: tails give answers away: who knows which tails are true more often than false "
-                f"is right about up to {100 * found['tail_rate']:.0f} % of the triplets"
+                f"is right about up to {100 * figures['tail_rate']:.0f} % of the triplets"
             )
-        elif found["guessable_rate"] > MAX_GUESSABLE:
+        elif figures["guessable_rate"] > MAX_GUESSABLE:
             yield (
                 f"{relation}: names give answers away: who compares head and tail by their letters is right "
-                f"about up to {100 * found['guessable_rate']:.0f} % of the triplets"
+                f"about up to {100 * figures['guessable_rate']:.0f} % of the triplets"
             )
         if (
-            found.get("n_wrong", 0) >= MIN_WRONG
-            and found.get("wrong_rate_ci_high") is not None
-            and found["wrong_rate"] > MAX_WRONG
+            figures.get("n_wrong", 0) >= MIN_WRONG
+            and figures.get("wrong_rate_ci_high") is not None
+            and figures["wrong_rate"] > MAX_WRONG
         ):
             yield (
-                f"{relation}: false twins may be true: about {describe_wrong_rate(found)}, if the base lacks "
-                f"{100 * found['missing_share']:.0f} % of what is true; {found['n_wrong']:,} of "
-                f"{found['n_tried']:,} were true when {HIDDEN} of 10 facts were hidden"
+                f"{relation}: false twins may be true: about {describe_wrong_rate(figures)}, if the base "
+                f"lacks {100 * figures['missing_share']:.0f} % of what is true; {figures['n_wrong']:,} of "
+                f"{figures['n_tried']:,} were true when {HIDDEN} of 10 facts were hidden"
             )
 
 
-def describe_wrong_rate(found: Mapping[str, Any]) -> str:
+def describe_wrong_rate(figures: Mapping[str, Any]) -> str:
     """Return the estimated share of wrong twins with its interval in per cent; "-" if it is not known."""
-    if found.get("wrong_rate_ci_high") is None:
+    if figures.get("wrong_rate_ci_high") is None:
         return "-"
-    rate, low, high = (100 * found[f"wrong_rate{end}"] for end in ("", "_ci_low", "_ci_high"))
+    rate, low, high = (100 * figures[f"wrong_rate{end}"] for end in ("", "_ci_low", "_ci_high"))
     return f"{rate:.1f} % ({low:.1f} to {high:.1f} %)"
 
 

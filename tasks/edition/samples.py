@@ -62,7 +62,7 @@ def find_wording_turns(
     asserted = facts.list_asserted(heads).group_by("head").agg(n_asserted=pl.len().cast(pl.Int64))
     if sampling.negatives == "uniform":
         possible = chosen.evidence.judge(heads["head"]).iterate_possible()
-        n_possible = pl.Series([int(each.sum()) for each in possible], dtype=pl.Int64)
+        n_possible = pl.Series([int(are_possible.sum()) for are_possible in possible], dtype=pl.Int64)
         others = heads.with_columns(n_turns=n_possible)
     else:
         others = heads.with_columns(n_turns=pl.lit(NEGATIVE_TURNS, pl.Int64))
@@ -112,7 +112,7 @@ TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
 @dataclass(frozen=True)
 class Wording:
-    """How the statements of an edition become samples."""
+    """Settings with which the statements of an edition become samples."""
 
     methods: tuple[str, ...]
     rephraser_kind: str

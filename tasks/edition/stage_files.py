@@ -45,7 +45,7 @@ class StageFiles:
     files: dict[str, FileRef]
     """Name of a piece -> file. A piece is a relation, or a part of a long one."""
     is_reused: bool = field(default=False, compare=False)
-    """Whether all files were there before."""
+    """True if all files were there already."""
 
     def read(self, root: Path, piece: str) -> pl.DataFrame:
         """Return the rows of one piece."""

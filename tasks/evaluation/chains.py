@@ -56,12 +56,12 @@ def _read_right_chains(evaluation: Evaluation, requests: Sequence[ChainRequest])
     """Return question_id -> the stored chain of thought that reached the right answer."""
     rows = {request.key: request.row for request in requests}
     stored = evaluation.store.read_selected(frozenset(rows)).drop_nulls("response")
-    # Of several right chains, the one of the lowest repeat is kept, because it comes last.
-    return {
-        str(rows[key]["item_id"]): chain
-        for key, _, response in stored.sort("repeat", descending=True).iter_rows()
-        if (chain := extract_chain(evaluation, rows[key], response)) is not None
-    }
+    chains: dict[str, str] = {}
+    for key, _, response in stored.sort("repeat").iter_rows():
+        if (chain := extract_chain(evaluation, rows[key], response)) is not None:
+            # Keep the right chain with the lowest repeat.
+            chains.setdefault(str(rows[key]["item_id"]), chain)
+    return chains
 
 
 def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
@@ -151,8 +151,8 @@ def read_chain_file(path: Path) -> dict[str, str]:
 
 def _read_line(path: Path, number: int, line: str) -> tuple[str, str]:
     try:
-        found = json.loads(line)
-        values = found["question_id"], found["reasoning"]
+        chain = json.loads(line)
+        values = chain["question_id"], chain["reasoning"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}, line {number}: write a JSON object with the keys question_id and reasoning ({error!r})"

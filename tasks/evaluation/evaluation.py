@@ -32,7 +32,7 @@ from tasks.evaluation.subject import OF_SAMPLES, Subject, select_subject
 
 @dataclass(frozen=True)
 class RelationSize:
-    """How many test pairs a relation has, and how many samples the largest of them has."""
+    """Number of test pairs of a relation, and number of samples of the largest pair."""
 
     n_pairs: int
     n_samples_of_pair: int
@@ -124,7 +124,7 @@ class Evaluation:
 
     @cached_property
     def request_settings(self) -> RequestSettings:
-        """How the model is asked."""
+        """Return the settings with which the model is asked."""
         form = PromptForm(self.model.prompt_style, self.model.system_prompt)
         sampling = replace(self.subject.build_sampling(self.model), period=self.period)
         counter = TokenCounter(self.model)
@@ -192,7 +192,7 @@ class Evaluation:
 
     @property
     def pairs_per_relation(self) -> int | None:
-        """How many pairs or points of each relation the model is asked about at most; null: all of them."""
+        """Return the largest number of pairs or points of a relation to ask about; None: all of them."""
         budget = self.divided_budget
         return self.model.pairs_per_relation if budget is None else max(budget.values())
 

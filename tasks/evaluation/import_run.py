@@ -35,7 +35,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What a file of responses has for an edition, and what does not fit."""
+    """Content of a file of responses for an edition, and the rows that do not fit."""
 
     n_responses: int = 0
     """Rows that have a response, each counted once."""

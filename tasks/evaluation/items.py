@@ -40,7 +40,7 @@ class ItemKind:
     read_texts: Callable[[pl.DataFrame], list[Reading]]
     """Returns what each item answers. The column ``said`` holds the text with the answer, or null."""
     has_votes: bool
-    """Whether the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
+    """True if the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
 
     @property
     def id_column(self) -> str:
@@ -139,8 +139,8 @@ def _draw_group_of_questions(rows: pl.DataFrame, group: Group) -> list[str]:
 
 def _read_truths(asked: pl.DataFrame) -> list[Reading]:
     """Return whether each text says true or false (method, section 3), or that it is unsure if asked so."""
-    found = {row: read_answer(*row) for row in asked.select("type", "said").unique().iter_rows()}
-    return [found[row] for row in asked.select("type", "said").iter_rows()]
+    readings = {row: read_answer(*row) for row in asked.select("type", "said").unique().iter_rows()}
+    return [readings[row] for row in asked.select("type", "said").iter_rows()]
 
 
 def _read_answers(asked: pl.DataFrame) -> list[Reading]:

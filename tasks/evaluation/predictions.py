@@ -18,7 +18,7 @@ NEVER_ASKED = "the prompt was never asked"
 
 @dataclass(frozen=True)
 class Scoring:
-    """How responses are read, and how no answer is scored."""
+    """Settings with which responses are read and no answer is scored."""
 
     policies: tuple[str, ...] = ("strict",)
     marks: tuple[str, ...] | None = THINK_MARKS

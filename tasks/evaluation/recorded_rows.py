@@ -33,7 +33,7 @@ UNREADABLE = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""What reading a damaged archive or a damaged JSON file raises."""
+"""Errors that reading a damaged archive or a damaged JSON file raises."""
 
 
 def read_inspect_log(path: Path) -> tuple[list[dict[str, Any]], str | None]:
@@ -224,7 +224,7 @@ class RecordedFile:
     id_column: str
     rows: list[RecordedRow]
     prompt_style: str | None = None
-    """How the model was asked, chat or completion; null if the file does not say it."""
+    """Prompt style of the model, chat or completion; None if the file does not say it."""
 
 
 def read_recorded_file(path: Path) -> RecordedFile:

@@ -140,9 +140,9 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
         files = select_requests(listed)
         used = files if prompts is None else listed
         if files and all(ref.is_intact(evaluation.root) for ref in used):
-            found = RequestFiles(key, files, prompts, tuple(read_reports(record)))
-            if _has_every_prompt(evaluation, found):
-                return found
+            written = RequestFiles(key, files, prompts, tuple(read_reports(record)))
+            if _has_every_prompt(evaluation, written):
+                return written
     return None
 
 
@@ -162,16 +162,16 @@ def select_requests(refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
     return tuple(ref for ref in refs if f"/{REQUESTS.name}/" in ref.path)
 
 
-def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
+def _has_every_prompt(evaluation: Evaluation, requests: RequestFiles) -> bool:
     settled = evaluation.read_settled_keys()
-    written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
-    return set(list_prompt_keys(evaluation, found)) <= settled | written
+    written = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
+    return set(list_prompt_keys(evaluation, requests)) <= settled | written
 
 
-def list_prompt_keys(evaluation: Evaluation, found: RequestFiles, repeat: int = 0) -> list[str]:
+def list_prompt_keys(evaluation: Evaluation, requests: RequestFiles, repeat: int = 0) -> list[str]:
     """Return the key of the prompt of every request of one repeat. Requests can share a prompt."""
     columns = ["prompt_key", "repeat"]
-    frames = (read_parquet(evaluation.root / ref.path, columns) for ref in found.files)
+    frames = (read_parquet(evaluation.root / ref.path, columns) for ref in requests.files)
     return [key for frame in frames for key in frame.filter(repeat=repeat)["prompt_key"]]
 
 

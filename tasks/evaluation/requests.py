@@ -21,7 +21,7 @@ Shots = dict[Group, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class RequestSettings:
-    """How one model is asked."""
+    """Settings with which one model is asked."""
 
     model_id: str
     form: PromptForm
@@ -32,11 +32,11 @@ class RequestSettings:
     chains: Mapping[str, str] = field(default_factory=dict)
     """item_id -> the chain of thought that is shown with a demonstration."""
     n_demonstrations: int = N_DEMONSTRATIONS
-    """How many demonstrations are shown, the first ones in their drawn order."""
+    """Number of demonstrations that are shown, the first ones in their drawn order."""
     n_repeats: int = 1
-    """How often each prompt is asked."""
+    """Number of times that each prompt is asked."""
     is_reasoned: bool = False
-    """Whether the model reasons before it answers, after demonstrations that do so too."""
+    """True if the model reasons before it answers, after demonstrations that do so too."""
 
     def fit(self, shots: Sequence[str], question: str) -> tuple[Prompt, int]:
         """Return the prompt, and how many demonstrations were dropped from its front to make it fit."""

@@ -83,8 +83,8 @@ def _find_or_check(
     known: Iterable[Report],
 ) -> Report:
     content = key_content(stage.name, made_of)
-    found = next((report for report in known if report.get("content") == content), None)
-    return found or {**check_stage(stage, read_rows(), evaluation.folder), "content": content}
+    known_report = next((report for report in known if report.get("content") == content), None)
+    return known_report or {**check_stage(stage, read_rows(), evaluation.folder), "content": content}
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:

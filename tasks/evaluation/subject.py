@@ -1,4 +1,4 @@
-"""What a model is asked about in an evaluation: the samples of an edition, or its questions, in a setting."""
+"""Subject of an evaluation: the samples of an edition, or its questions, in a setting."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,21 +34,21 @@ KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
 
 @dataclass(frozen=True)
 class Subject:
-    """What a model is asked about, and how."""
+    """The items that a model is asked about, and the setting."""
 
     kind: ItemKind = SAMPLE_ITEMS
     questions: QuestionsConfig = field(default_factory=QuestionsConfig)
     chain_of_thought: ChainOfThoughtConfig = field(default_factory=ChainOfThoughtConfig)
     setting: Setting | None = None
-    """How questions are asked, or UNSURE for samples with a third answer; None: samples with two answers."""
+    """Setting of questions, or UNSURE for samples with a third answer; None: samples with two answers."""
     n_repeats: int = 1
-    """How often each prompt is asked."""
+    """Number of times that each prompt is asked."""
     imported: ResponseStore | None = None
     """The imported responses, of which the evaluation then consists. No model is asked."""
 
     @property
     def is_reasoned(self) -> bool:
-        """Whether the model reasons before it answers, after demonstrations that do so too."""
+        """Return whether the model reasons before it answers, after demonstrations that do so too."""
         return self.setting == "chain_of_thought"
 
     @property
@@ -58,7 +58,7 @@ class Subject:
 
     @property
     def asks_for_chains(self) -> bool:
-        """Whether the model itself writes the chains of thought of the demonstrations."""
+        """Return whether the model itself writes the chains of thought of the demonstrations."""
         return self.is_reasoned and self.chains is None and self.imported is None
 
     @property

@@ -28,7 +28,7 @@ class Judge:
 
     writer: Writer
     config: JudgeConfig
-    """How it is asked."""
+    """Settings with which it is asked."""
 
     def build_prompts(self, statement: str, text: str) -> tuple[WriterPrompt, WriterPrompt]:
         """Return the prompts that ask whether the text follows from the statement, and the reverse."""

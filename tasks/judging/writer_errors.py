@@ -59,7 +59,7 @@ def identify_basis() -> str:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """How the gate judged a writer's attempts, without those that have no text or copy their statement."""
+    """Verdicts of the gate on a writer's attempts, except empty ones and copies of their statement."""
 
     n_attempts: int
     n_passed: int
@@ -161,7 +161,7 @@ class PanelResult:
     verdicts: Verdicts
     """Without a limit."""
     reasons: tuple[tuple[str, ...], ...]
-    """Why the rules reject each rewording, without a limit; empty if they accept it."""
+    """Reasons of the rules to reject each rewording, without a limit; empty if they accept it."""
 
 
 @lru_cache(16)

@@ -71,7 +71,7 @@ def _mask_entities(text: str, head: str, tail: str) -> str:
     if pattern:
         plain = re.sub(
             rf"(?<!\w)(?:{pattern})(?!\w)",
-            lambda found: f" {masks[names[(found.lastindex or 1) - 1]]} ",
+            lambda match: f" {masks[names[(match.lastindex or 1) - 1]]} ",
             plain,
             flags=re.IGNORECASE,
         )

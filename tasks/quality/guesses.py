@@ -164,8 +164,8 @@ def describe_overlap(triplets: pl.DataFrame) -> pl.DataFrame:
     pairs = triplets.select("head", "tail").rows()
     names = {text: ComparedName(text) for pair in pairs for text in pair}
     rarity = weigh_words(names.values())
-    found = (describe_resemblance(names[head], names[tail], rarity).values() for head, tail in pairs)
-    return pl.DataFrame([[float(value) for value in row] for row in found], orient="row")
+    features = (describe_resemblance(names[head], names[tail], rarity).values() for head, tail in pairs)
+    return pl.DataFrame([[float(value) for value in row] for row in features], orient="row")
 
 
 def describe_likelihood(triplets: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What is measured on the samples of an edition: their diversity, and what names alone give away.
+"""Measurements of the samples of an edition: their diversity, and what names alone give away.
 
 An edition never changes, so each measurement is a file outside of it, with a record of what it depends on.
 """
@@ -38,7 +38,7 @@ from tasks.quality.validation import check_stage
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured, and what its result depends on besides the files of the edition."""
+    """One measurement, and what its result depends on besides the files of the edition."""
 
     stage: Stage
     inputs: tuple[Stage, ...]

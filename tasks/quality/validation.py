@@ -99,7 +99,7 @@ class ValidationReport:
 
     @property
     def is_success(self) -> bool:
-        """Whether no expectation failed; there may be warnings."""
+        """Return whether no expectation failed; there may be warnings."""
         return not self.failures
 
     def render_failures(self) -> str:

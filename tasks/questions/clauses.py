@@ -73,12 +73,12 @@ def parse_clause(sentence: str) -> Clause | str:
         return "asks for several things"
     if gaps:
         return _parse_around_gap(sentence[: gaps[0].start()].strip(), sentence[gaps[0].end() :])
-    found = _OTHER_GAP.match(sentence)
-    if found is None:
+    match = _OTHER_GAP.match(sentence)
+    if match is None:
         return "does not ask with 'which of the following', 'what' or 'which' at its beginning"
     if re.match(r"^(?:given|from|among) the following \w+,\s", sentence, re.IGNORECASE):
-        found = _OTHER_GAP.match(found["word"] + " " + found["rest"]) or found
-    lead, word, rest = (found["lead"] or "").strip(), found["word"].lower(), found["rest"]
+        match = _OTHER_GAP.match(match["word"] + " " + match["rest"]) or match
+    lead, word, rest = (match["lead"] or "").strip(), match["word"].lower(), match["rest"]
     if rest.startswith(("of ", "the following")):
         return "asks with other words than 'which of the following'"
     if two := _TWO_QUESTIONS.match(rest):
@@ -96,8 +96,8 @@ def _parse_around_gap(before: str, after: str) -> Clause | str:
     lead = ""
     if before.endswith(","):
         lead, before = before, ""
-    elif (found := _LEAD.match(before)) and found["lead"].split()[0].lower().strip(",") in _LEADS:
-        lead, before = found["lead"], found["rest"]
+    elif (match := _LEAD.match(before)) and match["lead"].split()[0].lower().strip(",") in _LEADS:
+        lead, before = match["lead"], match["rest"]
     if before and before.split()[-1].lower() in _PREPOSITIONS and len(before.split()) == 1:
         return "the gap is the object of a preposition at the beginning"
     if before and not lead and before.split()[0].lower() in {"if", "when", "while"}:
@@ -151,10 +151,10 @@ def _split_noun(after: str) -> tuple[str, str]:
 
 def _parse_subject(lead: str, before: str, after: str) -> Clause | str:
     """Return the clause of a sentence whose gap is in the subject, or is moved there."""
-    found = find_predicate(after)
-    if found is None:
+    noun_and_rest = find_predicate(after)
+    if noun_and_rest is None:
         return "has no known verb after the gap"
-    noun, rest = found
+    noun, rest = noun_and_rest
     if "," in noun or _RELATIVES & set(noun.lower().split()):
         return "the noun of the gap has a clause of its own"
     words = rest.split()

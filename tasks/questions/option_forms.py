@@ -101,7 +101,7 @@ _SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s", "ous")
 
 
 class Form(Enum):
-    """What an option is: a noun phrase of some number, an instruction, a sentence, or none of them."""
+    """Form of an option: a noun phrase of some number, an instruction, a sentence, or none of them."""
 
     SINGULAR = "singular"
     PLURAL = "plural"
@@ -112,7 +112,7 @@ class Form(Enum):
 
     @property
     def is_noun(self) -> bool:
-        """Whether the option can stand where a noun stands."""
+        """Return whether the option can stand where a noun stands."""
         return self in (Form.SINGULAR, Form.PLURAL, Form.JOINED)
 
 

@@ -108,9 +108,9 @@ def _draw_counts(points: Iterable[Point], salt: tuple[str, ...]) -> dict[str, in
     n_before: Counter[range] = Counter()
     counts = {}
     for name in draw_order(possible, *salt, "count"):
-        found = possible[name]
-        counts[name] = found[n_before[found] % len(found)] if found else 0
-        n_before[found] += 1
+        numbers = possible[name]
+        counts[name] = numbers[n_before[numbers] % len(numbers)] if numbers else 0
+        n_before[numbers] += 1
     return counts
 
 

@@ -47,7 +47,7 @@ class Point:
     asserted: frozenset[str]
     """The tails that the base asserts to be false of the head."""
     n_false: int
-    """How many tails that differ by name and id may be its wrong options together."""
+    """Number of tails that differ by name and id and may be its wrong options together."""
 
     @property
     def n_wrong(self) -> int:
@@ -72,7 +72,7 @@ class Points:
     pool: tuple[str, ...]
     """The tails that can be wrong options, sorted."""
     same: SameNames
-    """Which tails are the same."""
+    """The classes of tails that are the same."""
 
 
 def collect_points(
@@ -107,11 +107,11 @@ def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
     ).iter_rows():
         tails.setdefault(head, {})[is_positive] = tail
         ids[head] = pair_id
-    return {head: Pair(ids[head], found[True], found[False]) for head, found in tails.items()}
+    return {head: Pair(ids[head], tail_of[True], tail_of[False]) for head, tail_of in tails.items()}
 
 
 class _PointBuilder:
-    """What the base says of the tails of some heads."""
+    """Builder of points from what the base says of the tails of some heads."""
 
     def __init__(self, evidence: Evidence, heads: pl.Series, pairs: dict[str, Pair]) -> None:
         self.facts, self.pairs, self.same = evidence.facts, pairs, evidence.facts.same_tails

@@ -131,9 +131,13 @@ class QuestionWriter:
         self.options = options
         self.salt = salt
         drawn = {point.name: options[point.name] for point in points}
-        has_mcq = {name: 1 for name, found in drawn.items() if len(found.false) == N_OPTIONS - 1}
-        has_negated = {name: 1 for name, found in drawn.items() if found.true_of_negated}
-        n_right = {name: len(found.right) for name, found in drawn.items() if found.right}
+        has_mcq = {
+            name: 1 for name, drawn_options in drawn.items() if len(drawn_options.false) == N_OPTIONS - 1
+        }
+        has_negated = {name: 1 for name, drawn_options in drawn.items() if drawn_options.true_of_negated}
+        n_right = {
+            name: len(drawn_options.right) for name, drawn_options in drawn.items() if drawn_options.right
+        }
         self.letter = place_right(has_mcq, *salt, "MCQ")
         self.letter_of_negated = place_right(has_negated, *salt, "negated MCQ")
         self.letters = place_right(n_right, *salt, "MAQ")

@@ -52,12 +52,12 @@ class Predicate:
 
     @property
     def is_plural(self) -> bool:
-        """Whether the verb is a plural in the present or of "be". Modals and past tenses are not."""
+        """Return whether the verb is a plural in the present or of "be". Modals and past tenses are not."""
         return self.verb in {*BE.values(), "have", "do"} or self.verb in _BASES - {"put"}
 
     @property
     def agrees(self) -> bool:
-        """Whether the verb changes with the number of its subject."""
+        """Return whether the verb changes with the number of its subject."""
         return self.is_plural or self.verb in {*BE, "has"} or self.verb in _THIRD_PERSON
 
     @property

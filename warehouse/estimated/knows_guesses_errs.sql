@@ -1,4 +1,4 @@
--- Grain: one row per edition, model, method and repeat that was asked with a third answer (docs/unsure.md).
+-- Grain: one row per edition, model, method and repeat that was asked with a third answer (docs/models.md).
 -- The shares of the n_samples whose prompt did not fail: right_rate, unsure_rate, wrong_rate and no_answer_rate add up to
 -- 1. They are those of the responses and the same under every scoring policy.
 -- wrong_among_answered: wrong / (right + wrong), null if the model answers nothing with True or False.

@@ -87,7 +87,7 @@ def test_a_truth_is_what_the_response_says_of_the_statement() -> None:
     assert {response: read_answer("TFQ", response).answer for response in TRUTHS} == TRUTHS
 
 
-# What is read in responses to statements that a model may be unsure of (docs/unsure.md).
+# What is read in responses to statements that a model may be unsure of (docs/models.md).
 UNSURE = (
     *("Unsure", "**Unsure**", "Answer: Unsure", '{"answer": "Unsure"}'),
     *("I am not sure.", "I'm not entirely sure.", "I’m really not certain", "I don't know.", "Uncertain."),
