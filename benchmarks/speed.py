@@ -18,7 +18,6 @@ import polars as pl
 from benchmarks.instrument import prove_instrument
 from benchmarks.measuring import (
     FIGURES,
-    MEDLAMA,
     REFERENCE,
     build_parser,
     find_reference,
@@ -29,6 +28,7 @@ from benchmarks.measuring import (
 from pretexeval.primitives.mixing import Numbers, combine
 from pretexeval.primitives.toml_files import parse_toml
 from pretexeval.storage.layout import MODEL, RESPONSES_FOLDER, WAREHOUSE
+from tests.support.published_bases import configure_medlama
 
 RELATIONS = ("has_target", "may_prevent", "may_treat", "occurs_after")
 FACTS_PER_HEAD = 2
@@ -43,7 +43,10 @@ def measure_builds(folder: Path, sizes: Sequence[int]) -> str:
     """
     rows = {}
     if os.environ.get(REFERENCE):
-        tables = {"knowledge": MEDLAMA, "edition": {"heads_per_relation": 1000}}
+        tables = {
+            "knowledge": configure_medlama(folder / "medlama-files"),
+            "edition": {"heads_per_relation": 1000},
+        }
         questions = {"settings": ["answer_only"]}
         config = write_config(folder / "medlama.toml", folder / "medlama", **tables, questions=questions)
         rows["MedLAMA, with questions"] = run_command(folder, "build", config).render()
@@ -80,7 +83,8 @@ def measure_publication(root: Path) -> str:
     find_reference()
     config, warehouse = root / "config.toml", root / WAREHOUSE
     if not warehouse.exists():
-        prove_instrument(parse_toml(Path("configs/medlama.toml")) | {"knowledge": MEDLAMA}, root)
+        knowledge = configure_medlama(root / "medlama-files")
+        prove_instrument(parse_toml(Path("configs/medlama.toml")) | {"knowledge": knowledge}, root)
     warehouse.unlink()
     # A model without a record is not published.
     record = min((root / RESPONSES_FOLDER).glob(f"*/{MODEL}"))

@@ -18,7 +18,8 @@ import pytest
 from commands.main import build_parser
 from commands.pooled_editions import find_pooled_editions
 from pretexeval.config.reference import render_reference
-from pretexeval.knowledge.tables import Layout, read_tables
+from pretexeval.config.tables import LayoutConfig
+from pretexeval.knowledge.tables import read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
@@ -331,7 +332,7 @@ class Shell:
 
 
 def test_workbook_of_the_tutorial_has_300_facts_of_the_starter_base() -> None:
-    columns = {"head": "Disease", "relation": "therapeutic_drugs", "tail": "Drug", "also_true": "Not tested"}
+    layout = LayoutConfig(head="Disease", relation="therapeutic_drugs", tail="Drug", also_true="Not tested")
     starter = REPOSITORY / "pretexeval" / "knowledge" / "starter" / "therapeutic_drugs.tsv"
     workbook = REPOSITORY / "examples" / "drugs.xlsx"
     facts, known = (
@@ -340,7 +341,7 @@ def test_workbook_of_the_tutorial_has_300_facts_of_the_starter_base() -> None:
                 "head", "relation", "tail", pl.col("also_true").replace("", "false")
             ).iter_rows()
         )
-        for source in (read_tables(workbook, Layout(columns=columns)), read_tables(starter))
+        for source in (read_tables(workbook, layout), read_tables(starter))
     )
     assert len(facts) == 300
     assert facts <= known

@@ -31,7 +31,6 @@ PATH_KEYS = (
     ("knowledge", "aliases"),
     ("knowledge", "hierarchy"),
     ("knowledge", "verdicts"),
-    ("knowledge", "since"),
     ("knowledge", "releases", "path"),
     ("edition", "pool"),
     ("questions", "wording"),

@@ -104,6 +104,8 @@ def _render_type(schema: dict[str, Any]) -> str:
     """Return the type of a JSON schema in words, with the values that it allows."""
     if options := schema.get("anyOf"):
         return ", ".join(_render_type(option) for option in options if option.get("type") != "null")
+    if "$ref" in schema:
+        return "table"
     if "enum" in schema:
         return ", ".join(f'`"{value}"`' for value in schema["enum"])
     match schema["type"]:

@@ -6,7 +6,7 @@ The string below a field is the text of docs/configuration.md (`pretexeval.confi
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
 from schemas.exchange import MAX_ERROR_RATE
@@ -25,18 +25,63 @@ EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "liken
 Shape = Literal["symmetric", "transitive", "equivalence", "functional", "directed"]
 
 
-Mark = Literal["also_true", "also_false", "undecided"]
-Column = Literal["head", "relation", "tail", "head_id", "tail_id", Mark, "head_aliases", "tail_aliases"]
-End = Literal["head", "tail"]
+class LayoutConfig(ConfigTable):
+    """The layout of a table of facts: its own names of columns, its lists, and its encoding."""
+
+    head: str | tuple[str, ...] | None = None
+    """Name of the column in the file, or several names: each of them has a head."""
+    relation: str | None = None
+    """Name of the column. If the file has no such column, it is the relation of all rows."""
+    tail: str | tuple[str, ...] | None = None
+    head_id: str | tuple[str, ...] | None = None
+    tail_id: str | tuple[str, ...] | None = None
+    also_true: str | None = None
+    also_false: str | None = None
+    undecided: str | None = None
+    head_aliases: str | None = None
+    tail_aliases: str | None = None
+    split: str | dict[Literal["head", "tail"], str] = ""
+    """What separates the names in the cells of heads and tails that are lists, or in those of one of them."""
+    encoding: str = "utf-8"
+    """The encoding of the text, such as `cp1252` or `gb18030`."""
+
+    @field_validator("encoding")
+    @classmethod
+    def _require_encoding(cls, value: str) -> str:
+        try:
+            bytes(4).decode(value)
+        except LookupError:
+            raise ValueError(f"{value!r} is no encoding; write for example cp1252 or gb18030") from None
+        return value
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the name in the file by column; what is in several has further ones: `tail`, `tail 2`."""
+        given = self.model_dump(exclude={"split", "encoding"}, exclude_none=True)
+        listed = {name: (found,) if isinstance(found, str) else found for name, found in given.items()}
+        return {
+            f"{name} {n}" if n > 1 else name: column
+            for name, columns in listed.items()
+            for n, column in enumerate(columns, start=1)
+        }
+
+    @property
+    def separators(self) -> dict[str, str]:
+        """Return what separates the names in a cell, by head and tail."""
+        split = dict.fromkeys(("head", "tail"), self.split) if isinstance(self.split, str) else self.split
+        return {str(end): text for end, text in split.items() if text}
 
 
 class ReleaseConfig(ConfigTable):
-    """A release of the base, in the same format as the base."""
+    """An older release of the base, in the same format as the base."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """Name of the release in tables and on pages."""
     path: Path
     """Its file or folder."""
+    test: Literal["all", "new", "changes"] = "all"
+    """`new`: only facts that it does not hold are tested. `changes`: facts that it holds and the base no
+    longer lists are tested, too."""
 
 
 class KnowledgeConfig(ConfigTable):
@@ -44,31 +89,23 @@ class KnowledgeConfig(ConfigTable):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=MAX_BASE_NAME)] = "starter"
     """First part of the edition's name."""
-    format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
-    """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
-    `table`: delimited text, a workbook, JSON or Parquet with the columns head, relation and tail, or an
-    ontology in OBO or obographs JSON; `sql`: the result of a query of published files (both:
-    docs/knowledge-bases.md). `disek`: one row per disease and aspect
-    (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
-    (docs/multifaceteval.md)."""
+    format: Literal["starter", "table", "sql", "medqa"] = "starter"
+    """`starter`: the bundled base. `table`: delimited text, a workbook, JSON or Parquet with the columns
+    head, relation and tail, or an ontology in OBO or obographs JSON; `sql`: the result of a query of
+    published files (both: docs/knowledge-bases.md). `medqa`: the questions of MedQA, for editions that have
+    only questions (docs/multifaceteval.md)."""
     path: Path | None = None
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
-    columns: dict[Column, str | tuple[str, ...]] = Field(default={})
-    """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`. If it has no
-    column of the name that `relation` has here, this is the relation of all rows. Heads, tails and their ids
-    may be in several columns: `tail = ["Symptom_1", "Symptom_2"]`."""
-    split: str | dict[End, str] = ""
-    """Only `table`: what separates the names in the cells of heads and tails that are lists, or in those of
-    one of them: `{ tail = ", " }`."""
+    layout: LayoutConfig | None = None
+    """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`, what separates
+    names in a cell (`split`), and its `encoding` (docs/knowledge-bases.md)."""
     turn_inverted: bool = False
     """Whether inverted names are turned: "Vomiting, Anticipatory" becomes "Anticipatory Vomiting"
     (docs/knowledge-bases.md)."""
-    encoding: str = "utf-8"
-    """Only `table`: the encoding of the text, such as `cp1252` or `gb18030`."""
     relations: tuple[str, ...] = ()
-    """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
+    """Relations to use. An empty list means all relations."""
     aliases: Path | None = None
     """Table of other names of heads and tails, with the columns alias and name, or alias and id
     (docs/knowledge-bases.md)."""
@@ -77,22 +114,22 @@ class KnowledgeConfig(ConfigTable):
     and parent, an ontology, or a file with a query on `path` (docs/knowledge-bases.md)."""
     shape: Shape | dict[str, Shape] | None = None
     """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
-    follows from it is never false; nothing follows in a `directed` relation. In a `functional` one, each head
-    has one tail. Without it, the shape is guessed (docs/knowledge-bases.md)."""
+    follows from it is never false. Without it, the shape is guessed (docs/negatives.md)."""
     verdicts: Path | None = None
     """Table of a person's verdicts on triplets, which outweigh the base: relation, head, tail and verdict
     (docs/knowledge-bases.md)."""
     conflicts: Literal["stop", "leave_out"] = "stop"
     """What happens to facts and aliases that contradict each other, and to circles of the hierarchy. `stop`:
     they are an error. `leave_out`: they are left out and listed; such a fact is neither true nor false."""
-    since: Path | None = None
-    """An older release of the base in the same format. Only facts that it does not hold are tested
-    (docs/knowledge-bases.md)."""
     releases: tuple[ReleaseConfig, ...] = ()
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
-    the ages of facts (docs/knowledge-bases.md)."""
-    changes: bool = False
-    """Also test facts that the newest of `releases` holds and the base no longer lists (docs/changes.md)."""
+    the ages of facts (docs/knowledge-bases.md). `test = "new"` or `test = "changes"` in one of them tests
+    only facts that it does not hold, or also those that the base no longer lists (docs/changes.md)."""
+
+    @property
+    def compared(self) -> ReleaseConfig | None:
+        """Return the release that decides which facts are tested; None without one."""
+        return next((release for release in self.releases if release.test != "all"), None)
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -102,28 +139,20 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
-        if self.format != "table" and (self.columns or self.split or self.encoding != "utf-8"):
-            raise ValueError(f"columns, split and encoding are not allowed with format {self.format!r}")
-        for column, given in self.columns.items():
-            if not isinstance(given, str) and column not in ("head", "tail", "head_id", "tail_id"):
-                raise ValueError(f"columns names several columns for {column}: name one")
-        try:
-            bytes(4).decode(self.encoding)
-        except LookupError:
-            raise ValueError(
-                f"{self.encoding!r} is no encoding; write for example cp1252 or gb18030"
-            ) from None
-        for key in ("since", "releases"):
-            if getattr(self, key) and self.format in ("starter", "medqa"):
-                raise ValueError(f"{key} is not allowed with format {self.format!r}")
+        if self.layout is not None and self.format != "table":
+            raise ValueError(f"layout is not allowed with format {self.format!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_releases(self) -> "KnowledgeConfig":
+        if self.releases and self.format in ("starter", "medqa"):
+            raise ValueError(f"releases is not allowed with format {self.format!r}")
         names = [release.name for release in self.releases]
         taken = (NEW, REMOVED, REVERSED)
         if unfit := sorted({name for name in names if name in taken or names.count(name) > 1}):
             raise ValueError(f"releases names {unfit[0]!r} twice, or as the facts of no release are named")
-        if self.changes and (self.since is not None or not self.releases):
-            raise ValueError(
-                "changes compares the base with its releases: name one in releases, without since"
-            )
+        if sum(release.test != "all" for release in self.releases) > 1:
+            raise ValueError("test is set in several releases: keep one, with which the base is compared")
         return self
 
 
@@ -138,10 +167,10 @@ class EditionConfig(ConfigTable):
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
     stands for the edition of anchors (docs/anchors.md)."""
     negatives: Literal["balanced", "uniform"] = "balanced"
-    """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
+    """How the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
-    """What speaks against a negative besides what the base lists (docs/knowledge-bases.md). An empty list
+    """What speaks against a negative besides what the base lists (docs/negatives.md). An empty list
     draws as the papers do."""
     max_share: Annotated[float, Field(gt=0, le=1)] = 0.2
     """With the evidence `generality`: a tail that a larger share of the heads has is not asked, in relations

@@ -1,1 +1,1 @@
-"""Knowledge bases: the bundled starter base, and readers for MedLAMA, DiseK and plain triplet tables."""
+"""Knowledge bases: the bundled starter base, and readers of tables, ontologies, queries and MedQA."""

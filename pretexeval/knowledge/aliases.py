@@ -10,10 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.names import AliasTable, fold_names
+from pretexeval.knowledge.names import SIDES, AliasTable, fold_names
 from pretexeval.knowledge.rows import ALIAS_SEPARATOR, SHORT_PLACE, describe_problems
-from pretexeval.knowledge.same_triplets import SIDES
-from pretexeval.knowledge.synonyms import read_name_table
+from pretexeval.knowledge.tables import read_name_table
 from pretexeval.primitives.errors import InputError
 
 TAKEN = "alias that is the name of something else"
@@ -32,7 +31,12 @@ def build_aliases(rows: pl.DataFrame, aliases: pl.DataFrame) -> tuple[AliasTable
     """
     names = {side: _list_names(rows, side) for side in SIDES}
     all_names = pl.concat(names.values())
-    named = _select_named(_fold_rows(aliases), all_names).with_row_index("row")
+    folded = aliases.with_columns(key=fold_names(aliases["name"]), alias_key=fold_names(aliases["alias"]))
+    # A terminology has many names that the base has not.
+    is_named = pl.col("key").is_in(all_names["key"].unique().implode())
+    has_id = pl.col("id").is_in(all_names["id"].unique().drop_nulls().implode())
+    named = folded.filter(is_named.fill_null(value=False) | has_id.fill_null(value=False))
+    named = named.with_row_index("row")
     taken = pl.concat([_find_taken(named, side, each.drop_nulls()) for side, each in names.items()])
     what = pl.format(
         "{}: '{}' is an alias of {}, and the name of the {} {}",
@@ -83,23 +87,11 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("alias") != "").select(_ROW)
 
 
-def _fold_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the folded name (null without one) as `key`, the folded alias as `alias_key`."""
-    return rows.with_columns(key=fold_names(rows["name"]), alias_key=fold_names(rows["alias"]))
-
-
 def _list_names(rows: pl.DataFrame, side: str) -> pl.DataFrame:
     """Return the distinct name and id of one side, with the relation and the folded name as `key`."""
     stated = rows.lazy().filter(~pl.col("also_false"))
     names = stated.select("relation", name=side, id=f"{side}_id").unique().collect()
     return names.with_columns(key=fold_names(names["name"]))
-
-
-def _select_named(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows whose name or id is in the base: a terminology has many others."""
-    is_named = pl.col("key").is_in(names["key"].unique().implode())
-    has_id = pl.col("id").is_in(names["id"].unique().drop_nulls().implode())
-    return rows.filter(is_named.fill_null(value=False) | has_id.fill_null(value=False))
 
 
 def _find_aliases(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import polars as pl
 
@@ -85,12 +86,18 @@ class KnowledgeBase:
     releases: tuple[str, ...] = ()
     """The names of the releases that give every fact its age, the oldest first. If there are any,
     ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`. It is
-    `removed` where only a release holds the triplet, and `reversed` in also_false (knowledge/changes.py)."""
+    `removed` where only a release holds the triplet, and `reversed` in also_false (knowledge/releases.py)."""
     hierarchy: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HIERARCHY))
     """Distinct edges from a concept to a more general one, sorted, without circles. All that are above the
     names are there."""
     shapes: dict[str, str] = field(default_factory=dict)
     """Relation -> its shape, given or guessed (tasks/drawing/shapes.py); the others imply no fact."""
+
+    def add_left_out(self, items: Iterable[LeftOut]) -> Self:
+        """Return the base with further parts that are left out."""
+        listed, more = cap_left_out(items)
+        not_listed = dict(Counter(self.not_listed) + Counter(more))
+        return replace(self, left_out=(*self.left_out, *listed), not_listed=not_listed)
 
     @property
     def relations(self) -> list[str]:
@@ -106,10 +113,10 @@ class KnowledgeBase:
         return self.also_false.filter(pl.col("relation") == relation)
 
     def checksum_relation(self, relation: str) -> str:
-        """Return the hash of all cells of the relation, including ids (32 hex digits).
+        """Return the hash of all cells of the relation, its ids and its aliases (32 hex digits).
 
         The order of the rows does not change the checksum, and nothing is hashed for a column also_false
-        that marks no row.
+        that marks no row, or for names without aliases.
 
         Raises:
             InputError: the base does not have the relation.
@@ -131,6 +138,10 @@ class KnowledgeBase:
         parts: list[Iterable[str]] = [_join_cells(rows.select(list(COLUMNS)))]
         if not false_rows.is_empty():
             parts += [["also_false"], _join_cells(false_rows.select(list(FALSE_COLUMNS)))]
+        names = pl.concat([rows["head"], rows["tail"], false_rows["head"], false_rows["tail"]]).unique()
+        aliases = self.aliases.pairs.join(names.to_frame("name"), on="name", how="semi")
+        if not aliases.is_empty():
+            parts += [["aliases"], _join_cells(aliases)]
         return hash_joined(chain(*parts), digits=32)
 
     def checksum_ages(self, relation: str) -> str:

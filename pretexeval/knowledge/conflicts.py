@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.names import AliasTable, list_keys
+from pretexeval.knowledge.names import SIDES, AliasTable, list_keys, pair_same_triplets
 from pretexeval.knowledge.rows import (
     LEFT_OUT_ROWS,
     MARKS,
@@ -24,7 +24,6 @@ from pretexeval.knowledge.rows import (
     build_source_rows,
     clean_rows,
 )
-from pretexeval.knowledge.same_triplets import SIDES, pair_same_triplets
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
 
@@ -32,8 +31,6 @@ BY_VERDICT = "a verdict says something else"
 BY_UNDECIDED = "another row marks the triplet as undecided"
 NOT_NAMED = "a verdict on a relation, head or tail that the base does not have"
 CONTRADICTED = "true, and marked also_false"
-BY_ALIAS = f"{CONTRADICTED} under an alias"
-BY_OTHER_ID = f"{CONTRADICTED} under the same name with another id"
 _CELLS = ("head", "head_id", "tail", "tail_id")
 
 
@@ -127,58 +124,35 @@ def _settle_contradictions(
         return rows, ()
     false_rows, true_rows = rows.filter("also_false"), rows.filter(~pl.col("also_false"))
     pairs = pair_same_triplets(false_rows, true_rows, aliases)
-    if pairs.is_empty():
-        return rows, ()
-    same_names = pair_same_triplets(false_rows, true_rows)
-    by_alias = pairs.join(same_names, on=pairs.columns, how="anti").with_columns(is_by_alias=True)
-    paired = pairs.join(by_alias, on=pairs.columns, how="left")
     kept_false, lost_false = _split(false_rows, pairs["row"])
     kept_true, lost_true = _split(true_rows, pairs["other_row"])
     undecided = pl.concat([lost_true, lost_false]).unique(["relation", *_CELLS], maintain_order=True)
     marked = undecided.with_columns(also_true=True, also_false=False)
     settled = pl.concat([kept_false, kept_true, marked])
-    return settled, _list_conflicts(false_rows, true_rows, paired)
-
-
-def _list_conflicts(
-    false_rows: pl.DataFrame, true_rows: pl.DataFrame, pairs: pl.DataFrame
-) -> tuple[LeftOut, ...]:
-    """Return one conflict for each row that is marked also_false, sorted.
-
-    Args:
-        pairs: row, other_row, and is_by_alias (null if the names or ids are the same).
-    """
-    is_other = [(pl.col(f"{side}_id") != pl.col(f"{side}_id_other")).fill_null(value=False) for side in SIDES]
-    reason = (
-        pl.when("is_by_alias")
-        .then(pl.lit(BY_ALIAS))
-        .when(pl.any_horizontal(is_other))
-        .then(pl.lit(BY_OTHER_ID))
-        .otherwise(pl.lit(CONTRADICTED))
-    )
     shown = [
-        rows.select("relation", *_CELLS, place=SHORT_PLACE).with_row_index("row")
+        rows.select("relation", triplet=_show_triplet(), place=SHORT_PLACE).with_row_index("row")
         for rows in (false_rows, true_rows)
     ]
     places = pl.concat_list("place", "place_other").list.unique(maintain_order=True).list.join(" and ")
-    what = pl.format("{}: {} is false, {} is true", "relation", _show_triplet(""), _show_triplet("_other"))
     found = (
         pairs.join(shown[0], on="row")
         .join(shown[1], left_on="other_row", right_on="row", suffix="_other")
-        .select("row", places.alias("where"), what.alias("what"), reason.alias("reason"))
-        .sort("reason", "what", "where")
+        .select(
+            "row",
+            where=places,
+            what=pl.format("{}: {} is false, {} is true", "relation", "triplet", "triplet_other"),
+        )
+        .sort("what", "where")
         .unique("row", keep="first", maintain_order=True)
         .drop("row")
         .unique(maintain_order=True)
     )
-    return tuple(LeftOut(*row) for row in found.iter_rows())
+    return settled, tuple(LeftOut(where, what, CONTRADICTED) for where, what in found.iter_rows())
 
 
-def _show_triplet(suffix: str) -> pl.Expr:
+def _show_triplet() -> pl.Expr:
     """Return an expression for a triplet as text, with its ids in brackets."""
-    shown = (
-        pl.col(f"{side}{suffix}") + pl.format(" [{}]", f"{side}_id{suffix}").fill_null("") for side in SIDES
-    )
+    shown = (pl.col(side) + pl.format(" [{}]", f"{side}_id").fill_null("") for side in SIDES)
     return pl.concat_str(*shown, separator=" → ")
 
 

@@ -1,7 +1,9 @@
-"""Texts and columns of the files that users give, with the next step for those that cannot be read."""
+"""Texts, sheets and columns of files that users give, with the next step for those that cannot be read."""
 
 import codecs
+import datetime
 import gzip
+import io
 import json
 import re
 import zlib
@@ -10,9 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from python_calamine import CalamineError, CalamineSheet, SheetVisibleEnum, load_workbook
+
 from pretexeval.primitives.errors import InputError
 
 TRIPLET = ("head", "relation", "tail")
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+Rows = list[tuple[int, list[str]]]
+"""The number of each row that is not blank, from 1, and its cells."""
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", "euc_kr")
 """Encodings that a message shows for a file that is not UTF-8."""
 _NO_NAMES = re.compile(r"(?i)^unnamed|\b(?:id|index|source|reference|notes?|count|score|weight|url)\b|_id$")
@@ -48,7 +55,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         byte = content[error.start]
         raise InputError(
             f"{path}, line {line}: byte 0x{byte:02x} is not {encoding.upper()}: save the file as UTF-8, or, "
-            'with format "table", set what reads it rightly in [knowledge]:'
+            'with format "table", name what reads it rightly in layout of [knowledge]:'
             + "".join(_show_readings(content, error.start))
         ) from error
 
@@ -65,6 +72,42 @@ def _show_readings(content: bytes, start: int) -> Iterator[str]:
         place = len(before.decode(encoding, errors="ignore"))
         shown = line.decode(encoding, errors="ignore")[max(place - 12, 0) : place + 12]
         yield f"\n  encoding = {json.dumps(encoding)} reads {shown.strip()!r}"
+
+
+def read_sheets(path: Path) -> dict[str, Rows]:
+    """Return the rows of each sheet by its name: those that are visible first, in their order.
+
+    A merged cell has its value in every row of its range. A formula has the value that was stored with it.
+
+    Raises:
+        InputError: the file is no workbook, or needs a password.
+    """
+    content = read_bytes(path)
+    try:
+        workbook = load_workbook(io.BytesIO(content))
+        sheets = sorted(workbook.sheets_metadata, key=lambda each: each.visible != SheetVisibleEnum.Visible)
+        return {sheet.name: _read_rows(workbook.get_sheet_by_name(sheet.name)) for sheet in sheets}
+    except CalamineError as error:
+        raise InputError(
+            f"{path} cannot be read as a workbook ({error}): save it as .xlsx without a password; if it is "
+            "text, name it .csv"
+        ) from error
+
+
+def _read_rows(sheet: CalamineSheet) -> Rows:
+    rows = [[_write_cell(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+    filled = [number for number, row in enumerate(rows) if any(map(str.strip, row))]
+    for (top, left), (bottom, _) in sheet.merged_cell_ranges or ():
+        for row in rows[top : bottom + 1]:
+            row[left] = rows[top][left]
+    return [(number + 1, rows[number]) for number in filled]
+
+
+def _write_cell(value: float | str | datetime.date | datetime.time | datetime.timedelta) -> str:
+    """Return a value as text: numbers without a needless `.0`, and `true` or `false`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def fold_column(name: str) -> str:
@@ -104,7 +147,7 @@ def find_columns(
         if required == TRIPLET:
             advice += _suggest_names(found, columns, named)
         if named.keys() & set(missing):
-            advice = "correct columns in [knowledge]"
+            advice = "correct layout in [knowledge]"
         raise InputError(f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: {advice}")
     return columns
 
@@ -123,7 +166,7 @@ def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapp
         values.insert(missing.index("relation"), relation or "has_symptom")
     named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
     pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
-    setting = f'in the first line, or, with format "table", in [knowledge]: columns = {{ {pairs} }}'
+    setting = f'in the first line, or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
     return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 

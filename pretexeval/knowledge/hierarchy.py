@@ -11,10 +11,9 @@ import polars as pl
 
 from pretexeval.knowledge.base import HIERARCHY, LeftOut
 from pretexeval.knowledge.names import key_ids, key_names, list_keys
-from pretexeval.knowledge.ontologies import is_ontology, read_ontology
-from pretexeval.knowledge.query import select_columns
+from pretexeval.knowledge.query import is_ontology, read_ontology, select_columns
 from pretexeval.knowledge.rows import list_filled
-from pretexeval.knowledge.synonyms import read_name_table
+from pretexeval.knowledge.tables import read_name_table
 from pretexeval.primitives.errors import InputError
 
 CIRCULAR = "each of these concepts is above all the others"

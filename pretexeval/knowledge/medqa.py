@@ -3,10 +3,14 @@
 Parquet: question, options (list of texts), answer_letter, answer and optionally meta_info. JSON lines:
 question, options (an object from letter to text), answer_idx (or answer_letter), answer and optionally
 meta_info. Jin et al., "What Disease does this Patient Have?", Applied Sciences 11(14), 2021.
+
+A table of synonyms has the columns answer and synonym: one row says that a synonym means the same as an
+answer. An optional column answer_id names the concept of the answer: answers with the same id share their
+synonyms, and each of them is a synonym of the others.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from pretexeval.knowledge.files import read_records
 from pretexeval.knowledge.names import fold_name, normalize_text, remove_invisible
 from pretexeval.knowledge.rows import describe_problems
-from pretexeval.knowledge.synonyms import SynonymTable
-from pretexeval.knowledge.tables import read_parquet_columns
+from pretexeval.knowledge.tables import read_name_table, read_table
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from schemas.question_stages import LETTERS
@@ -49,8 +52,6 @@ class MedqaSource:
 
     items: tuple[MedqaItem, ...]
     left_out: tuple[LeftOut, ...]
-    not_listed: dict[str, int] = field(default_factory=dict)
-    """See `KnowledgeBase.not_listed`."""
 
 
 def read_medqa(path: Path) -> MedqaSource:
@@ -61,13 +62,16 @@ def read_medqa(path: Path) -> MedqaSource:
     Raises:
         InputError: the file cannot be read, or rows are wrong; the message counts and names them.
     """
-    readers = {".parquet": _read_parquet, ".jsonl": _read_json_lines}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(f"{path} has the extension {path.suffix!r}; MedQA is one of {', '.join(readers)}")
+    extension = path.suffix.lower()
+    if extension not in (".parquet", ".jsonl"):
+        raise InputError(f"{path} has the extension {path.suffix!r}; MedQA is one of .parquet, .jsonl")
+    records: Iterable[tuple[str, Mapping[str, Any] | str]] = _read_json_lines(path)
+    if extension == ".parquet":
+        rows = read_table(path, PARQUET_COLUMNS, ("meta_info",)).iter_rows(named=True)
+        records = ((f"row index {row['row']}", row) for row in rows)
     items: list[MedqaItem] = []
     wrong: list[str] = []
-    for place, row in reader(path):
+    for place, row in records:
         if isinstance(row, str) or (problem := _find_problem(row)):
             wrong.append(f"{path}, {place}: {row if isinstance(row, str) else problem}")
         else:
@@ -77,13 +81,6 @@ def read_medqa(path: Path) -> MedqaSource:
     if not items:
         raise InputError(f"{path} holds no questions: fill it or name another file")
     return _leave_out_repeated(items)
-
-
-def _read_parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the place and the values of each row. Rows are counted from 0."""
-    frame = read_parquet_columns(path, PARQUET_COLUMNS, ("meta_info",))
-    for row, values in enumerate(frame.iter_rows(named=True)):
-        yield f"row index {row}", values
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
@@ -157,7 +154,7 @@ def _leave_out_repeated(items: Sequence[MedqaItem]) -> MedqaSource:
             raise InputError(
                 f"{item.place} asks what {kept[key].place} asks and answers differently: keep one of them"
             )
-    return MedqaSource(tuple(kept.values()), *cap_left_out(left_out))
+    return MedqaSource(tuple(kept.values()), tuple(left_out))
 
 
 def fold_option(option: str) -> str:
@@ -169,6 +166,58 @@ def fold_option(option: str) -> str:
     text = normalize_text(option)
     text = re.sub(r"(?<!\w)[-–−](?=[\d.])", "minus ", text)
     return " ".join(re.sub(r"[^\w+<>=↑↓%/*]|_", " ", text).split())
+
+
+@dataclass(frozen=True)
+class SynonymTable:
+    """The synonyms of answers, sorted, by folded name, and the rows that were left out."""
+
+    by_answer: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+
+    def find(self, answer: str) -> tuple[str, ...]:
+        """Return the synonyms of an answer in any spelling. An answer without a row has none."""
+        return self.by_answer.get(fold_name(answer), ())
+
+
+def read_synonyms(path: Path) -> SynonymTable:
+    """Return the synonyms of a file. Rows that repeat one or name the answer itself are left out and listed.
+
+    Raises:
+        InputError: the file cannot be read or lacks a column, or rows are wrong; the message names them.
+    """
+    return build_synonyms(read_name_table(path, ("answer", "synonym"), ("answer_id",)), path.name)
+
+
+def build_synonyms(rows: pl.DataFrame, file: str) -> SynonymTable:
+    """Return the table of rows with the columns answer, synonym, row, place, and optionally answer_id."""
+    # Names by the key under which they share synonyms, and the keys of each answer: its name and its ids.
+    names: dict[str, dict[str, str]] = {}
+    keys: dict[str, set[str]] = {}
+    left_out: list[LeftOut] = []
+    for row in rows.sort("answer", "synonym", "row").iter_rows(named=True):
+        answer, synonym = row["answer"].strip(), row["synonym"].strip()
+        folded, place = fold_name(answer), f"{file}, {row['place']}"
+        answer_id = (row.get("answer_id") or "").strip()
+        own = [f"name:{folded}", *([f"id:{answer_id}"] if answer_id else [])]
+        keys.setdefault(folded, set()).update(own)
+        if answer_id:
+            names.setdefault(own[1], {}).setdefault(folded, answer)
+        if fold_name(synonym) == folded:
+            left_out.append(LeftOut(place, f"{answer}: {synonym}", "is the answer in another spelling"))
+            continue
+        if fold_name(synonym) in names.get(own[0], {}):
+            left_out.append(LeftOut(place, f"{answer}: {synonym}", "repeats another row"))
+            continue
+        for key in own:
+            names.setdefault(key, {}).setdefault(fold_name(synonym), synonym)
+    by_answer = {
+        folded: tuple(
+            sorted({f: n for key in own for f, n in names.get(key, {}).items() if f != folded}.values())
+        )
+        for folded, own in ((folded, sorted(found)) for folded, found in keys.items())
+    }
+    return SynonymTable(by_answer, tuple(left_out))
 
 
 MEDQA = "medqa"

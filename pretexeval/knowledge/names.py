@@ -1,4 +1,8 @@
-"""Names: how they are compared, their keys, and the aliases of a base as a table."""
+"""Names: how they are compared, their keys, the aliases of a base, and which triplets are the same.
+
+Two heads, or two tails, are the same if their folded names or their ids are equal, or if the name or an alias
+of one is the name or an alias of the other. Two triplets are the same if their relation, head and tail are.
+"""
 
 import html
 import re
@@ -190,3 +194,64 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
     def _listed(self) -> dict[str, tuple[str, ...]]:
         listed = self.pairs.group_by("name", maintain_order=True).agg("alias")
         return {name: tuple(aliases) for name, aliases in listed.iter_rows()}
+
+
+SIDES = ("head", "tail")
+_PAIRS = {"row": pl.UInt32, "other_row": pl.UInt32}
+_CELLS = ("relation", "head", "head_id", "tail", "tail_id")
+
+
+def pair_same_triplets(
+    triplets: pl.DataFrame, others: pl.DataFrame, aliases: AliasTable | None = None
+) -> pl.DataFrame:
+    """Return all pairs of the same triplets by their positions, as the columns row and other_row.
+
+    Args:
+        triplets: relation, head, head_id, tail and tail_id; an id may be null.
+        others: the same columns.
+        aliases: the aliases of names in either table.
+    """
+    keyed = (AliasTable() if aliases is None else aliases).alias_keys
+    own = triplets.select(_CELLS).with_row_index("row")
+    compared = others.select(_CELLS).with_row_index("row")
+    pairs = [pl.DataFrame(schema=_PAIRS)]
+    # One relation at a time takes less memory.
+    for relation in triplets["relation"].unique().sort():
+        is_chosen = pl.col("relation") == relation
+        pairs.append(_pair_rows(own.filter(is_chosen), compared.filter(is_chosen), keyed))
+    return pl.concat(pairs)
+
+
+def _pair_rows(own: pl.DataFrame, others: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of one relation.
+
+    Args:
+        aliases: the columns name and key.
+    """
+    keys, other_keys = {}, {}
+    for end in SIDES:
+        own, keys[end] = _number_names(own, end, aliases)
+        others, other_keys[end] = _number_names(others, end, aliases)
+    paired = own.lazy().select("row", *SIDES)
+    for end in SIDES:
+        same = keys[end].lazy().join(other_keys[end].lazy(), on="key", suffix="_other")
+        numbers = same.select(pl.col("number").alias(end), pl.col("number_other").alias(f"{end}_other"))
+        paired = paired.join(numbers.unique(), on=end)
+    on = [f"{end}_other" for end in SIDES]
+    found = paired.join(others.lazy().select(*SIDES, other_row="row"), left_on=on, right_on=list(SIDES))
+    return found.select(list(_PAIRS)).collect()
+
+
+def _number_names(rows: pl.DataFrame, end: str, aliases: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows with a number for each distinct name and id at one end, and the keys of the numbers.
+
+    Names with a key in common are the same: the columns of the keys are number and key.
+    """
+    named = rows.select(name=end, id=f"{end}_id")
+    numbers = named.unique().with_row_index("number")
+    found = named.join(numbers, on=named.columns, how="left", nulls_equal=True, maintain_order="left")
+    names, ids = numbers["name"].unique(), numbers["id"].unique()
+    spelled = pl.concat([key_names(names), aliases.join(names.to_frame(), on="name", how="semi")])
+    keys = [numbers.join(spelled, on="name"), numbers.join(key_ids(ids), on="id")]
+    numbered = rows.with_columns(found["number"].alias(end))
+    return numbered, pl.concat([each.select("number", "key") for each in keys])

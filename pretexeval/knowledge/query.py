@@ -2,20 +2,21 @@
 
 The query is one SELECT, in which `$path` stands for the path of the base. It runs in a database in memory
 that can read this file, or the files in this folder, and nothing else: it cannot write, reach the network,
-load an extension or change a setting.
+load an extension or change a setting. Ontologies are read by a query that is part of the package.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 import polars as pl
 
-from pretexeval.knowledge.files import find_columns, read_text
+import configs
+from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
 from pretexeval.knowledge.rows import Source, build_source_rows
-from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, split_lists, store_as_text
+from pretexeval.knowledge.tables import OPTIONAL, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 
@@ -33,11 +34,13 @@ OTHER_EDITION = ", and every run would make and ask another edition"
 _NAME = re.compile(r'(?<!\\)"(?:function_name":|column_names":\[)"(\w+)"')
 _SAMPLE = '"repeatable":false'
 CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
+ONTOLOGIES = Path(configs.__file__).parent / "knowledge" / "obo.sql"
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
 REMEDIES = {
     r"support the encoding|not \S+ encoded|valid UTF-8": "a query reads UTF-8, UTF-16 and latin-1; set "
-    'encoding with format = "table" for others, or convert the file: iconv -f gb18030 -t utf-8 OLD > NEW',
+    'encoding in layout with format = "table" for others, or convert the file: '
+    "iconv -f gb18030 -t utf-8 OLD > NEW",
     r"in the \w+ extension": 'a query cannot load it; read a workbook with format = "table", and save other '
     "data as CSV, JSON or Parquet",
     r"Malformed JSON": "the file is cut, or is no JSON; download or export it again",
@@ -59,7 +62,7 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
     Raises:
         InputError: see `select_columns`; or a column is missing.
     """
-    rows = select_columns(query, path, REQUIRED, (*OPTIONAL, "since"), relations)
+    rows = select_columns(query, path, TRIPLET, (*OPTIONAL, "since"), relations)
     rows = split_lists(rows.with_columns(problem=pl.lit(None, pl.String)), {})
     return Source(build_source_rows(query, rows))
 
@@ -93,31 +96,31 @@ def select_columns(
             if relations:
                 chosen += " where coalesce(trim(relation), '') in $relations"
                 parameters["relations"] = ["", *relations]
-            # Batches need less memory than one table, and its copy as text.
-            batches = connection.sql(chosen, params=parameters).to_arrow_reader(ROWS_AT_ONCE)
-            parts = [store_as_text(query, pl.DataFrame(schema=pl.Schema(batches.schema)))]
-            parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
-            _require_same_rows(query, connection, chosen, parameters, parts)
+            parts = list(_fetch_rows(query, connection, chosen, parameters))
+            again = _fetch_rows(query, connection, chosen, parameters)
+            if sum(map(_hash_rows, parts)) != sum(map(_hash_rows, again)):
+                raise InputError(
+                    f"{query} selects other rows every time it runs{OTHER_EDITION}; limit needs an order "
+                    "by, and so do any_value, first, list and string_agg"
+                )
         except duckdb.Error as error:
-            raise InputError(_explain(query, path, error)) from error
+            reason = _shorten(error)
+            if isinstance(error, duckdb.PermissionException):
+                raise InputError(
+                    f"{query} may read only {path}, which it names as $path: {reason}"
+                ) from error
+            raise InputError(f"{query}: DuckDB cannot run the query on {path}: {reason}") from error
     return pl.concat(parts)
 
 
-def _require_same_rows(
-    query: Path,
-    connection: duckdb.DuckDBPyConnection,
-    select: str,
-    parameters: Mapping[str, object],
-    parts: Sequence[pl.DataFrame],
-) -> None:
-    """Raise InputError if the query selects other rows when it runs again. Their order does not matter."""
+def _fetch_rows(
+    query: Path, connection: duckdb.DuckDBPyConnection, select: str, parameters: Mapping[str, object]
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows in batches, as text: they need less memory than one table, and its copy as text."""
     batches = connection.sql(select, params=dict(parameters)).to_arrow_reader(ROWS_AT_ONCE)
-    again = (store_as_text(query, pl.DataFrame(batch)) for batch in batches)
-    if sum(map(_hash_rows, parts)) != sum(map(_hash_rows, again)):
-        raise InputError(
-            f"{query} selects other rows every time it runs{OTHER_EDITION}; limit needs an order "
-            "by, and so do any_value, first, list and string_agg"
-        )
+    yield store_as_text(query, pl.DataFrame(schema=pl.Schema(batches.schema)))
+    for batch in batches:
+        yield store_as_text(query, pl.DataFrame(batch))
 
 
 def _hash_rows(rows: pl.DataFrame) -> int:
@@ -140,13 +143,10 @@ def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     kind, end = ("allowed_directories", "/") if path.is_dir() else ("allowed_paths", "")
     # DuckDB checks the pattern that it is given, and then each file that it finds.
     names = {str(path.resolve()), escape_pattern(path.resolve())}
-    connection.execute(f"set {kind} = [{', '.join(_quote(name + end) for name in names)}]")
+    quoted = ("'" + f"{name}{end}".replace("'", "''") + "'" for name in names)
+    connection.execute(f"set {kind} = [{', '.join(quoted)}]")
     for setting, value in SETTINGS.items():
         connection.execute(f"set {setting} = {value}")
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _read_select(query: Path, connection: duckdb.DuckDBPyConnection) -> str:
@@ -188,13 +188,6 @@ def _cut_end(statement: str) -> str:
     return encoded[: next(ends, None)].decode()
 
 
-def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
-    reason = _shorten(error)
-    if isinstance(error, duckdb.PermissionException):
-        return f"{query} may read only {path}, which it names as $path: {reason}"
-    return f"{query}: DuckDB cannot run the query on {path}: {reason}"
-
-
 def _shorten(error: duckdb.Error) -> str:
     """Return the first lines of a message; where a remedy is known, it replaces DuckDB's advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -202,3 +195,24 @@ def _shorten(error: duckdb.Error) -> str:
     remedies = (text for sign, text in REMEDIES.items() if re.search(sign, reason))
     advised = next(remedies, None)
     return reason if advised is None else f"{reason.partition('. ')[0]}: {advised}"
+
+
+def is_ontology(path: Path) -> bool:
+    """Return whether a file is in OBO, as its name tells, or in the JSON of obographs."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".json") and path.is_file():
+        return re.search(rb'"graphs"\s*:\s*\[', read_bytes(path)) is not None
+    return name.endswith(".obo")
+
+
+def read_ontology(path: Path, encoding: str = "utf-8") -> Source:
+    """Return the unchecked facts of an ontology, as configs/knowledge/obo.sql selects them.
+
+    Raises:
+        InputError: the file cannot be read, or has no facts.
+    """
+    # DuckDB unpacks no texts, and does not know their encodings.
+    with TemporaryDirectory() as folder:
+        plain = Path(folder) / path.name
+        plain.write_text(read_text(path, encoding), encoding="utf-8", newline="")
+        return Source(build_source_rows(path, select_columns(ONTOLOGIES, plain, TRIPLET, OPTIONAL)))

@@ -1,6 +1,5 @@
 """Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,30 +8,20 @@ import polars as pl
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.aliases import build_aliases, list_alias_cells, read_alias_table
-from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
-from pretexeval.knowledge.changes import add_changes
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, settle_rows
-from pretexeval.knowledge.disek import read_disek
 from pretexeval.knowledge.doubtful_names import leave_out_no_names, turn_inverted
 from pretexeval.knowledge.hierarchy import read_hierarchy
-from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
-from pretexeval.knowledge.medqa import QuestionBank, read_medqa
-from pretexeval.knowledge.ontologies import is_ontology, read_ontology
-from pretexeval.knowledge.query import read_query
-from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
+from pretexeval.knowledge.medqa import QuestionBank, SynonymTable, read_medqa, read_synonyms
+from pretexeval.knowledge.query import is_ontology, read_ontology, read_query
+from pretexeval.knowledge.releases import Release, add_ages, add_changes, add_written_ages, keep_new_facts
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
-from pretexeval.knowledge.same_triplets import add_true_triplets
-from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
-from pretexeval.knowledge.tables import Layout, read_tables
+from pretexeval.knowledge.tables import PLAIN, read_tables
 from pretexeval.primitives.errors import InputError
 
-FOLDER = Path(__file__).parent / "starter"
-
-
-# A file of a relation has a temporary name with about 40 more characters, of at most 255.
-MAX_RELATION = 200
-
-READERS = {"medlama": read_medlama, "disek": read_disek}
+STARTER = Path(__file__).parent / "starter"
+OF_TRIPLETS = ("relations", "aliases", "hierarchy", "shape", "verdicts", "turn_inverted")
+"""Settings that questions of MedQA do not have."""
 
 
 def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -> KnowledgeBase:
@@ -44,23 +33,82 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     Raises:
         InputError: the source has a problem; the message names the file, the row and the remedy.
     """
+    path = STARTER if config.path is None else config.path
+    if not path.exists():
+        raise InputError(
+            f"knowledge base {path} does not exist: set path of [knowledge] to its file or folder (relative "
+            f"paths start at {Path.cwd()})"
+        )
     if config.format == "medqa":
-        return _read_question_bank(config, synonyms)
-    base, dated = _settle_base(config, _read_chosen_rows(config))
-    paths = {release.name: release.path for release in config.releases}
-    compared = [*paths.values()][-1] if config.changes else config.since
-    older = None if compared is None else _read_release(config, compared, base)
+        return _read_question_bank(config, path, synonyms)
+    base, dated = _settle_base(config, _read_rows(config, path))
+    compared = config.compared
+    older = None if compared is None else _read_release(config, compared.path, base)
     if config.hierarchy is not None:
         base = _add_hierarchy(config, base, older)
-    if older is not None:
-        base = add_changes(base, older) if config.changes else keep_new_facts(base, older)
-    if paths:
+    if compared is None or older is None:
+        known = {}
+    else:
+        base = add_changes(base, older) if compared.test == "changes" else keep_new_facts(base, older)
         # Reading HPO takes seconds, so the release with which the base was compared is not read again.
-        known = {compared: older} if older is not None else {}
-        return add_ages(
-            base, list(paths), lambda name: known.get(paths[name]) or _read_release(config, paths[name], base)
+        known = {compared.name: older}
+    if not config.releases:
+        return add_written_ages(base, dated)
+    paths = {release.name: release.path for release in config.releases}
+    return add_ages(
+        base, list(paths), lambda name: known.get(name) or _read_release(config, paths[name], base)
+    )
+
+
+def _read_rows(config: KnowledgeConfig, path: Path) -> Source:
+    """Return the clean rows of the relations that the configuration chooses.
+
+    Raises:
+        InputError: the source does not have one of them.
+    """
+    source = _read_source(config, path)
+    names = source.rows["relation"].str.strip_chars().drop_nulls().unique()
+    found = sorted(name for name in names if name)
+    if unknown := sorted(set(config.relations) - set(found)):
+        raise InputError(
+            f"relations of [knowledge] names {', '.join(unknown)}, but "
+            f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
         )
-    return add_written_ages(base, dated)
+    return _clean_rows(config, source, config.relations)
+
+
+def _clean_rows(config: KnowledgeConfig, source: Source, relations: Sequence[str]) -> Source:
+    """Return the clean rows of these relations, or of all if there are none."""
+    # The problems of other relations do not matter.
+    cleaned = clean_rows(select_relations(source, relations) if relations else source)
+    return replace(cleaned, rows=turn_inverted(cleaned.rows)) if config.turn_inverted else cleaned
+
+
+def _read_source(config: KnowledgeConfig, path: Path) -> Source:
+    if config.query is not None:
+        return read_query(config.query, path, config.relations)
+    layout = config.layout or PLAIN
+    if not is_ontology(path):
+        return read_tables(path, layout)
+    if layout.columns or layout.split:
+        raise InputError(f"{path} is an ontology, which has no columns: delete layout of [knowledge]")
+    return read_ontology(path, layout.encoding)
+
+
+def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
+    """Return what another release of the base holds in the relations of the base.
+
+    Raises:
+        InputError: the release cannot be read, or has a problem.
+    """
+    if not path.exists():
+        raise InputError(
+            f"release {path} does not exist: correct releases of [knowledge] (relative paths start at "
+            f"{Path.cwd()})"
+        )
+    # No variable keeps the rows as they were read: those of a large release take gigabytes.
+    cleaned = _clean_rows(config, _read_source(config, path), base.relations)
+    return Release(leave_out_no_names(cleaned.rows)[0], base.aliases)
 
 
 def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase, pl.DataFrame]:
@@ -87,8 +135,7 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     del rows, settled
     base = _settle_conflicts(config, base, conflicts)
     _require_tested_rows(base, relations)
-    triplets = add_true_triplets(base.triplets, table) if table else base.triplets
-    return replace(base, triplets=triplets, aliases=table), dated
+    return replace(base, aliases=table), dated
 
 
 def _add_hierarchy(config: KnowledgeConfig, base: KnowledgeBase, older: Release | None) -> KnowledgeBase:
@@ -107,137 +154,7 @@ def _settle_conflicts(
     """Return the base with the conflicts listed as left out; raise InputError if they stop the run."""
     if conflicts and config.conflicts == "stop":
         raise InputError(describe_conflicts(conflicts))
-    listed, not_listed = cap_left_out(conflicts)
-    return replace(base, left_out=(*base.left_out, *listed), not_listed=base.not_listed | not_listed)
-
-
-def _read_chosen_rows(config: KnowledgeConfig) -> Source:
-    """Return the clean rows of the relations that the configuration chooses."""
-    source = _read_source(config)
-    if config.relations:
-        # Before the rows are cleaned, because problems of other relations do not matter.
-        source = select_relations(source, _require_known(config, source))
-    cleaned = _clean_rows(config, source)
-    relations = _choose_relations(config, cleaned)
-    _require_file_names(relations)
-    return Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
-
-
-def _clean_rows(config: KnowledgeConfig, source: Source) -> Source:
-    cleaned = clean_rows(source)
-    return replace(cleaned, rows=turn_inverted(cleaned.rows)) if config.turn_inverted else cleaned
-
-
-def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
-    """Return what another release of the base holds in the relations of the base.
-
-    Args:
-        path: its file or folder, in the format of the base.
-
-    Raises:
-        InputError: the release cannot be read, or has a problem.
-    """
-    if not path.exists():
-        raise InputError(
-            f"release {path} does not exist: correct since or releases of [knowledge] (relative paths start "
-            f"at {Path.cwd()})"
-        )
-    # No variable keeps the rows as they were read: those of a large release take gigabytes.
-    cleaned = _clean_rows(config, select_relations(_read_path(config, path), base.relations))
-    return Release(leave_out_no_names(cleaned.rows)[0], base.aliases)
-
-
-def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if given := [
-        key
-        for key in ("relations", "aliases", "hierarchy", "shape", "verdicts", "turn_inverted")
-        if getattr(config, key)
-    ]:
-        raise InputError(
-            f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
-        )
-    source = read_medqa(_require_path(config))
-    table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
-    return QuestionBank(
-        config.name,
-        left_out=(*source.left_out, *table.left_out),
-        not_listed=dict(Counter(source.not_listed) + Counter(table.not_listed)),
-        items=source.items,
-        synonyms=table,
-    )
-
-
-def _read_source(config: KnowledgeConfig) -> Source:
-    return read_tables(FOLDER) if config.path is None else _read_path(config, _require_path(config))
-
-
-def _read_path(config: KnowledgeConfig, path: Path) -> Source:
-    if config.query is not None:
-        return read_query(config.query, path, config.relations)
-    if config.format == "table":
-        if not is_ontology(path):
-            return read_tables(path, _build_layout(config))
-        if config.columns or config.split:
-            raise InputError(f"{path} is an ontology, which has no columns: delete columns and split")
-        return read_ontology(path, config.encoding)
-    return READERS[config.format](path)
-
-
-def _build_layout(config: KnowledgeConfig) -> Layout:
-    """Return the layout, in which each of several columns of one end has a name of its own."""
-    given = (
-        (column, (names,) if isinstance(names, str) else names) for column, names in config.columns.items()
-    )
-    columns = {
-        f"{column} {n}" if n else column: name for column, names in given for n, name in enumerate(names)
-    }
-    split = dict.fromkeys(("head", "tail"), config.split) if isinstance(config.split, str) else config.split
-    return Layout(config.encoding, columns, {end: text for end, text in split.items() if text})
-
-
-def _require_path(config: KnowledgeConfig) -> Path:
-    if config.path is None or not config.path.exists():
-        raise InputError(
-            f"knowledge base {config.path} does not exist: set path of [knowledge] to its file or "
-            f"folder (relative paths start at {Path.cwd()})"
-        )
-    return config.path
-
-
-def _require_known(config: KnowledgeConfig, source: Source) -> tuple[str, ...]:
-    """Return the configured relations; raise InputError if the source does not have all of them."""
-    names = source.rows["relation"].str.strip_chars().drop_nulls().unique()
-    found = sorted(name for name in names if name)
-    if unknown := sorted(set(config.relations) - set(found)):
-        raise InputError(
-            f"relations of [knowledge] names {', '.join(unknown)}, but "
-            f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
-        )
-    return config.relations
-
-
-def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
-    """Return the configured relations, by default all except the two inverse relations of MedLAMA."""
-    if config.relations:
-        return sorted(set(config.relations))
-    found = sorted(source.rows["relation"].unique().to_list())
-    is_inverse = INVERSE_RELATIONS if config.format == "medlama" else frozenset()
-    if not (relations := [name for name in found if name not in is_inverse]):
-        raise InputError(
-            f"{config.path} has only {', '.join(found)}, which are used only if they are named: "
-            "name them in relations of [knowledge]"
-        )
-    return relations
-
-
-def _require_file_names(relations: list[str]) -> None:
-    """Raise InputError if the name of a relation is too long for the names of its files."""
-    for name in relations:
-        if len(name) > MAX_RELATION:
-            raise InputError(
-                f"the name of relation {name[:40]!r}… is too long for a file: shorten it to {MAX_RELATION} "
-                "characters"
-            )
+    return base.add_left_out(conflicts)
 
 
 def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
@@ -249,3 +166,14 @@ def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
             "another one, or has a head or a tail that is no name; add other rows, or leave the relation "
             "out of relations in [knowledge]"
         )
+
+
+def _read_question_bank(config: KnowledgeConfig, path: Path, synonyms: Path | None) -> QuestionBank:
+    if given := [key for key in OF_TRIPLETS if getattr(config, key)]:
+        raise InputError(
+            f'{given[0]} of [knowledge] is not allowed with format "medqa": MedQA has no relations'
+        )
+    source = read_medqa(path)
+    table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
+    bank = QuestionBank(config.name, items=source.items, synonyms=table)
+    return bank.add_left_out([*source.left_out, *table.left_out])

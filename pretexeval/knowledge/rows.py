@@ -10,11 +10,12 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, MAX_LISTED, KnowledgeBase, LeftOut
+from pretexeval.knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase, LeftOut
 from pretexeval.knowledge.names import BLANK, INVISIBLE, tidy_names
 from pretexeval.primitives.errors import InputError
 
-SPLIT = ', or set split = "\\n" in [knowledge] if the cell is a list'
+SPLIT = ', or set layout = { split = "\\n" } in [knowledge] if the cell is a list'
+CONTROL = r"[\p{Cc}\p{Zl}\p{Zp}]"
 N_SHOWN = 5
 """Wrong rows that a message names."""
 
@@ -50,51 +51,6 @@ def list_filled(rows: pl.DataFrame) -> list[str]:
     return [name for name in rows.columns if n_missing[name] < rows.height]
 
 
-def mark_tested(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `is_tested`: whether a row without ``also_true`` states the triplet.
-
-    Rows without ``also_true`` come first, so that of two equal rows the tested one is kept.
-    """
-    unmarked, marked = rows.filter(~pl.col("also_true")), rows.filter("also_true")
-    stated = marked.lazy().select(_FACT).unique().join(unmarked.lazy(), on=_FACT, how="semi")
-    is_tested = stated.with_columns(is_tested=True).collect()
-    return pl.concat(
-        [
-            unmarked.with_columns(is_tested=True),
-            marked.join(is_tested, on=_FACT, how="left", maintain_order="left").with_columns(
-                pl.col("is_tested").fill_null(value=False)
-            ),
-        ]
-    )
-
-
-def sort_triplets(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the distinct triplets, sorted by relation, names and ids, and the rows that repeat one.
-
-    Args:
-        rows: what `mark_tested` returns. The first of equal rows is kept; the others keep their order.
-    """
-    filled = list_filled(rows)
-    cells = [name for name in _CELLS if name in filled]
-    numbered = rows.lazy().with_row_index("position").select("relation", *cells, "position")
-    kept, repeated = [pl.Series("position", [], pl.UInt32)], [pl.Series("position", [], pl.UInt32)]
-    for relation in rows["relation"].unique().sort():
-        chosen = numbered.filter(pl.col("relation") == relation).drop("relation")
-        ordered = chosen.sort(cells, nulls_last=True, maintain_order=True).collect()
-        is_first = ordered.select(_is_first(cells)).to_series()
-        kept.append(ordered["position"].filter(is_first))
-        repeated.append(ordered["position"].filter(~is_first))
-    triplets = rows.select("relation", *cells, also_true=~pl.col("is_tested"))[pl.concat(kept)]
-    missing = [pl.lit(None, pl.String).alias(name) for name in _CELLS if name not in cells]
-    return triplets.with_columns(missing).select(list(COLUMNS)), rows[pl.concat(repeated).sort()]
-
-
-def _is_first(cells: list[str]) -> pl.Expr:
-    """Return an expression for whether a sorted row differs from the row before it."""
-    is_other = (pl.col(name).ne_missing(pl.col(name).shift()) for name in cells)
-    return pl.any_horizontal(*is_other) | (pl.int_range(pl.len()) == 0)
-
-
 # row: the line number, from 1; in Parquet and .json, the row index, from 0; null in the result of a query.
 # problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
@@ -116,10 +72,9 @@ SOURCE_SCHEMA = {
 MARKS = ("also_true", "also_false", "undecided")
 ALIASES = ("head_aliases", "tail_aliases")
 ALIAS_SEPARATOR = "||"
-"""What separates the aliases in a cell, as in DiseK's lists."""
-ROWS_AT_ONCE = 200_000
-"""Rows that are checked at once: the checks write several messages for each row."""
+"""What separates the aliases in a cell."""
 REPEATED = "repeats another row"
+SAID = "marked also_true, but a row under test says the same"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", "since", *MARKS)
 
 
@@ -163,14 +118,17 @@ def clean_rows(source: Source) -> Source:
     filled = list_filled(source.rows)
     names = (tidy_names(source.rows[name]) for name in ("head", "tail", *ALIASES) if name in filled)
     rows = source.rows.with_columns(names)
-    stripped = rows.with_columns(pl.col(_list_padded(rows, filled)).str.strip_chars())
-    ids = [name for name in ("head_id", "tail_id") if name in filled]
-    emptied = stripped.with_columns(pl.col(ids).replace("", None))
-    parts = (emptied.clear(), *emptied.iter_slices(ROWS_AT_ONCE))
-    checked = (part.with_columns(problem=_find_problem()) for part in parts)
-    wrong = pl.concat([part.filter(pl.col("problem").is_not_null()) for part in checked])
+    rows = rows.with_columns(pl.col(name).str.strip_chars() for name in _TEXT if name in filled)
+    rows = rows.with_columns(pl.col("head_id", "tail_id").replace("", None))
+    checked = rows.lazy().with_columns(problem=_find_problem()).filter(pl.col("problem").is_not_null())
+    wrong = checked.collect(engine="streaming")
     if not wrong.is_empty():
-        placed = wrong.with_columns(place=_show_place()).sort("file", "row", "place", maintain_order=True)
+        # Rows of a query have no number: their cells say which they are.
+        cells = (pl.col(name).fill_null("nothing") for name in ("head", "relation", "tail"))
+        named = pl.when(pl.col("row").is_null()).then(pl.format("{}, {} {} {}", PLACE, *cells))
+        placed = wrong.with_columns(place=named.otherwise(PLACE)).sort(
+            "file", "row", "place", maintain_order=True
+        )
         problems = placed.unique("place", keep="first", maintain_order=True)
         messages = problems.select(pl.format("{}: {}", "place", "problem")).to_series()
         raise InputError(describe_problems(messages.to_list()))
@@ -180,16 +138,7 @@ def clean_rows(source: Source) -> Source:
         else pl.lit(value=False).alias(name)
         for name in MARKS
     )
-    return Source(emptied.with_columns(is_marked), source.left_out)
-
-
-def _list_padded(rows: pl.DataFrame, filled: Sequence[str]) -> list[str]:
-    """Return the columns in which a text has outer white space. All others need not be copied."""
-    names = [name for name in _TEXT if name in filled]
-    is_padded = [(pl.col(name) != pl.col(name).str.strip_chars()).any() for name in names]
-    parts = [part.select(is_padded) for part in (rows.clear(), *rows.iter_slices(ROWS_AT_ONCE))]
-    found = pl.concat(parts).select(pl.all().any())
-    return [name for name in names if found[name].item()]
+    return Source(rows.with_columns(is_marked), source.left_out)
 
 
 def _find_problem() -> pl.Expr:
@@ -197,23 +146,31 @@ def _find_problem() -> pl.Expr:
     return pl.coalesce(
         pl.col("problem"),
         *(_check_name(column) for column in ("relation", "head", "tail")),
-        pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
-            pl.format("relation '{}' cannot name a file: use a to z, digits, _ and -", pl.col("relation"))
+        # A file of a relation has a temporary name with about 40 more characters, of at most 255.
+        pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$")).then(
+            pl.format(
+                "relation '{}' cannot name a file: use a to z, digits, _ and -, at most 200 of them",
+                pl.col("relation").str.slice(0, 40),
+            )
         ),
-        *(_check_mark(column) for column in MARKS),
-        *(_check_aliases(column) for column in ALIASES),
+        *(
+            pl.when(~pl.col(mark).fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
+                pl.format("{} is '{}': write true or false, or leave it empty", pl.lit(mark), pl.col(mark))
+            )
+            for mark in MARKS
+        ),
+        *(
+            pl.when(pl.col(aliases).str.contains(CONTROL)).then(
+                pl.lit(f"{aliases} contains a line break or a control character: remove it")
+            )
+            for aliases in ALIASES
+        ),
         pl.when(pl.col("since").str.contains(r"[^A-Za-z0-9._-]")).then(
             pl.format("since is '{}': use letters, digits, '.', _ and -", pl.col("since"))
         ),
         pl.when(pl.sum_horizontal(pl.col(MARKS).str.to_lowercase() == "true") > 1).then(
             pl.lit(f"has more than one of the marks {', '.join(MARKS)}: keep one")
         ),
-    )
-
-
-def _check_mark(column: str) -> pl.Expr:
-    return pl.when(~pl.col(column).fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
-        pl.format("{} is '{}': write true or false, or leave it empty", pl.lit(column), pl.col(column))
     )
 
 
@@ -224,21 +181,9 @@ def _check_name(column: str) -> pl.Expr:
         .then(pl.lit(f"the {column} is empty: name it or delete the row"))
         .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
-        .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
+        .when(name.str.contains(CONTROL))
         .then(pl.lit(f"the {column} contains a line break or a control character: remove it{SPLIT}"))
     )
-
-
-def _check_aliases(column: str) -> pl.Expr:
-    return pl.when(pl.col(column).str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]")).then(
-        pl.lit(f"{column} contains a line break or a control character: remove it")
-    )
-
-
-def _show_place() -> pl.Expr:
-    """Return an expression for the place of a wrong row; without a number, its cells."""
-    cells = (pl.col(name).fill_null("nothing") for name in ("head", "relation", "tail"))
-    return pl.when(pl.col("row").is_null()).then(pl.format("{}, {} {} {}", PLACE, *cells)).otherwise(PLACE)
 
 
 def describe_problems(problems: Sequence[str]) -> str:
@@ -259,38 +204,32 @@ def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None
         outweighed: further rows that are left out, with the columns of ``LEFT_OUT_ROWS``.
     """
     is_false = pl.col("also_false")
-    rows = mark_tested(source.rows.filter(~is_false))
-    triplets, repeated = sort_triplets(rows)
-    unused = _name_reasons(repeated).select(LEFT_OUT_ROWS)
+    rows = source.rows.filter(~is_false)
+    # Of equal rows, the first one that is tested is kept.
+    cells = rows.select("relation", *_CELLS, "also_true").with_row_index("position")
+    ordered = cells.sort("relation", *_CELLS, "also_true", "position", nulls_last=True)
+    key = ("relation", *_CELLS)
+    is_first = pl.any_horizontal(pl.col(cell).ne_missing(pl.col(cell).shift()) for cell in key)
+    marked = ordered.with_columns(
+        is_first=is_first | (pl.int_range(pl.len()) == 0),
+        is_tested=(~pl.col("also_true")).any().over(_FACT),
+    )
+    triplets = marked.filter("is_first").select(pl.exclude("also_true"), also_true=~pl.col("is_tested"))
+    said = pl.when(pl.col("also_true") & pl.col("is_tested")).then(pl.lit(SAID)).otherwise(pl.lit(REPEATED))
+    repeated = marked.filter(~pl.col("is_first")).select("position", reason=said).sort("position")
+    places = rows.select("file", "row", *_FACT)[repeated["position"]]
+    unused = places.with_columns(repeated["reason"]).select(LEFT_OUT_ROWS)
     unused = unused if outweighed is None else pl.concat([outweighed, unused])
-    n_unused = unused.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
     false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()
-    return KnowledgeBase(
+    base = KnowledgeBase(
         name,
-        triplets,
-        (*source.left_out, *_list_rows(unused)),
+        triplets.select(list(COLUMNS)),
+        source.left_out,
         false_rows.sort(pl.all(), nulls_last=True),
-        {reason: n - MAX_LISTED for reason, n in n_unused.iter_rows()},
     )
-
-
-def _name_reasons(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows that are left out, with the reason."""
-    reason = (
-        pl.when(pl.col("also_true") & pl.col("is_tested"))
-        .then(pl.lit("marked also_true, but a row under test says the same"))
-        .otherwise(pl.lit(REPEATED))
-    )
-    return rows.with_columns(reason.alias("reason"))
-
-
-def _list_rows(rows: pl.DataFrame) -> list[LeftOut]:
-    """Return the first rows of each reason, in the order of the source; those of a query in that of text."""
+    # The order of the source; rows of a query, which have no number, are in the order of text.
     what = pl.format("{}: {} → {}", "relation", "head", "tail")
-    listed = (
-        rows.select("file", "row", "reason", what=what)
-        .sort("file", "row", pl.when(pl.col("row").is_null()).then("what"), maintain_order=True)
-        .filter(pl.int_range(pl.len()).over("reason") < MAX_LISTED)
-        .select(SHORT_PLACE, "what", "reason")
-    )
-    return [LeftOut(*row) for row in listed.iter_rows()]
+    listed = unused.select("file", "row", "reason", what=what)
+    order = pl.when(pl.col("row").is_null()).then("what")
+    listed = listed.sort("file", "row", order, maintain_order=True).select(SHORT_PLACE, "what", "reason")
+    return base.add_left_out(LeftOut(*row) for row in listed.iter_rows())

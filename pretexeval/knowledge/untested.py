@@ -6,13 +6,12 @@ lists it, so that it can be no false twin; and if it were only asked as true, th
 answer.
 """
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
 import polars as pl
 
-from pretexeval.knowledge.base import KnowledgeBase, LeftOut, cap_left_out
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.knowledge.doubtful_names import VOCABULARY
 from pretexeval.knowledge.hierarchy import climb
 from pretexeval.knowledge.names import fold_names, list_keys
@@ -65,13 +64,8 @@ def leave_untested(base: KnowledgeBase, possible: Collection[str], max_share: fl
     triplets = base.triplets.with_columns(
         pl.col("also_true") | is_untested, is_general=pl.int_range(pl.len()).is_in(of_general)
     )
-    left_out, not_listed = cap_left_out([*_list_tails(tested, untested), *_list_heads(tested, untested)])
-    return replace(
-        base,
-        triplets=triplets,
-        left_out=(*base.left_out, *left_out),
-        not_listed=dict(Counter(base.not_listed) + Counter(not_listed)),
-    )
+    left_out = [*_list_tails(tested, untested), *_list_heads(tested, untested)]
+    return replace(base, triplets=triplets).add_left_out(left_out)
 
 
 def _find_repeated(rows: pl.DataFrame) -> pl.Series:

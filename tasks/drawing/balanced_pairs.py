@@ -167,18 +167,18 @@ class _Assignment:
 
     def solve(self) -> Rows:
         """Return the positions of head, positive and negative tail: one row per head that is kept."""
-        costs = self._find_costs()
+        alike, costs = self._find_costs()
         if len(self.block.heads) < MIN_HEADS:
             facts, takers = self._assign(costs, LEAVING_OUT[-1])
         else:
-            facts, takers = self._assign_equally(costs)
+            facts, takers = self._assign_equally(alike, costs)
         heads, tails = self.block.own[facts], self.block.tails[facts]
         negatives = np.empty(len(self.block.heads), np.int64)
         negatives[takers] = tails
         pairs: Rows = np.stack([self.block.heads[heads], tails, negatives[heads]], axis=1)
         return pairs
 
-    def _assign_equally(self, costs: Costs) -> tuple[Rows, Rows]:
+    def _assign_equally(self, alike: Matrix, costs: Costs) -> tuple[Rows, Rows]:
         """Return an assignment in which classes of resemblance are true about as often as false.
 
         A class that is true too often becomes dearer for positives and cheaper for negatives, round by round.
@@ -192,7 +192,6 @@ class _Assignment:
             assigned = self._assign(costs, price)
             if len(assigned[0]) >= MIN_KEPT * len(block.heads):
                 break
-        alike = self.known.features.sum_up_heads(block.heads, block.tails)
         of_own = alike[np.arange(len(block.own)), block.own]
         edges = np.unique(np.quantile(of_own, np.arange(1, N_CLASSES) / N_CLASSES, method="nearest"))
         own, classes = (np.searchsorted(edges, sums, side="right") for sums in (of_own, alike))
@@ -229,11 +228,14 @@ class _Assignment:
         is_kept = givers != takers
         return (starts[givers] + rank[givers, takers])[is_kept], takers[is_kept]
 
-    def _find_costs(self) -> Costs:
-        """Return the costs; the lowest digit is the number of the fact among those of its head."""
+    def _find_costs(self) -> tuple[Matrix, Costs]:
+        """Return how much the tails of the facts resemble the heads, and the costs.
+
+        The lowest digit of a cost is the number of the fact among those of its head.
+        """
         block, numbers = self.block, self.known.numbers
         of_heads, of_tails = numbers[block.heads], numbers[block.tails]
-        difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
+        alike, difference = self.known.features.compare_heads(block.heads, block.own, block.tails)
         chances = combine(*self.salt, "fact", of_heads[block.own], of_tails)
         costs = add_chance(scale_costs(difference), chances, combine(*self.salt, "head", of_heads))
         # A ten-thousandth of chance costs 1.
@@ -243,7 +245,7 @@ class _Assignment:
             costs += self._price_repeats(self.turn) * ~block.is_asserted << TIE_BITS
         costs = costs * MAX_TAILS + (np.arange(len(block.own)) - block.starts[block.own])[:, None]
         costs[block.is_excluded] = EXCLUDED * MAX_TAILS
-        return costs
+        return alike, costs
 
     def _price_repeats(self, turn: SeriesTurn) -> NDArray[np.int64]:
         """Return for the facts (rows) and all heads (columns) what tails cost whose turn it is not."""

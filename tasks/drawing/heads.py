@@ -9,7 +9,6 @@ import polars as pl
 
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
-from tasks.drawing.commonness import count_facts
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import KEPT, PAIR, RelationFacts
@@ -44,8 +43,6 @@ class ChosenHeads:
     """The tested heads in a drawn order."""
     turn: SeriesTurn | None
     """The turn of the tested heads; None for an edition by itself."""
-    frequencies: tuple[pl.DataFrame, pl.DataFrame]
-    """Numbers of facts of each head and each tail (tasks/drawing/commonness.py)."""
 
     def list_tested(self, piece: Piece) -> pl.Series:
         """Return the heads to test of a piece, block after block."""
@@ -89,7 +86,7 @@ def _choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHead
         start = sampling.turn.number * n_kept % max(len(others), 1)
         others = pl.concat([others[start:], others[:start]])
     turn = sampling.turn and sampling.turn.slow_down(n_kept, max(len(others), 1))
-    return ChosenHeads(evidence, demonstrations, others[:n_kept], turn, count_facts(facts))
+    return ChosenHeads(evidence, demonstrations, others[:n_kept], turn)
 
 
 def count_tested(n_others: int, sampling: TripletSampling) -> int:

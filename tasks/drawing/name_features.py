@@ -54,8 +54,8 @@ class NameFeatures:
         parts.data[:] = 1
         return parts
 
-    def compare_heads(self, heads: Rows, own: Rows, tails: Rows) -> Matrix:
-        """Return how differently the tails of some facts resemble their own heads and all heads of a block.
+    def compare_heads(self, heads: Rows, own: Rows, tails: Rows) -> tuple[Matrix, Matrix]:
+        """Return how the tails of some facts resemble all heads of a block, and their own heads.
 
         Args:
             heads: the heads of the block, as rows of the names.
@@ -63,26 +63,20 @@ class NameFeatures:
             tails: the tail of each fact, as a row of the names.
 
         Returns:
-            One row per fact, one column per head of the block: the sum of the weighted differences.
+            Two matrices with one row per fact and one column per head of the block, each a weighted sum over
+            the features: how much the tail resembles the head, and how much this differs from its own head.
         """
         rows, position = np.unique(tails, return_inverse=True)
+        alike = np.zeros((len(rows), len(heads)), np.int32)
         difference = np.zeros((len(own), len(heads)), np.int32)
         for weight, values in self._iterate_features(rows, heads):
+            alike += weight * values
             of_facts = values[position]
             of_facts -= values[position, own][:, None]
             np.abs(of_facts, out=of_facts)
             of_facts *= weight
             difference += of_facts
-        return difference
-
-    def sum_up_heads(self, heads: Rows, tails: Rows) -> Matrix:
-        """Return how much the tails of some facts (rows) resemble heads (columns): the weighted sum."""
-        rows, position = np.unique(tails, return_inverse=True)
-        total = np.zeros((len(rows), len(heads)), np.int32)
-        for weight, values in self._iterate_features(rows, heads):
-            total += weight * values
-        alike: Matrix = total[position]
-        return alike
+        return alike[position], difference
 
     def _iterate_features(self, tails: Rows, heads: Rows) -> Iterator[tuple[int, Matrix]]:
         """Yield weight and values of each feature: one row per tail, one column per head."""

@@ -9,7 +9,7 @@ import polars as pl
 from pretexeval.config.tables import EVIDENCE, NEW, REMOVED, REVERSED, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import climb, list_groups
-from pretexeval.knowledge.names import AliasTable, fold_names, list_keys
+from pretexeval.knowledge.names import AliasTable, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
@@ -71,7 +71,7 @@ class RelationFacts:
     shape: str | None = None
     """The shape that follows from its rows (tasks/drawing/shapes.py); None if none does."""
     aliases: AliasTable = field(default_factory=AliasTable)
-    """The aliases by which a head may be the same as a tail. The rows hold what else follows from them."""
+    """The aliases by which names are the same."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -101,6 +101,33 @@ class RelationFacts:
         return self.rows.filter(~pl.col("also_true"))["tail"].unique().sort()
 
     @cached_property
+    def frequencies(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Count the facts of each head and of each tail of the relation.
+
+        The draw cannot keep every fact: a tail that most heads have is false of too few heads, and a head
+        whose name betrays its tail is left out. So the tested facts are not a random part of the base, and
+        the warehouse weighs them by how common their tails are (warehouse/estimated/weighted_accuracy.sql).
+        The population is one fact of every head, and each of its facts has the same chance. It contains the
+        general tails that are not asked.
+
+        Returns:
+            Two tables. Heads: head and head_frequency, the number of its tails. Tails: tail, tail_frequency,
+            the number of its heads, and tail_commonness, the share of the population whose tails are rarer.
+        """
+        is_asked = ~pl.col("also_true")
+        if "is_general" in self.rows.columns:
+            is_asked |= pl.col("is_general")
+        listed = self.rows.filter(is_asked).select(PAIR).unique()
+        listed = listed.with_columns(head_frequency=pl.len().over("head"))
+        heads = listed.select("head", "head_frequency").unique()
+        part = (1 / pl.col("head_frequency")).sum()
+        tails = listed.group_by("tail").agg(tail_frequency=pl.len(), part=part)
+        parts = tails.sort("tail").group_by("tail_frequency").agg(pl.col("part").sum()).sort("tail_frequency")
+        rarer = (parts["part"].cum_sum() - parts["part"]) / heads.height
+        common = parts.select("tail_frequency", tail_commonness=rarer.round(6))
+        return heads, tails.drop("part").join(common, on="tail_frequency")
+
+    @cached_property
     def same_tails(self) -> SameNames:
         """Return which of its tails are the same."""
         return SameNames(self.tail_keys.iter_rows())
@@ -118,8 +145,7 @@ class RelationFacts:
 
     def _list_keys(self, rows: pl.DataFrame, end: str) -> pl.DataFrame:
         keys = list_keys(rows, end)
-        known = self.aliases.pairs.join(keys, on="name", how="semi")
-        named = known.select("name", key="name:" + fold_names(known["alias"]))
+        named = self.aliases.alias_keys.join(keys, on="name", how="semi").unique()
         return pl.concat([keys, named.join(keys, on=named.columns, how="anti")]).rename({"name": end})
 
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
@@ -277,7 +303,7 @@ class RelationFacts:
 
     @property
     def has_changes(self) -> bool:
-        """Return whether the base has facts of an older release alone (pretexeval/knowledge/changes.py)."""
+        """Whether the base has facts that only an older release holds (pretexeval/knowledge/releases.py)."""
         return "first_release" in self.also_false.columns
 
     @cached_property
@@ -292,9 +318,8 @@ def collect_facts(
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
-    aliases = base.aliases if shape or others else AliasTable()
     hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
-    facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, aliases)
+    facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases)
     return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
 
 

@@ -84,7 +84,7 @@ def guess_shape(
         is_possible: whether it is a relation of possibility.
         is_linking: whether facts of another relation can follow.
     """
-    facts = replace(collect_facts(base, relation), shape=None, aliases=base.aliases)
+    facts = replace(collect_facts(base, relation), shape=None)
     shared = facts.head_keys.join(facts.tail_keys, on="key", how="semi")
     least = max(MIN_SHARED, MIN_SHARED_SHARE * facts.heads.height) if is_possible else 1
     if shared["head"].n_unique() < least and not is_linking:
@@ -102,7 +102,7 @@ def _find_linking(base: KnowledgeBase, relations: Iterable[str], others: Iterabl
     """Yield each relation of which a fact links two names at the same end of another one."""
     ends = [(other, list_keys(base.select_relation(other), end)["key"]) for other in others for end in PAIR]
     for relation in relations:
-        links = replace(collect_facts(base, relation), aliases=base.aliases).links
+        links = collect_facts(base, relation).links
         both = (pl.all_horizontal(pl.all().is_in(keys.implode())) for name, keys in ends if name != relation)
         if any(links.filter(is_linked).height for is_linked in both):
             yield relation

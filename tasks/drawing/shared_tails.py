@@ -162,7 +162,7 @@ class _Sharing:
         starts = range(0, len(own), FACTS_AT_ONCE)
         parts = (slice(start, start + FACTS_AT_ONCE) for start in starts)
         return np.concatenate(
-            [scale_costs(features.compare_heads(heads, own[part], tails[columns[part]])) for part in parts]
+            [scale_costs(features.compare_heads(heads, own[part], tails[columns[part]])[1]) for part in parts]
         )
 
     def _solve(

@@ -15,7 +15,6 @@ from pretexeval.primitives.errors import InputError, join_problems
 from pretexeval.storage.store import Store
 from prototypes.pool import check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
-from prototypes.templates import POSSIBILITY
 from tasks.drawing.shapes import find_shapes
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import draw_triplets
@@ -63,8 +62,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     if problems:
         raise InputError(join_problems(problems))
     table = config.edition
-    plain = {name: pool.relations[name].cells["none"].prototype for name in base.relations}
-    possible = [name for name, text in plain.items() if POSSIBILITY.search(text)]
+    possible = [name for name in base.relations if pool.relations[name].is_possibility]
     is_guessed = "hierarchy" in table.evidence
     base = replace(base, shapes=find_shapes(base, config.knowledge.shape, possible, is_guessed=is_guessed))
     general = possible if "generality" in table.evidence else []
@@ -112,7 +110,7 @@ def _leave_out_small_relations(edition: Edition) -> Edition:
         raise InputError(
             f"no relation of {base.name!r} has enough facts that the older release lacks ("
             + ", ".join(f"{relation}: {n} heads" for relation, n in small.items())
-            + "): set since of [knowledge] to an earlier release"
+            + '): set test = "new" in an earlier one of releases in [knowledge]'
         )
     left_out = [LeftOut(relation, "the relation", f"{TOO_FEW} ({n})") for relation, n in small.items()]
     is_kept = ~pl.col("relation").is_in(list(small))

@@ -17,9 +17,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.records import find_manifest
-from prototypes.templates import POSSIBILITY
 from schemas.stages import N_DEMONSTRATIONS
-from tasks.drawing.commonness import COMPARED, compare_with_base
 from tasks.drawing.evidence import MISSING
 from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
@@ -36,8 +34,8 @@ HIDDEN = 3
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MISSING_POSSIBILITIES = 9
-"""Number of facts of ten that a base of possibilities is assumed to lack. With 9, the estimates agree with
-the findings of people who read twins (docs/knowledge-bases.md)."""
+"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
+what people found who read twins (docs/negatives.md)."""
 MIN_TRIED = 50
 """Fewer false twins than this show nothing: the interval would reach from nothing to nearly everything."""
 MAX_GUESSABLE = 0.75
@@ -48,6 +46,7 @@ MIN_WRONG = 3
 # half of this share. The trained guessers of tasks/quality/guesses.py know more: on MedLAMA they are right on
 # 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
 MAX_UNMATCHED_SHARE = 0.1
+COMPARED = ("head", "head_frequency", "tail_frequency")
 CLASS = ("words", "has_stem", "sixths")
 """Pairs are of one class if they are alike in three counts: shared words (at most MAX_WORDS), whether words
 begin with the same STEM_LENGTH letters, and sixths of the tail's n-grams that the head has too."""
@@ -84,15 +83,48 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
     return shape | {"n_left_out": n_tested - figures["n_pairs"]} | figures
 
 
+def compare_with_base(facts: RelationFacts, tested: Iterable[pl.DataFrame]) -> dict[str, float | None]:
+    """Return how the tested facts of a relation differ from those of the base, as JSON.
+
+    tails_per_head, heads_per_tail and head_length, the letters of the name of the head, are means over the
+    population; with `tested_` before them, over the true test triplets; null if there are none.
+
+    Args:
+        tested: the true test triplets of each piece of the relation, with the columns of COMPARED.
+    """
+    heads, tails = facts.frequencies
+    pairs = facts.rows.select(PAIR).unique().join(heads, on="head").join(tails, on="tail")
+    of_tested = pl.concat(tested).with_columns(weight=pl.lit(1.0))
+    of_base = pairs.select(*COMPARED, weight=1 / pl.col("head_frequency"))
+    measures = {
+        "tails_per_head": pl.col("head_frequency"),
+        "heads_per_tail": pl.col("tail_frequency"),
+        "head_length": pl.col("head").str.len_chars(),
+    }
+    return {
+        f"{prefix}{name}": None if rows.is_empty() else rows.select(_average(measure)).item()
+        for name, measure in measures.items()
+        for prefix, rows in (("", of_base), ("tested_", of_tested))
+    }
+
+
+def _average(measure: pl.Expr) -> pl.Expr:
+    return ((measure * pl.col("weight")).sum() / pl.col("weight").sum()).round(2)
+
+
 def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """Return the counts of one relation as JSON.
 
-    n_pairs: pairs of a true and a false test triplet. n_true_sharing, n_false_sharing: true and false test
-    triplets whose head and tail share a word. n_unmatched: true test triplets that are not matched by a false
-    test triplet of the piece with the same tail and the same class of name resemblance. n_asserted: false
-    test triplets that the base asserts. tail_rate: the best accuracy of a guesser that knows only the tail.
-    guessable_rate: the best accuracy of a guesser that also knows the class. is_balanced: true if few
-    triplets are unmatched.
+    Of the test triplets of the relation:
+
+    - n_pairs: the number of pairs of a true and a false one.
+    - n_true_sharing, n_false_sharing: the number of true and of false ones whose head and tail share a word.
+    - n_unmatched: the number of true ones that have no false counterpart. The counterpart of a triplet is in
+      the same piece and has the same tail, and its head resembles the tail as much (the same CLASS).
+    - n_asserted: the number of false ones that the base asserts to be false.
+    - tail_rate: the highest accuracy of a guesser that sees the tail alone.
+    - guessable_rate: the highest accuracy of a guesser that sees the tail and the class.
+    - is_balanced: whether at most MAX_UNMATCHED_SHARE of the true ones are unmatched.
 
     Args:
         pieces: the triplets of each piece of the relation.
@@ -145,9 +177,9 @@ def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def measure_wrong_twins(edition: Edition, relation: str) -> dict[str, Any]:
     """Return what `estimate_wrong_twins` finds in a relation of an edition."""
-    plain = edition.pool.relations[relation].cells["none"].prototype
     facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
-    return estimate_wrong_twins(facts, sampling, is_possibility=bool(POSSIBILITY.search(plain)))
+    is_possibility = edition.pool.relations[relation].is_possibility
+    return estimate_wrong_twins(facts, sampling, is_possibility=is_possibility)
 
 
 def estimate_wrong_twins(

@@ -112,7 +112,7 @@ def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame) -> pl.DataFrame:
     for known in (asserted, facts.list_ages(heads)):
         filled = filled.join(known, on=[*PAIR, "is_positive"], how="left", maintain_order="left")
     is_asserted = pl.col("is_asserted").fill_null(value=False)
-    for end, counted in zip(PAIR, chosen.frequencies, strict=True):
+    for end, counted in zip(PAIR, chosen.evidence.facts.frequencies, strict=True):
         filled = filled.join(counted, on=end, how="left", maintain_order="left")
     unasserted = (pl.when(~is_asserted).then(pl.col(name)).alias(name) for name in ("doubt", "doubt_reason"))
     return filled.with_columns(pl.col("tail_frequency", "tail_commonness").fill_null(0), *unasserted).select(

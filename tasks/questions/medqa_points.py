@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.medqa import MedqaItem, fold_option
-from pretexeval.knowledge.synonyms import SynonymTable
+from pretexeval.knowledge.medqa import MedqaItem, SynonymTable, fold_option
 from pretexeval.primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS

@@ -17,8 +17,7 @@ from benchmarks.replay import (
     read_questions,
     replay,
 )
-from pretexeval.knowledge.medqa import read_medqa
-from pretexeval.knowledge.synonyms import build_synonyms
+from pretexeval.knowledge.medqa import build_synonyms, read_medqa
 from tasks.asking.prompts import quote_statement
 from tasks.questions.medqa_points import build_medqa_questions, list_unturned
 

@@ -43,6 +43,7 @@ def test_what_models_affirm_of_kept_new_removed_and_reversed_facts(
         head, tail, is_denied = rules.read(STATEMENT.findall(request["prompt"])[-1])
         return build_reply(f" {BELIEFS[request['model']]((head, tail)) != is_denied}")
 
+    older = write_release(tmp_path / "2021.tsv", OLD, set())
     with serve_endpoint(answer) as endpoint:
         served = {"engine": "openai", "base_url": endpoint.base_url}
         config = write_config(
@@ -52,8 +53,7 @@ def test_what_models_affirm_of_kept_new_removed_and_reversed_facts(
                 "name": "changing",
                 "format": "table",
                 "path": write_release(tmp_path / "2025.tsv", CURRENT, REVERSED),
-                "releases": [{"name": "2021", "path": write_release(tmp_path / "2021.tsv", OLD, set())}],
-                "changes": True,
+                "releases": [{"name": "2021", "path": str(older), "test": "changes"}],
             },
             edition={"evidence": []},
             models=[{"name": name, "model": name, **served} for name in BELIEFS],

@@ -1,6 +1,9 @@
-"""Knowledge bases as they are published: files of packages that `make test-all` installs below .bases."""
+"""Knowledge bases as they are published: MedLAMA, and files of packages that `make test-all` installs."""
 
+import os
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -12,6 +15,31 @@ from pretexeval.knowledge.reader import read_knowledge_base
 
 REPOSITORY = Path(__file__).parents[2]
 RECIPES = REPOSITORY / "configs" / "knowledge"
+REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
+FOLDER = os.environ.get(REFERENCE, "")
+MEDLAMA = Path(FOLDER) / "medlama.parquet"
+needs_reference = pytest.mark.skipif(
+    not (FOLDER and MEDLAMA.is_file()),
+    reason=f"{REFERENCE} names no folder with medlama.parquet",
+)
+
+
+def configure_medlama(folder: Path) -> dict[str, str]:
+    """Return the table [knowledge] of MedLAMA, whose files are written into the folder as published."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
+    for (relation,), rows in pl.read_parquet(MEDLAMA).group_by("relation"):
+        columns = rows.select("head_cui", "head_name", lists, rel="relation")
+        columns.write_csv(folder / f"{relation}_1000.csv")
+        columns.head(9).write_csv(folder / f"{relation}_9_hard.csv")
+    (folder / "prompts.csv").write_text("pid,human_prompt\n")
+    return {"name": "medlama", "format": "sql", "path": str(folder), "query": str(RECIPES / "medlama.sql")}
+
+
+@cache
+def read_medlama() -> KnowledgeBase:
+    with TemporaryDirectory() as folder:
+        return read_knowledge_base(KnowledgeConfig.model_validate(configure_medlama(Path(folder))))
 
 
 def require_published(name: str) -> Path:

@@ -1,19 +1,16 @@
-"""Small knowledge bases, a pool for them, and editions of both; MedLAMA if it is available."""
+"""Small knowledge bases, a pool for them, and editions of both."""
 
-import os
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import strategies as st
 
 from pretexeval.config.file import Config
-from pretexeval.config.tables import EVIDENCE, EvidenceKind, KnowledgeConfig, StorageConfig
+from pretexeval.config.tables import EVIDENCE, EvidenceKind, StorageConfig
 from pretexeval.knowledge.base import COLUMNS, HIERARCHY, KnowledgeBase
-from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.storage.files import FileRef, write_stage_file
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
@@ -26,18 +23,7 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.recipes import RECIPES, find_recipe
 from tasks.edition.stage_files import StageFiles, provide_files
 
-FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
-MEDLAMA = Path(FOLDER) / "medlama.parquet"
-needs_reference = pytest.mark.skipif(
-    not (FOLDER and MEDLAMA.is_file()),
-    reason="PRETEXEVAL_REFERENCE_DATA names no folder with medlama.parquet",
-)
 Facts = Mapping[str, Iterable[str]]
-
-
-@cache
-def read_medlama() -> KnowledgeBase:
-    return read_knowledge_base(KnowledgeConfig(name="medlama", format="medlama", path=MEDLAMA))
 
 
 def as_rows(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

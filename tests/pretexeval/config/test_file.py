@@ -21,6 +21,7 @@ METADATA = f"{ENDPOINT}extra_body = {{ metadata = "
 WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
 GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
 QUESTIONS = '[questions]\nsettings = ["answer_only"]'
+TABLE = '[knowledge]\nformat = "table"\npath = "x"\nlayout = { '
 MEDQA = '[knowledge]\nformat = "medqa"\npath = "q.jsonl"'
 
 
@@ -74,6 +75,9 @@ def test_a_wrong_configuration_is_named(path: Path) -> None:
         ("[edition]\nmethods = []", "edition.methods: Tuple should have at least 1 item"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
         ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
+        (f'{MEDQA}\nlayout = {{ head = "a" }}', "knowledge: layout is not allowed with format 'medqa'"),
+        (f"{TABLE}encoding = 'utf-9' }}", "knowledge.layout.encoding: 'utf-9' is no encoding; write for"),
+        (f"{TABLE}haed = 'a' }}", "knowledge.layout.haed is not a known key (did you mean head?)"),
         (f'{MODEL}leave_out = ["seed"]', "models[0]: leave_out is not allowed with engine 'vllm'"),
         (f"{MODEL}extra_body = {{ temperature = 1.0 }}", "models[0]: temperature must not be in extra_body"),
         (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),

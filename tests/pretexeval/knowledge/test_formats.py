@@ -1,4 +1,4 @@
-"""The formats of a base: tables, folders of tables, DiseK, MedLAMA and MedQA. Wrong rows are named."""
+"""The formats of a base: tables, folders of tables and MedQA. Wrong rows are named."""
 
 import gzip
 import json
@@ -9,12 +9,10 @@ import polars as pl
 import pytest
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.disek import ASPECTS, find_relation
 from pretexeval.knowledge.medqa import MedqaItem, read_medqa
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
 from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows, write_workbook
-from tests.support.small_bases import MEDLAMA, needs_reference
 
 LONG = 140_000 * "a"
 MARKED = "head,relation,tail,also_true,also_false,undecided\n"
@@ -26,11 +24,17 @@ ROWS: list[dict[str, Any]] = [
     {"head": "angina [X]", "relation": "may_treat", "tail": "nitrate, organic", "tail_id": 7},
 ]
 DISEK: list[dict[str, Any]] = [
-    {"disease": "gout", "aspect": "Symptoms", "attributes": ["joint pain", "redness, swelling"]},
-    {"disease": "gout", "aspect": "therapeutic drug", "attributes": ["colchicine"], "disease_id": "M10"},
-    {"disease": "gout", "aspect": "Symptoms", "attributes": ["fever"], "also_true": True},
-    {"disease": "hernia", "aspect": "SURGICAL-PROCEDURE", "attributes": ["hernia repair", "mesh repair "]},
+    {"disease": "gout", "aspect": "symptoms", "attributes": ["joint pain", "redness, swelling"]},
+    {"disease": "gout", "aspect": "therapeutic_drugs", "attributes": ["colchicine"], "disease_id": "M10"},
+    {"disease": "hernia", "aspect": "surgical_procedures", "attributes": ["hernia repair", "mesh repair "]},
 ]
+ASPECTS = {
+    "head": "disease",
+    "relation": "aspect",
+    "tail": "attributes",
+    "head_id": "disease_id",
+    "split": {"tail": "||"},
+}
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.jsonl", "rows.parquet"])
@@ -43,11 +47,10 @@ def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
         ("may_treat", "angina [X]", 'β "blocker"', None, None, True),
         ("may_treat", "gout", "colchicine", "C1", None, False),
     ]
-    disek = read_own(write_rows(tmp_path / name, DISEK), format="disek")
+    disek = read_own(write_rows(tmp_path / name, DISEK), layout=ASPECTS)
     assert disek.triplets.rows() == [
         ("surgical_procedures", "hernia", "hernia repair", None, None, False),
         ("surgical_procedures", "hernia", "mesh repair", None, None, False),
-        ("symptoms", "gout", "fever", None, None, True),
         ("symptoms", "gout", "joint pain", None, None, False),
         ("symptoms", "gout", "redness, swelling", None, None, False),
         ("therapeutic_drugs", "gout", "colchicine", "M10", None, False),
@@ -71,53 +74,68 @@ OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
         ("t.tsv", b"tail,head, 'a;b;c;d',relation\nfever,gout,,may_treat\n", {}, "fever"),
         ("t.csv.gz", gzip.compress(FACTS.encode(), mtime=0), {}, "fièvre, à; 2"),
         ("t.csv", FACTS.encode("utf-16"), {}, "fièvre, à; 2"),
-        ("t.csv", FACTS.encode("latin-1"), {"encoding": "cp1252"}, "fièvre, à; 2"),
-        ("t.csv", FACTS.replace("fièvre, à", "发烧").encode("gb18030"), {"encoding": "gb18030"}, "发烧; 2"),
-        ("t.csv", TWO.encode(), {"columns": NAMED}, "fever"),
-        ("t.csv", b'"a, b";C\nfever;gout\n', {"columns": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
+        ("t.csv", FACTS.encode("latin-1"), {"layout": {"encoding": "cp1252"}}, "fièvre, à; 2"),
+        (
+            "t.csv",
+            FACTS.replace("fièvre, à", "发烧").encode("gb18030"),
+            {"layout": {"encoding": "gb18030"}},
+            "发烧; 2",
+        ),
+        ("t.csv", TWO.encode(), {"layout": NAMED}, "fever"),
+        ("t.csv", b'"a, b";C\nfever;gout\n', {"layout": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
         ("t.csv", b'"Facts, 2024"\nsep=;\nhead;relation;tail\ngout;may_treat;fever\n', {}, "fever"),
         ("t.csv", b"Head,head,relation,tail\nx,gout,may_treat,fever\n", {}, "fever"),
-        ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"columns": NAMED}, "fever"),
-        ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode(), mtime=0), {"columns": NAMED}, "fever"),
-        ("t.json", b"\n".join(2 * [json.dumps(OBJECTS[0]).encode()]), {"columns": NAMED}, "fever"),
+        ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"layout": NAMED}, "fever"),
+        ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode(), mtime=0), {"layout": NAMED}, "fever"),
+        ("t.json", b"\n".join(2 * [json.dumps(OBJECTS[0]).encode()]), {"layout": NAMED}, "fever"),
     ],
 )
 def test_a_table_is_read_as_it_is(
     tmp_path: Path, name: str, content: bytes, settings: dict[str, Any], tail: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    ids = {"columns": {**settings["columns"], "head_id": "id"}} if b"ID" in content else {}
+    ids = {"layout": {**settings["layout"], "head_id": "id"}} if b"ID" in content else {}
     base = read_own(tmp_path / name, **settings | ids)
     expected = ("may_treat", "gout", tail, "7" if ids else None)
     assert base.triplets.select("relation", "head", "tail", "head_id").rows() == [expected]
 
 
 def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) -> None:
-    pair = {"columns": NAMED}
-    wide = {"columns": NAMED | {"tail": ["S1", "S2"], "tail_id": ["I1", "I2"]}}
+    pair = {"layout": NAMED}
+    wide = {"layout": NAMED | {"tail": ["S1", "S2"], "tail_id": ["I1", "I2"]}}
     objects = [{"Disease": "gout", "Symptom": ["fever", " pain", ""]}, {"Disease": "flu", "Symptom": "cough"}]
     one, two = [("gout", "fever"), ("gout", "pain")], [("flu", "cough"), ("gout", "fever"), ("gout", "pain")]
     lists: dict[str, Any] = {"head": "gout", "relation": "r", "tail": ["fever", "pain"], "tail_id": [1, 2]}
     cases: list[tuple[str, bytes, dict[str, Any], list[tuple[str, str]]]] = [
-        ("t.csv", b"Disease,Symptom\ngout,fever^ pain^^\n", pair | {"split": "^"}, one),
-        ("t.csv", b'Disease,Symptom\ngout,"fever\npain"\n', pair | {"split": "\n"}, one),
+        ("t.csv", b"Disease,Symptom\ngout,fever^ pain^^\n", {"layout": NAMED | {"split": "^"}}, one),
+        ("t.csv", b'Disease,Symptom\ngout,"fever\npain"\n', {"layout": NAMED | {"split": "\n"}}, one),
         (
             "t.csv",
             b"Disease,Symptom\ngout;flu,cough\n",
-            pair | {"split": ";"},
+            {"layout": NAMED | {"split": ";"}},
             [("flu", "cough"), ("gout", "cough")],
         ),
         (
             "t.csv",
             b'Disease,Symptom\n"gout, old","fever, pain"\n',
-            pair | {"split": {"tail": ", "}},
+            {"layout": NAMED | {"split": {"tail": ", "}}},
             [("gout, old", "fever"), ("gout, old", "pain")],
         ),
         ("t.csv", b"Disease,S1,I1,S2,I2\ngout,fever,1,pain,2\nflu,cough,3,,\n", wide, two),
-        ("t.csv", b"Disease,S1,I1,S2,I2\ngout,fever;pain,1;2,,\n", wide | {"split": ";"}, one),
+        (
+            "t.csv",
+            b"Disease,S1,I1,S2,I2\ngout,fever;pain,1;2,,\n",
+            {"layout": wide["layout"] | {"split": ";"}},
+            one,
+        ),
         ("t.json", json.dumps(objects).encode(), pair, two),
         ("t.jsonl", json.dumps(lists).encode(), {}, one),
-        ("t.tsv", b"head\trelation\ttail\ttail_id\ngout\tr\tfever|pain\t1|2\n", {"split": "|"}, one),
+        (
+            "t.tsv",
+            b"head\trelation\ttail\ttail_id\ngout\tr\tfever|pain\t1|2\n",
+            {"layout": {"split": "|"}},
+            one,
+        ),
     ]
     for name, content, settings, facts in cases:
         (tmp_path / name).write_bytes(content)
@@ -155,12 +173,12 @@ def test_a_workbook_is_read_from_its_first_sheet_with_a_header(tmp_path: Path) -
     ]
     assert all(item.reason.startswith("only 'Facts' is read") for item in base.left_out)
     own = write_workbook(tmp_path / "own.xlsx", {"A": [["Disease", "Symptom"], ["gout", ""]]})
-    assert 'columns = { head = "Disease", relation = "has_symptom", tail = "Symptom" }' in read_error(own)
-    assert "own.xlsx, line 2: the tail is empty" in read_error(own, columns=NAMED)
+    assert 'layout = { head = "Disease", relation = "has_symptom", tail = "Symptom" }' in read_error(own)
+    assert "own.xlsx, line 2: the tail is empty" in read_error(own, layout=NAMED)
 
 
 def test_the_next_step_is_named(tmp_path: Path) -> None:
-    columns = 'columns = { head = "Disease", relation = "has_symptom", tail = "Symptom" }'
+    columns = 'layout = { head = "Disease", relation = "has_symptom", tail = "Symptom" }'
     french = FACTS.encode("cp1252")
     query = "select disease as head, 'has_symptom' as relation, symptom as tail from"
     cases: list[tuple[str, bytes, dict[str, Any], str]] = [
@@ -169,13 +187,13 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         (
             "t.csv",
             TWO.encode(),
-            {"columns": {**NAMED, "tail": "Finding"}},
+            {"layout": {**NAMED, "tail": "Finding"}},
             "no column Finding; it has Disease",
         ),
-        ("t.csv", TWO.encode(), {"columns": NAMED | {"tail_id": "code"}}, "no column code; it has Disease"),
+        ("t.csv", TWO.encode(), {"layout": NAMED | {"tail_id": "code"}}, "no column code; it has Disease"),
         ("t.csv", b"HEAD,Head,relation,tail\n", {}, "has the column HEAD twice"),
         ("t.csv", french, {}, 'encoding = "cp1252" reads \'ay_treat;"fièvre, à; 2"\''),
-        ("t.csv", french, {"encoding": "ascii"}, "is not ASCII: save the file as UTF-8"),
+        ("t.csv", french, {"layout": {"encoding": "ascii"}}, "is not ASCII: save the file as UTF-8"),
         (
             "t.csv.gz",
             gzip.compress(french, mtime=0)[:30],
@@ -193,28 +211,28 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         (
             "t.csv",
             b"a,Disease,Symptom 1,Symptom 2\n",
-            {"columns": {"head_id": "a"}},
+            {"layout": {"head_id": "a"}},
             columns[: columns.index("tail")] + WIDE,
         ),
-        ("t.csv", b"Disease\n", {"columns": NAMED}, "no column Symptom; it has Disease: correct columns in"),
+        ("t.csv", b"Disease\n", {"layout": NAMED}, "no column Symptom; it has Disease: correct layout in"),
         ("t.csv", b"subject,predicate,object\n", {}, 'relation = "predicate", tail = "object"'),
         (
             "t.csv",
             b'head,relation,tail\na,r,"b\nc"\n',
             {},
-            'or set split = "\\n" in [knowledge] if the cell is',
+            'or set layout = { split = "\\n" } in [knowledge] if the cell is',
         ),
         (
             "t.csv",
             b"head,relation,tail,tail_id\na,r,b;c,1\n",
-            {"split": ";"},
+            {"layout": {"split": ";"}},
             "2 names of the tail and 1 tail_id",
         ),
         (
             "t.obo",
             OBO,
-            {"split": ";"},
-            "t.obo is an ontology, which has no columns: delete columns and split",
+            {"layout": {"split": ";"}},
+            "t.obo is an ontology, which has no columns: delete layout",
         ),
         ("t.owl", b"", {}, "convert it into OBO"),
         ("t.xlsx", b"a,b", {}, "if it is text, name it .csv"),
@@ -226,14 +244,6 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         assert said in read_error(tmp_path / name, **settings), (name, content)
     (tmp_path / "folder").mkdir()
     assert f"{query} read_csv($path || '/*.tsv')" in read_error(tmp_path / "folder")
-
-
-def test_an_aspect_of_disek_names_a_relation_in_many_spellings() -> None:
-    spelled: dict[str, str | None] = {relation: relation for relation in ASPECTS}
-    spelled |= {name.upper(): relation for relation, names in ASPECTS.items() for name in names}
-    spelled |= {"Affected site": "affected_sites", " therapeutic-drug ": "therapeutic_drugs"}
-    spelled |= {"Prognosis": None, "": None}
-    assert {aspect: find_relation(aspect) for aspect in spelled} == spelled
 
 
 def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path) -> None:
@@ -259,7 +269,7 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.csv", "head,relation,tail\na,r,b\n ,r,b\n", "t.csv, line 3: the head is empty"),
         ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
         ("t.csv", f"head,relation,tail\na,{'ρ' * 90},b\n", "cannot name a file"),
-        ("t.csv", f"head,relation,tail\na,{'r' * 250},b\n", "the name of relation 'rrrr"),
+        ("t.csv", f"head,relation,tail\na,{'r' * 250},b\n", "at most 200 of them"),
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
         ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
@@ -272,23 +282,14 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '{"head": "a\\ud800", "relation": "r", "tail": "b"}', "holds half of a surrogate pair"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
-        (
-            "t.jsonl",
-            '{"head": 1, "relation": "r", "tail": "b"}',
-            "column head is of type Int64: store it",
-        ),
+        ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "column head is of type Int64: store it"),
         ("t.xml", "", "has the extension '.xml'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
-        ("disek.csv", "gout,Prognosis,good", "line 2: aspect 'Prognosis' is not one of Symptoms, Affected S"),
-        ("disek.csv", " ,Symptoms,pain", "line 2: the head is empty: name it"),
-        ("disek.csv", "gout,Symptoms, || ", "line 2: the tail is empty: name it or delete the row"),
-        ("disek.jsonl", '{"disease": "gout", "aspect": "Symptoms"}', "has no column attributes; it has dis"),
     ):
-        header = "disease,aspect,attributes\n" if name == "disek.csv" else ""
-        path = write(tmp_path / name, header + text)
-        message = read_error(path, format="disek" if name.startswith("disek") else "table")
+        path = write(tmp_path / name, text)
+        message = read_error(path)
         assert expected in message, text
-        assert str(path) in message or "of relation" in message or "nothing to test" in message
+        assert str(path) in message or "nothing to test" in message
 
 
 def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
@@ -322,48 +323,6 @@ def test_a_parquet_column_of_another_type_and_a_wrong_row_are_named(tmp_path: Pa
     assert "column head is of type Int64" in read_error(path)
     pl.DataFrame({"head": ["a", ""], "relation": "r", "tail": "b"}).write_parquet(path)
     assert "row index 1: the head is empty" in read_error(path)
-
-
-MEDLAMA_HEADER = "head_cui,head_name,rel,tail_names,tail_cuis,avg_match\n"
-
-
-def test_the_published_folder_of_medlama_is_read(tmp_path: Path) -> None:
-    rows = (
-        'C1,"Aspirin, 5 mg",may_treat,Pain || Laennec\'s [X] fever,C8 || C9,0.0\n'
-        "C2,Nitrate,may_treat,Angina || Angina,C7 || C7,0.0\n"
-    )
-    inverse = "gene_product_encoded_by_gene"
-    write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + rows)
-    write(tmp_path / "may_treat_1_hard.csv", MEDLAMA_HEADER + "C2,Nitrate,may_treat,Angina,C7,0.0\n")
-    write(tmp_path / f"{inverse}_1000.csv", MEDLAMA_HEADER + f"C3,p53,{inverse},TP53,C4,1.0\n")
-    write(tmp_path / "prompts.csv", "pid,default_prompt\n")
-    base = read_own(tmp_path, format="medlama")
-    assert base.triplets.rows() == [
-        ("may_treat", "Aspirin, 5 mg", "Laennec's [X] fever", "C1", "C9", False),
-        ("may_treat", "Aspirin, 5 mg", "Pain", "C1", "C8", False),
-        ("may_treat", "Nitrate", "Angina", "C2", "C7", False),
-    ]
-    assert base.left_out == (
-        LeftOut("may_treat_1_hard.csv", "file", "repeats rows of the full file"),
-        LeftOut("may_treat_1000.csv, line 3", "may_treat: Nitrate → Angina", "repeats another row"),
-    )
-    assert read_own(tmp_path, format="medlama", relations=[inverse]).relations == [inverse]
-
-
-def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
-    rows = "C2,c,may_treat,d || e,C3,0.0\nC2,f,may_treat, || ,C3 || C4,0.0\n"
-    path = write(tmp_path / "may_treat_1000.csv", MEDLAMA_HEADER + "C1,a,may_treat,b,C3,0.0\n" + rows)
-    first, second = read_error(path.parent, format="medlama").splitlines()[1:]
-    assert "may_treat_1000.csv, line 3: has 2 names of the tail and 1 tail_id" in first
-    assert "may_treat_1000.csv, line 4: the tail is empty" in second
-
-
-@needs_reference
-def test_medlama_is_complete() -> None:
-    base = read_own(MEDLAMA, format="medlama")
-    assert (len(base.relations), base.triplets.height, base.left_out) == (17, 39_053, ())
-    assert base.triplets.select("relation", "head").n_unique() == 17_000
-    assert len({base.checksum_relation(relation) for relation in base.relations}) == 17
 
 
 QUESTION = "A man coughs. Which of the following is the most likely diagnosis?"

@@ -1,18 +1,15 @@
-"""Names: which spellings are one name, aliases, synonyms, and the capitals of titles."""
+"""Names: which spellings are one name, aliases, and synonyms."""
 
 import unicodedata
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from pretexeval.config.tables import KnowledgeConfig
-from pretexeval.knowledge.capitals import lower_titles
+from pretexeval.knowledge.medqa import read_synonyms
 from pretexeval.knowledge.names import list_name_keys
-from pretexeval.knowledge.reader import read_knowledge_base
-from pretexeval.knowledge.synonyms import read_synonyms
 from pretexeval.primitives.errors import InputError
+from tasks.drawing.relation_facts import collect_facts
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
 from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
 
@@ -87,14 +84,15 @@ def test_a_triplet_that_is_true_under_an_alias_is_true(tmp_path: Path) -> None:
     path = write(tmp_path / "own.csv", FACTS)
     base = read_own(path, aliases=write(tmp_path / "aliases.csv", aliases))
     assert base.aliases == {"fever": ("Pyrexia",), "paracetamol": ("acetaminophen",)}
-    assert base.triplets.filter("also_true").select("head", "tail").rows() == [
-        ("acetaminophen", "fever"),
-        ("acetaminophen", "pyrexia"),
-        ("aspirin", "pyrexia"),
-        ("paracetamol", "fever"),
-        ("paracetamol", "headache"),
-    ]
+    same = {"fever", "headache", "pyrexia"}
+    assert find_excluded(collect_facts(base, "may_treat")) == {
+        "acetaminophen": same,
+        "aspirin": {"fever", "pyrexia"},
+        "ibuprofen": {"gout"},
+        "paracetamol": same,
+    }
     assert len(list_tested(base)) == 4
+    assert base.checksum_relation("may_treat") != read_own(path).checksum_relation("may_treat")
     identified = write(tmp_path / "ids.csv", "id,alias\nC1,ague\nC2,podagra\n")
     assert read_own(path, aliases=identified).aliases == {"fever": ("ague",)}
 
@@ -140,34 +138,3 @@ def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: 
     assert [table.find(answer) for answer in ("Gout", "cough")] == [("Podagra",), ()]
     with pytest.raises(InputError, match=r"table\.csv, line 3: the synonym is empty"):
         read_synonyms(write(tmp_path / "table.csv", "answer,synonym\nFever,Pyrexia\nGout, \n"))
-
-
-OTHERS = [
-    "infection of burns",
-    "chronic kidney failure",
-    "a tumor and a disease",
-    "T-cell leukemia",
-    "lymphoma",
-]
-TITLES = {
-    "Burns": "burns",
-    "Kidney Failure": "kidney failure",
-    "Addison's Disease": "Addison's disease",
-    "Hodgkin Lymphoma": "Hodgkin lymphoma",
-    # "Wilms" has no small letter anywhere, so that the name would mix two styles.
-    "Kidney Wilms Tumor": "Kidney Wilms Tumor",
-    "T-Cell Leukemia": "T-cell leukemia",
-    "BRCA1 Tumor": "BRCA1 tumor",
-    "BURNS": "BURNS",
-}
-
-
-def test_a_word_loses_its_capital_if_another_name_has_it_in_small_letters() -> None:
-    rows = pl.DataFrame({"head": [*TITLES, *OTHERS, None], "tail": [*OTHERS, *TITLES, None]})
-    written = lower_titles(rows)
-    assert dict(zip(rows["head"], written["head"], strict=True)) == TITLES | {
-        name: name for name in (*OTHERS, None)
-    }
-    assert written["tail"].to_list() == [*OTHERS, *TITLES.values(), None]
-    starter = read_knowledge_base(KnowledgeConfig()).triplets
-    assert lower_titles(starter).equals(starter)

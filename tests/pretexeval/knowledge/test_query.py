@@ -66,7 +66,10 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
             "from read_xlsx($path)",
             "in the excel extension: a query cannot load it; read a workbook with format",
         ),
-        ("from read_csv($path, encoding = 'gb18030')", 'set encoding with format = "table" for others'),
+        (
+            "from read_csv($path, encoding = 'gb18030')",
+            'set encoding in layout with format = "table" for others',
+        ),
         # Its rows change every time it runs.
         (
             f"select * from ({MANY}) using sample 50%",

@@ -8,7 +8,6 @@ import pytest
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge import base as knowledge_base
-from pretexeval.knowledge import rows as knowledge_rows
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.rows import REPEATED, Source, build_base, build_source_rows, clean_rows
@@ -44,8 +43,7 @@ def test_repeated_rows_are_left_out_and_listed(tmp_path: Path) -> None:
 def test_what_is_left_out_is_listed_up_to_a_limit_and_counted_beyond(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_repeats: int, n_listed: int, not_listed: dict[str, int]
 ) -> None:
-    for module in (knowledge_base, knowledge_rows):
-        monkeypatch.setattr(module, "MAX_LISTED", 3)
+    monkeypatch.setattr(knowledge_base, "MAX_LISTED", 3)
     distinct = [f"head {i},r,tail {i % 4},,,\n" for i in range(12)]
     base = read_own(write(tmp_path / "own.csv", HEADER + "".join([*distinct, distinct[0] * n_repeats])))
     assert [item.where for item in base.left_out] == [f"own.csv, line {14 + i}" for i in range(n_listed)]

@@ -10,7 +10,7 @@ import pytest
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from tests.pretexeval.knowledge.own_base import read_own, write
-from tests.support.published_bases import RECIPES
+from tests.support.published_bases import RECIPES, needs_reference, read_medlama
 
 EXCERPTS = Path(__file__).with_name("excerpts")
 
@@ -238,3 +238,47 @@ def test_snomed() -> None:
     assert list_edges(base) == [("2", "3")]
     assert list_facts(base) == ["disease_has_associated_anatomic_site | Gout | Joint"]
     assert base.aliases == {"Gout": ("Podagra",)}
+
+
+TITLES = {
+    "Burns": "burns",
+    "Kidney Failure": "kidney failure",
+    "Addison's Disease": "Addison's disease",
+    # "Wilms" has no small letter anywhere, so that the name would mix two styles.
+    "Kidney Wilms Tumor": "Kidney Wilms Tumor",
+    "T-Cell Leukemia": "T-cell leukemia",
+    "BRCA1 Tumor": "BRCA1 tumor",
+    "BURNS": "BURNS",
+}
+SMALL = "infection of burns || chronic kidney failure || a tumor and a disease || T-cell leukemia"
+
+
+def test_medlama(tmp_path: Path) -> None:
+    header = "head_cui,head_name,rel,tail_names,tail_cuis,avg_match\n"
+    rows = [f"C{n},{name},may_treat,{SMALL},1 || 2 || 3 || 4,0.0\n" for n, name in enumerate(TITLES)]
+    write(tmp_path / "may_treat_1000.csv", header + "".join(rows))
+    write(tmp_path / "may_treat_1_hard.csv", header + rows[0])
+    write(
+        tmp_path / "gene_associated_with_disease_1000.csv",
+        header + "C9,p53,gene_associated_with_disease,a,D1,1\n",
+    )
+    write(tmp_path / "prompts.csv", "pid,human_prompt\n")
+    base = read_recipe("medlama", str(tmp_path))
+    assert (base.relations, base.left_out, base.triplets.height) == (["may_treat"], (), 4 * len(TITLES))
+    assert set(base.triplets["head"]) == set(TITLES.values())
+    first = base.triplets.filter(head="burns").select("tail", "head_id", "tail_id").rows()
+    assert first == [
+        ("T-cell leukemia", "C0", "4"),
+        ("a tumor and a disease", "C0", "3"),
+        ("chronic kidney failure", "C0", "2"),
+        ("infection of burns", "C0", "1"),
+    ]
+
+
+@needs_reference
+def test_medlama_is_complete() -> None:
+    base = read_medlama()
+    assert (len(base.relations), base.triplets.height, base.left_out) == (17, 39_053, ())
+    assert base.triplets.select("relation", "head").n_unique() == 17_000
+    # The ids of its editions depend on it.
+    assert base.checksum_relation("may_treat") == "33d25fa60c5dd668f71d7a720a25eaf9"

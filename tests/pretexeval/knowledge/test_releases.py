@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
-from pretexeval.knowledge.changes import HEAD_LEFT, MORE_GENERAL, TAIL_LEFT
+from pretexeval.knowledge.releases import HEAD_LEFT, MORE_GENERAL, TAIL_LEFT
 from tasks.drawing.heads import TripletSampling, choose_heads
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
@@ -20,8 +20,8 @@ NEW = "gout,r,colchicine,,,,\nasthma,r,salbutamol,,,C1,D1\nfever,r,aspirin,,,,\n
 
 
 def read_since(folder: Path, new: str, older: str, **settings: Any) -> KnowledgeBase:  # noqa: ANN401
-    since = write(folder / "older.csv", HEADER + older)
-    return read_own(write(folder / "new.csv", HEADER + new), since=since, **settings)
+    release = {"name": "older", "path": write(folder / "older.csv", HEADER + older), "test": "new"}
+    return read_own(write(folder / "new.csv", HEADER + new), releases=[release], **settings)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,8 @@ def test_relations_without_a_new_fact_are_left_out(tmp_path: Path) -> None:
     assert base.relations == ["r"]
     assert base.left_out == (LeftOut("s", "the relation", "the older release holds all its facts"),)
     same = write(tmp_path / "same.csv", HEADER + NEW)
-    assert "the older release holds all facts of the base 'own'" in read_error(same, since=same)
+    release = {"name": "same", "path": same, "test": "new"}
+    assert "the older release holds all facts of the base 'own'" in read_error(same, releases=[release])
 
 
 def test_the_age_of_a_fact_is_the_oldest_release_that_holds_it(tmp_path: Path) -> None:
@@ -81,8 +82,9 @@ NOW = "Gout,r,Pain,,,C1,T1\nGout,r,Fever,,true,C1,T2\nMumps,r,Rash,,,C2,T3\nAsth
 def read_changes(folder: Path, older: str, now: str = NOW, **settings: Any) -> KnowledgeBase:  # noqa: ANN401
     table: dict[str, Any] = {
         "hierarchy": write(folder / "h.csv", "child_id,parent_id\nT4,T1\nT7,T4\nT9,T6\n"),
-        "releases": [{"name": "2021", "path": write(folder / "older.csv", HEADER + older)}],
-        "changes": True,
+        "releases": [
+            {"name": "2021", "path": write(folder / "older.csv", HEADER + older), "test": "changes"}
+        ],
     }
     return read_own(write(folder / "now.csv", HEADER + now), **table | settings)
 
@@ -151,13 +153,12 @@ def test_origins_take_turns_and_a_removed_fact_is_neither_negative_nor_demonstra
         assert len(tested) == len({head for head, _ in removed})
 
 
-def test_changes_need_a_release(tmp_path: Path) -> None:
-    removed = {"name": "removed", "path": "x"}
-    settings: dict[str, dict[str, Any]] = {
-        "name one in releases": {"releases": []},
-        "without since": {"since": "older.csv"},
-        "releases names 'removed' twice, or as the facts": {"releases": [removed]},
-    }
-    for message, table in settings.items():
+def test_a_release_has_a_name_of_its_own_and_one_of_them_is_compared(tmp_path: Path) -> None:
+    old, other = ({"name": name, "path": "x", "test": "new"} for name in ("old", "other"))
+    for message, releases in {
+        "releases names 'removed' twice, or as the facts": [old | {"name": "removed"}],
+        "releases names 'old' twice": [old, old | {"test": "all"}],
+        "test is set in several releases": [old, other],
+    }.items():
         with pytest.raises(ValidationError, match=message):
-            read_changes(tmp_path, NOW, **table)
+            read_changes(tmp_path, NOW, releases=releases)

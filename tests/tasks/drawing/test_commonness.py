@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from pretexeval.knowledge.untested import leave_untested
-from tasks.drawing.commonness import compare_with_base, count_facts
 from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.risks import compare_with_base
 from tests.support.small_bases import make_base
 
 # Ten of twelve heads have pain, which is too general to be asked; "gout" has two further tails.
@@ -20,7 +20,7 @@ FACTS = {
 def test_a_fact_of_each_head_has_the_same_weight_and_general_tails_count() -> None:
     facts = collect_facts(leave_untested(make_base(may_have=FACTS), ["may_have"], 0.2), "may_have")
     assert "pain" not in facts.tails
-    heads, tails = count_facts(facts)
+    heads, tails = facts.frequencies
     assert dict(heads.rows())["gout"] == 3
     found = {tail: (n, common) for tail, n, common in tails.rows()}
     # Rare: tophus with a third of gout, and y. Then fever with another third, and flu.

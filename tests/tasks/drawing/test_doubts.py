@@ -12,7 +12,8 @@ from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.edition.triplets import build_triplets
-from tests.support.small_bases import as_facts, index_facts, needs_reference, read_medlama
+from tests.support.published_bases import needs_reference, read_medlama
+from tests.support.small_bases import as_facts, index_facts
 
 SMALL = (
     "disease_has_associated_anatomic_site",

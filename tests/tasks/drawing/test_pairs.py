@@ -30,15 +30,8 @@ from tasks.edition.risks import describe_balance, estimate_wrong_twins
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
 from tests.support.examples import count_examples
-from tests.support.small_bases import (
-    as_facts,
-    as_rows,
-    build_frames,
-    index_facts,
-    needs_reference,
-    read_medlama,
-    row_lists,
-)
+from tests.support.published_bases import needs_reference, read_medlama
+from tests.support.small_bases import as_facts, as_rows, build_frames, index_facts, row_lists
 
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
 

@@ -21,14 +21,8 @@ from tasks.drawing.relation_facts import RelationFacts, SameNames, collect_facts
 from tasks.edition.risks import estimate_wrong_twins
 from tasks.edition.triplets import build_triplets
 from tasks.questions.points import collect_points
-from tests.support.small_bases import (
-    as_facts,
-    as_rows,
-    find_excluded,
-    index_facts,
-    needs_reference,
-    read_medlama,
-)
+from tests.support.published_bases import needs_reference, read_medlama
+from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
 
 # Of 12 heads with "x", 9 have "y"; nobody else has "y".
 PAIRED = (

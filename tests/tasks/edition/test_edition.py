@@ -112,7 +112,12 @@ def configure(folder: Path, *n_new: int, **keys: object) -> Config:
     older = write_base(
         folder / "older.tsv", [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
     )
-    table = {"name": "own", "format": "table", "path": new, **(keys or {"since": older})}
+    table = {
+        "name": "own",
+        "format": "table",
+        "path": new,
+        **(keys or {"releases": [{"name": "old", "path": older, "test": "new"}]}),
+    }
     return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
 
 
@@ -135,7 +140,7 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
 
 
 def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
-    plain = plan_edition(configure(tmp_path, 12, since=None))
+    plain = plan_edition(configure(tmp_path, 12, releases=[]))
     releases = [{"name": "2023", "path": tmp_path / "older.tsv"}]
     aged = plan_edition(configure(tmp_path, 12, releases=releases))
     assert aged.edition_id != plain.edition_id

@@ -14,8 +14,8 @@ from report.page import write_report
 from tasks.edition.planning import plan_edition
 from tests.support.command import write_base
 from tests.support.parsed_page import parse
-from tests.support.published_bases import configure_hpo
-from tests.support.small_bases import MEDLAMA, build_edition, needs_reference, read_rows_of
+from tests.support.published_bases import configure_hpo, configure_medlama, needs_reference
+from tests.support.small_bases import build_edition, read_rows_of
 from warehouse.publishing import build_warehouse
 
 
@@ -33,8 +33,8 @@ def name_own(folder: Path) -> KnowledgeConfig:
     return KnowledgeConfig(name="own", format="table", path=path)
 
 
-def name_medlama(_: Path) -> KnowledgeConfig:
-    return KnowledgeConfig(name="medlama", format="medlama", path=MEDLAMA)
+def name_medlama(folder: Path) -> KnowledgeConfig:
+    return KnowledgeConfig.model_validate(configure_medlama(folder / "medlama"))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tasks.judging.writer_errors import (
     read_calibration,
     read_panel,
 )
-from tests.support.small_bases import FOLDER, needs_reference
+from tests.support.published_bases import FOLDER, needs_reference
 
 LABELLED = Path(FOLDER) / "rephrasings_labelled.parquet"
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pretexeval.knowledge.medqa import MedqaItem, fold_option
-from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
+from pretexeval.knowledge.medqa import MedqaItem, SynonymTable, fold_option, read_synonyms
 from schemas.expectations import count_unexpected, list_rules
 from schemas.question_stages import QUESTIONS
 from tasks.questions.medqa_points import (
