@@ -16,15 +16,14 @@ async function draw() {
     const collection = collections.get(view.method) ?? collections.values().next().value;
     if (view.model && !collection.runs.some((run) => run.model_id === view.model)) return show(explainModel(collection, view));
     const run = chooseRun(collection, view);
-    await collection.place();
-    collection.formNames ??= new Set(Array.from(new Set(collection.formOf), (k) => collection.forms[k].name));
+    await collection.prepare();
     const chosen = await choose(collection, run, view);
     if (isOld()) return;
     if (view.sample) await drawDetail(collection, run, view, chosen, isOld);
     else await drawList(collection, run, view, chosen, isOld);
   } catch (error) {
     if (!isOld()) show(explain(error));
-    if (!(error instanceof PieceMissing)) throw error;
+    if (!(error instanceof FileMissing)) throw error;
   }
 }
 
@@ -67,7 +66,7 @@ async function drawFound(collection, run, view, chosen, fill, status, isOld) {
   chosen.isStopped = false;
   let latest = [];
   const report = (found, nSearched) => {
-    latest = [...found];
+    latest = found;
     if (isOld()) return;
     if (nShown < N_PER_PAGE && found.length > nShown) {
       nShown = found.length;
@@ -90,32 +89,21 @@ function buildDownload(collection, run) {
 }
 
 async function drawDetail(collection, run, view, chosen, isOld) {
-  const item = await findItem(collection, view.sample);
-  if (item === null) return show(element("p", { class: "empty" }, "There is no such sample in this edition. ", element("a", { href: writeFragment({ ...view, sample: "" }) }, "Show the list.")));
+  const [id, place] = view.sample.split(".");
+  const item = collection.groups.find((group) => group.id === id)?.items[place];
+  if (!item) return show(element("p", { class: "empty" }, "There is no such sample in this edition. ", element("a", { href: writeFragment({ ...view, sample: "" }) }, "Show the list.")));
   const sample = await readSample(collection, run, item);
-  const address = linkToSample(sample, view);
-  // The address of a neighbour holds a number that other editions lack: replace it by the id of its pair.
-  if (address !== location.hash) history.replaceState(null, "", address);
   const items = view.q && chosen.q === view.q && chosen.found ? chosen.found : chosen.items;
-  const detail = await buildDetail(sample, items, readFragment());
+  const detail = await buildDetail(sample, items, view);
   if (isOld()) return;
   show(detail);
   scrollTo(0, 0);
   detail.querySelector("h2").focus({ preventScroll: true });
 }
 
-// Return the number of the item that an address names: `#number`, or the id of its group and its place there.
-async function findItem(collection, name) {
-  if (name.startsWith("#")) return Number(name.slice(1)) < collection.nItems ? Number(name.slice(1)) : null;
-  const [id, place] = name.split(".");
-  const group = await collection.findGroupById(id);
-  const item = collection.offsets[group] + Number(place);
-  return group < 0 || !(item < collection.offsets[group + 1]) ? null : item;
-}
-
 function explain(error) {
-  const isMissing = error instanceof PieceMissing;
-  return element("p", { class: "empty", role: "alert" }, isMissing ? "A piece of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
+  const isMissing = error instanceof FileMissing;
+  return element("p", { class: "empty", role: "alert" }, isMissing ? "A file of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
 }
 
 // Show no answers of another model, because a reader would take them for those of the model in the address.
@@ -138,6 +126,6 @@ addEventListener("keydown", (event) => {
   const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
   if (rel && !event.altKey && !event.ctrlKey && !event.metaKey && !event.target.closest("input, select, pre")) browser.querySelector(`a[rel=${rel}]`)?.click();
 });
-// Pieces that are requested before the page is loaded would delay that event until a search has ended.
+// Files that are requested before the page is loaded would delay that event until a search has ended.
 if (document.readyState === "complete") draw();
 else addEventListener("load", draw);
