@@ -1,17 +1,9 @@
--- One row per group (pair or point) that is shown, at its position on the page. Of too many groups, those come first
--- that a model was asked about, and the relations take turns.
+-- One row per group (pair or point) that is shown, at its position on the page: first those that a model was asked
+-- about, then others at random, as the ids are hashes.
 create or replace temp table browsed_groups as
-with turns as (
-    select
-        *,
-        count(*) over () as n_all,
-        row_number() over (partition by relation, is_asked order by group_id) as turn
+with chosen as (
     from browsed_candidates
-),
-
-chosen as (
-    from turns
-    order by is_asked desc, turn, relation
+    order by is_asked desc, group_id
     limit $n_groups
 )
 
@@ -28,4 +20,5 @@ from browsed_candidate_items as items
 inner join browsed_groups using (group_id)
 order by browsed_groups.position, place;
 
-select max(n_all) as n_all, count(*) as n_groups from browsed_groups
+select (select count(*) from browsed_candidates) as n_all, count(*) as n_groups
+from browsed_groups

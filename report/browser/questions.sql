@@ -32,12 +32,8 @@ select
     (questions.type = 'RQ' and questions.answer like 'F%')::integer || questions.question_id as rank,
     questions.text,
     to_json({
-        'id': questions.question_id,
-        'text': questions.text,
-        'options': questions.options,
-        'offered': questions.offered,
-        'answer': questions.answer,
-        'source': questions.source
+        'id': questions.question_id, 'text': questions.text, 'options': questions.options,
+        'offered': questions.offered, 'answer': questions.answer, 'source': questions.source
     }) as shown
 from questions
 inner join facets using (type)

@@ -4,15 +4,10 @@
 create or replace temp table browsed_replies as
 with asked as (
     select
-        items.position,
-        items.place,
-        items.position // $n_per_file as number,
-        items.text,
-        stored.prompt_hash,
-        answers.repeat,
+        items.position, items.place, items.position // $n_per_file as number, items.text,
+        stored.prompt_hash, answers.repeat, answers.error,
         clip(answers.response) as response,
         clip(answers.reasoning) as reasoning,
-        answers.error,
         if($kind = 'questions', answers.answer, null) as answer,
         if($kind = 'questions', answers.rule, null) as rule,
         if($kind = 'questions' and answers.n_answers > 0, answers.prediction, null) as prediction,
@@ -59,17 +54,10 @@ replied as (
         replies.position,
         replies.place,
         list(json_merge_patch('{}', to_json({
-            'repeat': replies.repeat,
-            'prompt': numbered.prompt,
-            'response': replies.response,
-            'reasoning': replies.reasoning,
-            'error': replies.error,
-            'answer': replies.answer,
-            'rule': replies.rule,
-            'prediction': replies.prediction,
-            'logprob_true': replies.logprob_true,
-            'logprob_false': replies.logprob_false,
-            'n_dropped': replies.n_dropped
+            'repeat': replies.repeat, 'prompt': numbered.prompt, 'n_dropped': replies.n_dropped,
+            'response': replies.response, 'reasoning': replies.reasoning, 'error': replies.error,
+            'answer': replies.answer, 'rule': replies.rule, 'prediction': replies.prediction,
+            'logprob_true': replies.logprob_true, 'logprob_false': replies.logprob_false
         })) order by replies.repeat) as replies
     from browsed_replies as replies
     left join numbered using (number, prompt_parts)
@@ -77,16 +65,10 @@ replied as (
 ),
 
 grouped as (
-    select position, list(coalesce(replied.replies, []) order by place) as items
+    select position // $n_per_file as number, position, list(coalesce(replied.replies, []) order by place) as items
     from browsed_items
     left join replied using (position, place)
     group by position
-),
-
-contents as (
-    select position // $n_per_file as number, list(items order by position) as groups
-    from grouped
-    group by all
 ),
 
 prompts as (
@@ -95,7 +77,10 @@ prompts as (
     group by number
 )
 
-select number, to_json({'prompts': coalesce(prompts.prompts, []), 'groups': contents.groups})::varchar as content
-from contents
+select
+    number,
+    to_json({'prompts': any_value(prompts.prompts), 'groups': list(grouped.items order by position)})::varchar as content
+from grouped
 left join prompts using (number)
+group by number
 order by number

@@ -40,15 +40,9 @@ with tried as (
     select
         variant_id,
         list({
-            'number': attempt,
-            'text': text,
-            'is_accepted': is_accepted,
-            'reasons': reasons,
-            'is_implied': is_judged_implied,
-            'is_implying': is_judged_implying,
-            'score_implied': judge_score_implied,
-            'score_implying': judge_score_implying,
-            'overruled': overruled
+            'number': attempt, 'text': text, 'is_accepted': is_accepted, 'reasons': reasons, 'overruled': overruled,
+            'is_implied': is_judged_implied, 'score_implied': judge_score_implied,
+            'is_implying': is_judged_implying, 'score_implying': judge_score_implying
         } order by attempt) as attempts
     from attempts
     where edition_id = $edition_id and $method = 'pretexeval'
@@ -62,12 +56,8 @@ select
     samples.sample_id as rank,
     samples.text,
     to_json({
-        'id': samples.sample_id,
-        'text': samples.text,
-        'statement': variants.statement,
-        'label': samples.label,
-        'status': samples.status,
-        'attempts': coalesce(tried.attempts, [])
+        'id': samples.sample_id, 'text': samples.text, 'label': samples.label, 'status': samples.status,
+        'statement': variants.statement, 'attempts': coalesce(tried.attempts, [])
     }) as shown
 from samples
 inner join triplets using (edition_id, triplet_id)

@@ -1,29 +1,26 @@
 """Write the sample browser of an edition: folders of JSON, then its scripts, then its page.
 
 `fetch` does not work for pages that are opened from a file, but scripts do. A file of data is a script that
-hands one value of JSON to the page. All files of one query are in a folder that is named after their content. So
-a folder that has not changed stays as it is, and a page that was opened before a publication still finds its
-folders.
+hands one value of JSON to the page. All files of one query are in a folder that is named after their content.
+So a folder that has not changed stays as it is, and a page that was opened before a publication still finds
+its folders.
 """
 
 import hashlib
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pretexeval.primitives.hashing import hash_json
-from pretexeval.storage.files import write_atomically, write_bytes
+from pretexeval.storage.files import write_bytes
 from pretexeval.storage.layout import samples_folder
 from report import links
-from report.contents import Contents, Model, Row
+from report.contents import Contents, Row
 from report.edition_reader import EditionReader
 from report.formats import FORMS
 from schemas.columns import SCORING_POLICIES
@@ -35,7 +32,7 @@ FOLDER = Path(__file__).parent
 # In the order in which the page loads them: a script uses what those before it define.
 SCRIPTS = ("elements.js", "data.js", "selection.js", "filters.js", "list.js", "detail.js", "main.js")
 STATEMENTS, QUESTIONS = "statements", "questions"
-"""The kinds of collections. Items (samples, or questions) of a collection stand in groups (pairs, or points)."""
+"""The kinds of collections. Its items (samples, or questions) stand in groups (pairs, or points)."""
 ANSWERS = {STATEMENTS: "samples", QUESTIONS: "questions"}
 """What the table answers calls them."""
 RUNS = {
@@ -44,31 +41,13 @@ RUNS = {
     QUESTIONS: "select distinct model_id, scoring_policy, setting from point_scores "
     "where edition_id = $edition_id",
 }
-VIEWS = {STATEMENTS: "prediction_details", QUESTIONS: "facet_details"}
-ORDER = {
-    STATEMENTS: "relation, pair_id, method, scoring_policy, repeat, is_positive desc, sample_id",
-    QUESTIONS: "relation, point_id, setting, scoring_policy, question_id, repeat",
-}
 MAX_GROUPS = 20_000
 """The groups of a collection that are shown, because a browser loads the list of them. MedLAMA has 17,000."""
 N_PER_FILE = 100
-"""The groups in a file of texts or of replies, which has 0.1 to 0.5 MB. The detail of a sample needs a file of each
-model, and a relation of MedLAMA has 1,000 pairs: up to 5 MB, and with reasoning ten times as much."""
-N_ROWS = 50_000
-"""The rows of a group in a Parquet file, which bounds the memory of writing it."""
+"""The groups in a file of texts or of replies, which has 0.1 to 0.5 MB. The detail of a sample needs a file
+of each model, and a file of a whole relation has up to 5 MB, or ten times as much with reasoning."""
 # Without a limit, DuckDB keeps most of the warehouse in memory: 3.6 GB with 12 models on MedLAMA, not 1.4.
 MEMORY_LIMIT = "1200MB"
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file beside the page of the sample browser."""
-
-    model_id: str
-    label: str
-    kind: str
-    name: str
-    n_bytes: int
 
 
 def write_browser(root: Path, contents: Contents) -> Path | None:
@@ -91,10 +70,12 @@ def write_browser(root: Path, contents: Contents) -> Path | None:
         collections = [collection for collection in written if collection["runs"]]
         if not collections:
             return None
-        downloads = _write_downloads(reader, collections, contents.models, folder)
     before = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _write_page(folder, contents, collections, downloads)
-    _remove_unused(folder, before + page.read_text(encoding="utf-8"))
+    _write_page(folder, contents, collections)
+    named = before + page.read_text(encoding="utf-8")
+    for path in (folder / "data").iterdir():
+        if path.name not in named:
+            shutil.rmtree(path)
     return page
 
 
@@ -198,49 +179,7 @@ def _write_folder(data: Path, files: Iterable[tuple[int, str]]) -> str:
     return folder.name
 
 
-def _write_downloads(
-    reader: EditionReader, collections: list[dict[str, Any]], models: list[Model], folder: Path
-) -> list[Download]:
-    """Write a file for every model and kind of collection: the rows of its view, for the edition.
-
-    A file is named after the folders that show the same rows, so that it is written only if they changed.
-    """
-    downloads = []
-    for kind in VIEWS:
-        for model in models:
-            shown = [
-                [collection["texts"], run]
-                for collection in collections
-                for run in collection["runs"]
-                if collection["kind"] == kind and run["model_id"] == model.model_id
-            ]
-            if shown:
-                readable = re.sub(r"[^A-Za-z0-9._]+", "-", model.label).strip("-.")[:60]
-                path = folder / f"{kind}-{readable}-{hash_json(shown)}.parquet"
-                if not path.is_file():
-                    _write_download(reader, model.model_id, kind, path)
-                downloads.append(Download(model.model_id, model.label, kind, path.name, path.stat().st_size))
-    return downloads
-
-
-def _write_download(reader: EditionReader, model_id: str, kind: str, path: Path) -> None:
-    """Write all answers of a model, without the keys of prompts, which are random: a third of the file."""
-    rows = reader.connection.sql(
-        f"select * exclude (prompt_key) from {VIEWS[kind]} "
-        f"where edition_id = $edition_id and model_id = $model_id order by {ORDER[kind]}",
-        params={"edition_id": reader.edition_id, "model_id": model_id},
-    ).to_arrow_reader(N_ROWS)
-    with (
-        write_atomically(path) as aside,
-        pq.ParquetWriter(aside, rows.schema, compression="zstd") as writer,
-    ):
-        for batch in rows:
-            writer.write_batch(batch)
-
-
-def _write_page(
-    folder: Path, contents: Contents, collections: list[dict[str, Any]], downloads: list[Download]
-) -> None:
+def _write_page(folder: Path, contents: Contents, collections: list[dict[str, Any]]) -> None:
     """Write the scripts, the style and the page, in this order."""
     styles = (FOLDER.parent / "style.css", FOLDER / "browser.css")
     files = {name: (FOLDER / "js" / name).read_bytes() for name in SCRIPTS}
@@ -251,7 +190,6 @@ def _write_page(
     catalogue = {
         "collections": collections,
         "models": {m.model_id: {"label": m.label, "colour": m.colour} for m in contents.models},
-        "downloads": [vars(download) for download in downloads],
         "nPerFile": N_PER_FILE,
     }
     page = environment.get_template("page.html").render(
@@ -262,13 +200,3 @@ def _write_page(
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:
             write_bytes(path, content)
-
-
-def _remove_unused(folder: Path, pages: str) -> None:
-    """Remove the data and the downloads that neither of two pages names."""
-    for path in (folder / "data").iterdir():
-        if path.name not in pages:
-            shutil.rmtree(path)
-    for path in folder.glob("*.parquet"):
-        if path.name not in pages:
-            path.unlink()

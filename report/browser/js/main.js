@@ -40,7 +40,6 @@ async function choose(collection, run, view) {
 async function drawList(collection, run, view, chosen, isOld) {
   const status = element("p", { role: "status", class: "status" });
   const list = element("div", {});
-  const download = buildDownload(collection, run);
   const filters = buildFilters(collections, collection, run, view, chosen);
   const fill = async (items, isCut) => {
     const built = [await buildList(collection, run, items, view), buildPages(items, view)].filter(Boolean);
@@ -50,42 +49,22 @@ async function drawList(collection, run, view, chosen, isOld) {
   };
   if (!view.q) {
     await fill(chosen.items, false);
-    if (!isOld()) show(...filters, status, download, list);
+    if (!isOld()) show(...filters, status, list);
   } else {
-    show(...filters, status, download, list);
-    await drawFound(collection, run, view, chosen, fill, status, isOld);
+    show(...filters, status, list);
+    await drawFound(collection, run, view, chosen, fill, status);
   }
 }
 
-// Search, and show what is found as it is found.
-async function drawFound(collection, run, view, chosen, fill, status, isOld) {
+// Search with a bar that shows how far it is and a button that stops it, and show what was found.
+async function drawFound(collection, run, view, chosen, fill, status) {
   if (chosen.q !== view.q) Object.assign(chosen, { q: view.q, found: null });
   if (chosen.found) return fill(chosen.found, false);
-  let nShown = -1;
-  const stop = element("button", { type: "button", click: () => { chosen.isStopped = true; stopSearch(); } }, "Stop");
-  chosen.isStopped = false;
-  let latest = [];
-  const report = (found, nSearched) => {
-    latest = found;
-    if (isOld()) return;
-    if (nShown < N_PER_PAGE && found.length > nShown) {
-      nShown = found.length;
-      fill(latest, true).then(() => status.append(" ", progress, " ", stop));
-    }
-    progress.value = nSearched;
-    progress.textContent = `${nSearched}`;
-  };
   const progress = element("progress", { max: chosen.items.length, value: 0, "aria-label": "Searched" });
-  status.replaceChildren(progress, " ", stop);
-  const found = await searchItems(collection, run, chosen.items, view.q, report);
-  if (isOld()) return;
-  chosen.found = found ?? latest;
-  await fill(chosen.found, found === null);
-}
-
-function buildDownload(collection, run) {
-  const file = catalogue.downloads.find((file) => file.model_id === run.model_id && file.kind === collection.kind);
-  return file && element("p", { class: "note" }, element("a", { href: file.name, download: true }, "All answers of ", quote(modelName(run.model_id)), ` as Parquet (${(file.n_bytes / 1e6).toFixed(1)} MB)`));
+  status.replaceChildren(progress, " ", element("button", { type: "button", click: stopSearch }, "Stop"));
+  const { found, isStopped } = await searchItems(collection, run, chosen.items, view.q, (nSearched) => (progress.value = nSearched));
+  chosen.found = found;
+  await fill(found, isStopped);
 }
 
 async function drawDetail(collection, run, view, chosen, isOld) {

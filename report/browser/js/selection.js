@@ -121,9 +121,8 @@ function stopSearch() {
   if (runningSearch) runningSearch.isStopped = true;
 }
 
-// Return the items with the words in their head, tails, texts, options or answers; null if the search was stopped. It
-// loads all files of the selection, one after the other. `report` is called with the items so far and the number of
-// items that were searched.
+// Return the items with the words in their head, tails, texts, options or answers, and whether the search was stopped
+// before its end. It loads all files of the selection, one after the other, and reports the number of items so far.
 async function searchItems(collection, run, items, words, report) {
   stopSearch();
   const search = { isStopped: false };
@@ -141,10 +140,10 @@ async function searchItems(collection, run, items, words, report) {
       }
     }
     nSearched += members.length;
-    report([...found], nSearched);
+    report(nSearched);
     // Let the browser draw, and take clicks.
     await new Promise((resume) => setTimeout(resume));
-    if (search.isStopped) return null;
+    if (search.isStopped) break;
   }
-  return items.filter((item) => found.has(item));
+  return { found: items.filter((item) => found.has(item)), isStopped: search.isStopped };
 }

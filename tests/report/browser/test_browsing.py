@@ -117,7 +117,9 @@ def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None
             const mixed = await order(collection, run, items, "mixed");
             const found = [];
             const ignore = () => null;
-            for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
+            for (const text of words) {
+                found.push((await searchItems(collection, run, mixed, text, ignore)).found);
+            }
             const list = (all) => Promise.all(all.map(name));
             const hardest = await order(collection, run, items, "hardest");
             return [await Promise.all(found.map(list)), await list(hardest)];

@@ -1,8 +1,7 @@
-"""The data, the downloads and the links of the sample browser, without a browser."""
+"""The data and the links of the sample browser, without a browser."""
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from report.browser import writer
@@ -10,19 +9,18 @@ from report.links import name_samples
 from report.page import write_report
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, query_rows
+from tests.support.data_folder import DataFolder
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
 
 
 def list_data(data: DataFolder) -> dict[str, int]:
-    """Publish and write the page; return the time of each of its folders of data and downloads."""
+    """Publish and write the page; return the time of each of its folders of data."""
     build_warehouse(data.root)
     write_report(data.root, EDITION)
     folder = data.root / "report" / EDITION / "samples"
-    paths = [*folder.glob("data/*"), *folder.glob("*.parquet")]
-    return {path.name: path.stat().st_mtime_ns for path in paths}
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("data/*")}
 
 
 @pytest.mark.long
@@ -37,8 +35,8 @@ def test_only_changed_data_is_written_and_that_of_the_page_before_stays(tmp_path
     data.write_answers(EDITION, "changing", simulated_models.expert)
     second = list_data(data)
     assert first.items() <= second.items()
-    # The outcomes and the replies of one model, and its Parquet file.
-    assert len(second) - len(first) == 3
+    # The outcomes and the replies of one model.
+    assert len(second) - len(first) == 2
     assert len(list_data(data)) == len(first)
 
 
@@ -69,18 +67,6 @@ def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
     page, shown = show(8)
     assert "facts are here" not in page
     assert "Disease 3" in shown
-
-
-def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
-    write_report(compared, EDITION)
-    (path,) = (compared / "report" / EDITION / "samples").glob("statements-Recall-*.parquet")
-    rows = query_rows(
-        compared,
-        f"select sample_id, scoring_policy, is_correct, response from prediction_details "
-        f"where model_id = 'recall' and edition_id = '{EDITION}'",
-    )
-    found = pl.read_parquet(path).select(list(rows[0])).rows()
-    assert sorted(found, key=str) == sorted((tuple(row.values()) for row in rows), key=str)
 
 
 def test_a_link_names_what_its_row_is_about() -> None:
