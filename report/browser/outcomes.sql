@@ -1,6 +1,6 @@
 -- One file: what became of the answer of a run to each item, with null for an item that the model was not asked.
--- is_correct: null where the answer is not graded. likely: the tenth of the probability of True, 0 to 9 as in the
--- table calibration_bins; the whole list is null if the model gives none.
+-- is_correct: null where the answer is not graded. likely: the probability of True in tenths, 0 to 9; the whole list
+-- is null if the model gives none.
 with answered as (
     select
         item_id,

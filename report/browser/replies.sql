@@ -1,5 +1,5 @@
--- One row per item and repeat that a model was asked: the reply, under any of the scoring policies, and a key for the
--- parts of the prompt around the text of the item. Thousands of prompts share these parts, which are therefore
+-- One row per item and repeat that a model was asked: the reply, under any of the scoring policies, and the hashes of
+-- the parts of the prompt around the text of the item. Thousands of prompts share these parts, which are therefore
 -- collected by their hashes: all of them take 0.3 GB for 253,000 prompts.
 create or replace temp table browsed_replies as
 with asked as (
@@ -26,27 +26,38 @@ with asked as (
     qualify answers.scoring_policy = min(answers.scoring_policy) over ()
 )
 
-select asked.*, if(prompts.prompt is not null, hash(cut_prompt(prompts.prompt, asked.text)), null) as prompt_parts
+select
+    asked.*,
+    nullif(has_only_escaped(prompts.prompt, asked.text), false) as is_escaped,
+    list_transform(cut_prompt(prompts.prompt, asked.text), lambda part : hash(part)) as part_hashes
 from asked
 left join storage.prompts using (prompt_hash);
 
 -- One file per $n_per_file groups: the distinct parts of prompts, and for each group and item the replies, without
--- fields that are null. prompt: the number of its parts.
-with examples as (
-    select number, prompt_parts, any_value({'prompt_hash': prompt_hash, 'text': text}) as example
+-- fields that are null. prompt: the numbers of its parts.
+with cuts as (
+    select
+        number, prompt_hash, text,
+        unnest(part_hashes) as part_hash,
+        generate_subscripts(part_hashes, 1) as part_place
     from browsed_replies
-    where prompt_parts is not null
-    group by number, prompt_parts
 ),
 
-numbered as (
+examples as (
+    select number, part_hash, any_value({'prompt_hash': prompt_hash, 'text': text, 'place': part_place}) as example
+    from cuts
+    group by number, part_hash
+),
+
+parts as (
     select
         examples.number,
-        examples.prompt_parts,
-        row_number() over (partition by examples.number order by examples.prompt_parts) - 1 as prompt,
-        cut_prompt(prompts.prompt, examples.example.text) as parts
+        list(examples.part_hash order by examples.part_hash) as hashes,
+        list(cut_prompt(prompts.prompt, examples.example.text)[examples.example.place] order by examples.part_hash)
+            as texts
     from examples
     inner join storage.prompts on prompts.prompt_hash = examples.example.prompt_hash
+    group by examples.number
 ),
 
 replied as (
@@ -54,13 +65,14 @@ replied as (
         replies.position,
         replies.place,
         list(json_merge_patch('{}', to_json({
-            'repeat': replies.repeat, 'prompt': numbered.prompt, 'n_dropped': replies.n_dropped,
+            'repeat': replies.repeat, 'n_dropped': replies.n_dropped, 'is_escaped': replies.is_escaped,
+            'prompt': list_transform(replies.part_hashes, lambda part : list_position(parts.hashes, part) - 1),
             'response': replies.response, 'reasoning': replies.reasoning, 'error': replies.error,
             'answer': replies.answer, 'rule': replies.rule, 'prediction': replies.prediction,
             'logprob_true': replies.logprob_true, 'logprob_false': replies.logprob_false
         })) order by replies.repeat) as replies
     from browsed_replies as replies
-    left join numbered using (number, prompt_parts)
+    left join parts using (number)
     group by replies.position, replies.place
 ),
 
@@ -69,18 +81,12 @@ grouped as (
     from browsed_items
     left join replied using (position, place)
     group by position
-),
-
-prompts as (
-    select number, list(parts order by prompt) as prompts
-    from numbered
-    group by number
 )
 
 select
     number,
-    to_json({'prompts': any_value(prompts.prompts), 'groups': list(grouped.items order by position)})::varchar as content
+    to_json({'parts': any_value(parts.texts), 'groups': list(grouped.items order by position)})::varchar as content
 from grouped
-left join prompts using (number)
+left join parts using (number)
 group by number
 order by number

@@ -74,7 +74,7 @@ def write_browser(root: Path, contents: Contents) -> Path | None:
     _write_page(folder, contents, collections)
     named = before + page.read_text(encoding="utf-8")
     for path in (folder / "data").iterdir():
-        if path.name not in named:
+        if path.is_dir() and path.name not in named:
             shutil.rmtree(path)
     return page
 
@@ -172,6 +172,9 @@ def _write_folder(data: Path, files: Iterable[tuple[int, str]]) -> str:
             write_bytes(aside / f"{number}.js", content)
             digest.update(content)
         folder = data / digest.hexdigest()[:20]
+        # A folder from which somebody removed a file is written again.
+        if folder.is_dir() and len(list(folder.iterdir())) < len(list(aside.iterdir())):
+            shutil.rmtree(folder)
         if not folder.is_dir():
             aside.rename(folder)
     finally:

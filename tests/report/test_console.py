@@ -56,7 +56,8 @@ def test_a_wide_result_is_narrowed_and_the_rest_is_named() -> None:
 def test_what_differs_between_rows_and_scores_with_their_intervals_come_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    columns = "run_id method model n_pairs accuracy accuracy_ci_low accuracy_ci_high rate rest".split()
+    columns = ["run_id", "method", "model", "n_pairs", "accuracy", "accuracy_ci_low", "accuracy_ci_high"]
+    columns += ["rate", "rest"]
     rows = [
         ("a-1", "direct", "a", 7, 0.5, 0.25, 0.75, 0.1, "x"),
         ("b-1", "direct", "b", 8, 0.5, None, None, 0.2, "x"),

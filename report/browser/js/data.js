@@ -90,16 +90,16 @@ const fileOf = (group) => Math.floor(group.position / catalogue.nPerFile);
 
 // Load the texts of a group and, for each of its items, what the model of the run replied.
 async function loadGroup(collection, run, group) {
-  const [texts, { groups, prompts }] = await Promise.all([load(`${collection.texts}/${fileOf(group)}`), load(`${run.replies}/${fileOf(group)}`)]);
+  const [texts, { groups, parts }] = await Promise.all([load(`${collection.texts}/${fileOf(group)}`), load(`${run.replies}/${fileOf(group)}`)]);
   const place = group.position % catalogue.nPerFile;
-  return { ...texts[place], replies: groups[place], prompts };
+  return { ...texts[place], replies: groups[place], parts };
 }
 
 // Return everything about an item in a run.
 async function readSample(collection, run, item) {
   const { group, form } = item;
-  const [{ shared, items, replies, prompts }, { outcomes, is_correct }] = await Promise.all([loadGroup(collection, run, group), collection.loadOutcomes(run)]);
-  const sample = { collection, run, item, group, form, outcome: outcomes[item.number], isCorrect: is_correct[item.number], ...items[item.place], replies: replies[item.place], prompts };
+  const [{ shared, items, replies, parts }, { outcomes, is_correct }] = await Promise.all([loadGroup(collection, run, group), collection.loadOutcomes(run)]);
+  const sample = { collection, run, item, group, form, outcome: outcomes[item.number], isCorrect: is_correct[item.number], ...items[item.place], replies: replies[item.place], parts };
   sample.reply = sample.replies[0] ?? null;
   if (collection.isQuestions) return { ...sample, rightAnswer: sample.answer, prediction: sample.reply?.prediction ?? null };
   const [own, other] = form.is_true_tail ? [shared.true_fact, shared.false_fact] : [shared.false_fact, shared.true_fact];
@@ -108,9 +108,8 @@ async function readSample(collection, run, item) {
 }
 
 // Return the prompt exactly as it was sent; null if it is not stored.
-function readPrompt({ reply, prompts, text }) {
+function readPrompt({ reply, parts, text }) {
   if (reply?.prompt === undefined) return null;
-  const { parts, is_escaped } = prompts[reply.prompt];
   // Chat messages are stored as JSON, in which the text is escaped.
-  return parts.join(is_escaped ? JSON.stringify(text).slice(1, -1) : text);
+  return reply.prompt.map((k) => parts[k]).join(reply.is_escaped ? JSON.stringify(text).slice(1, -1) : text);
 }

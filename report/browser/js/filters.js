@@ -96,11 +96,10 @@ function buildNotes(collection, view) {
     judged: "facts as the selected samples alone tell",
     triplet: { right: "triplets with all samples right", wrong: "triplets with a wrong sample", consistent: "triplets with all samples right, or all wrong" }[view.triplet],
     said: view.said === "true" ? "answers that say True" : "answers that say False",
-    likely: `samples that the model finds true with a probability of ${10 * view.likely} to ${10 * view.likely + 10} %`,
   });
   if (view.form?.includes(",")) notes.form = `forms: ${view.form.split(",").map((name) => nameForm(collection, name)).join("; ")}`;
   const shown = Object.entries(notes).filter(([name]) => view[name]);
-  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said", "likely"].filter((name) => view[name]);
+  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said"].filter((name) => view[name]);
   if (!filtered.length) return null;
   const removed = Object.fromEntries([...filtered, "there"].map((name) => [name, ""]));
   return element(

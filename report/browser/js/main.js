@@ -52,17 +52,18 @@ async function drawList(collection, run, view, chosen, isOld) {
     if (!isOld()) show(...filters, status, list);
   } else {
     show(...filters, status, list);
-    await drawFound(collection, run, view, chosen, fill, status);
+    await drawFound(collection, run, view, chosen, fill, status, isOld);
   }
 }
 
 // Search with a bar that shows how far it is and a button that stops it, and show what was found.
-async function drawFound(collection, run, view, chosen, fill, status) {
+async function drawFound(collection, run, view, chosen, fill, status, isOld) {
   if (chosen.q !== view.q) Object.assign(chosen, { q: view.q, found: null });
   if (chosen.found) return fill(chosen.found, false);
   const progress = element("progress", { max: chosen.items.length, value: 0, "aria-label": "Searched" });
   status.replaceChildren(progress, " ", element("button", { type: "button", click: stopSearch }, "Stop"));
   const { found, isStopped } = await searchItems(collection, run, chosen.items, view.q, (nSearched) => (progress.value = nSearched));
+  if (isOld()) return;
   chosen.found = found;
   await fill(found, isStopped);
 }

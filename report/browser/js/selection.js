@@ -53,7 +53,7 @@ async function nameFacts(collection, run, judging) {
 
 // Return a test of an item for every other filter of the view.
 async function listTests(collection, run, view, judging) {
-  const { outcomes, is_correct, likely } = await collection.loadOutcomes(run);
+  const { outcomes, is_correct } = await collection.loadOutcomes(run);
   const tests = [];
   if (view.relation) tests.push(({ group }) => group.relation === view.relation);
   if (view.pair) tests.push(({ group }) => group.id === view.pair);
@@ -61,7 +61,6 @@ async function listTests(collection, run, view, judging) {
   if (view.age) tests.push(({ group }) => group.age === view.age);
   if (view.negative) tests.push(({ group }) => group.is_asserted === (view.negative === "asserted"));
   if (view.taught) tests.push(({ group }) => group.taught?.[run.model_id] === view.taught);
-  if (view.likely) tests.push(({ number }) => likely?.[number] === Number(view.likely));
   if (view.statements && collection.isQuestions) tests.push(await testStatements(run, view));
   const against = collection.listPeers(run).find((other) => other.model_id === view.against);
   if (against && view.there) tests.push(await testOther(collection, against, view.there, judging));

@@ -82,7 +82,6 @@ def test_a_link_names_what_its_row_is_about() -> None:
         "negative=other": {"grouping_by": "negative", "group_name": "not in the base"},
         "age=2021": {"grouping_by": "release", "group_name": "2021"},
         "taught=pool": {"grouping_by": "taught", "group_name": "pool"},
-        "likely=7": {"p_low": 0.7},
         "setting=answer_only&method=questions&form=MCQ%2CTFQ&polarity=affirmed": {
             "facet": "verification",
             "is_negated_included": False,
