@@ -40,9 +40,7 @@ with tried as (
     select
         variant_id,
         list({
-            'number': attempt, 'text': text, 'is_accepted': is_accepted, 'reasons': reasons, 'overruled': overruled,
-            'is_implied': is_judged_implied, 'score_implied': judge_score_implied,
-            'is_implying': is_judged_implying, 'score_implying': judge_score_implying
+            'number': attempt, 'text': text, 'is_accepted': is_accepted, 'reasons': reasons
         } order by attempt) as attempts
     from attempts
     where edition_id = $edition_id and $method = 'pretexeval'

@@ -46,9 +46,13 @@ class Collection {
     this.outcomes = new Map();
   }
 
-  // Load the groups, and make an object of each of their items.
-  async prepare() {
-    if (this.items) return;
+  // Load the groups once, and make an object of each of their items.
+  prepare() {
+    this.prepared ??= this.listItems();
+    return this.prepared;
+  }
+
+  async listItems() {
     this.groups = await load(`${this.index}/0`);
     this.items = [];
     this.groups.forEach((group, position) => {

@@ -65,18 +65,12 @@ const linkToFact = (sample, view) => writeFragment({ method: view.method, model:
 // Where the text comes from: the template with its slots filled, and the attempts to reword it.
 function buildWording(sample) {
   if (sample.statement === null && !sample.attempts.length) return null;
-  const rows = sample.attempts.map((attempt) => element("tr", {}, element("th", { scope: "row" }, String(attempt.number)), element("td", {}, quote(attempt.text ?? "no usable text")), element("td", {}, attempt.is_accepted ? "accepted" : attempt.reasons.map(words).join(", ") || "rejected", describeJudge(attempt))));
+  const rows = sample.attempts.map((attempt) => element("tr", {}, element("th", { scope: "row" }, String(attempt.number)), element("td", {}, quote(attempt.text ?? "no usable text")), element("td", {}, attempt.is_accepted ? "accepted" : attempt.reasons.map(words).join(", ") || "rejected")));
   return section(
     "How it was worded",
     sample.statement === null ? null : element("p", {}, "From the template: ", element("q", {}, quote(sample.statement)), sample.statement === sample.text ? { as_is: "", accepted: " The text is the same.", fallback: " No rewording was accepted, so the template is the text." }[sample.status] : null),
     rows.length ? buildTable("Attempts to reword it", ["Attempt", "Text", "The gate"], rows) : null,
   );
-}
-
-function describeJudge(attempt) {
-  if (attempt.is_implied === null && !attempt.overruled?.length) return null;
-  const say = (value, score) => `${value === null ? "?" : value ? "yes" : "no"}${score === null ? "" : ` (${score.toFixed(2)})`}`;
-  return element("small", {}, attempt.is_implied === null ? null : `judge: implied ${say(attempt.is_implied, attempt.score_implied)}, implying ${say(attempt.is_implying, attempt.score_implying)}`, attempt.overruled?.length ? `; overruled: ${attempt.overruled.map(words).join(", ")}` : null);
 }
 
 function buildOptions(sample) {
