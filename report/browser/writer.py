@@ -16,7 +16,6 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import write_bytes
 from pretexeval.storage.layout import samples_folder
 from report import links
@@ -32,7 +31,7 @@ FOLDER = Path(__file__).parent
 # In the order in which the page loads them: a script uses what those before it define.
 SCRIPTS = ("elements.js", "data.js", "selection.js", "filters.js", "list.js", "detail.js", "main.js")
 STATEMENTS, QUESTIONS = "statements", "questions"
-"""The kinds of collections. Its items (samples, or questions) stand in groups (pairs, or points)."""
+"""The kinds of collections. The items of one (samples, or questions) stand in groups (pairs, or points)."""
 ANSWERS = {STATEMENTS: "samples", QUESTIONS: "questions"}
 """What the table answers calls them."""
 RUNS = {
@@ -115,12 +114,12 @@ def _write_collection(
             model_ids.index(run["model_id"]),
         )
     )
-    replies: dict[str, str] = {}
+    replies: dict[tuple[object, ...], str] = {}
     for run in runs:
         values = {"repeat": None, "setting": None, "kind": ANSWERS[kind], "n_per_file": N_PER_FILE} | run
         run["outcomes"] = _write_folder(data, _run(reader, "outcomes", **values))
         # A scoring policy changes no reply.
-        key = hash_json([values["model_id"], values["repeat"], values["setting"]])
+        key = (values["model_id"], values["repeat"], values["setting"])
         if key not in replies:
             replies[key] = _write_folder(data, _run(reader, "replies", **values))
         run["replies"] = replies[key]
@@ -161,7 +160,7 @@ def _run(reader: EditionReader, name: str, **values: object) -> Iterator[tuple[A
 def _write_folder(data: Path, files: Iterable[tuple[int, str]]) -> str:
     """Write numbered files, each with a value of JSON, to a folder; return its name, a hash of their content.
 
-    DuckDB itself could write them, but not while another connection of this process has taken away its files.
+    DuckDB itself can write no file after `lock_down` of another connection of this process.
     """
     aside = data / f".{os.getpid()}-{secrets.token_hex(4)}.next"
     aside.mkdir(parents=True)
