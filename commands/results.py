@@ -274,8 +274,13 @@ def _add_compare(subcommands: Subcommands) -> None:
 
 def compare(options: argparse.Namespace) -> int:
     """Print or write the comparison; the exit status is 1 if a regression is a failure and there is one."""
-    from report.difference_texts import render_difference, render_difference_json, write_verdict
-    from report.model_difference import ComparisonQuestion, compare_models
+    from report.model_difference import (
+        ComparisonQuestion,
+        compare_models,
+        render_difference,
+        render_difference_json,
+        write_verdict,
+    )
 
     found = compare_models(
         options.root,

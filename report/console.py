@@ -22,7 +22,7 @@ N_ROWS_SHOWN = 500
 # Results with so few columns were chosen by whoever wrote the query, so all of them are shown.
 N_ALWAYS_SHOWN = 10
 N_SHORT = 40
-"""The longest text, in characters, that can be a part of the key of a row."""
+"""The longest text, in characters, that a note repeats."""
 EDITIONS = ("edition_id", "other_edition_id", "anchor_edition_id")
 """Columns of ids that are shown, because people know an edition by its id."""
 
@@ -113,36 +113,6 @@ def fit_columns(
     return sorted(chosen)
 
 
-def find_key(columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
-    """Return the places of the columns that say what a row is about and tell the rows apart.
-
-    A view begins with them: they are what differs between rows, except ids, up to the first measure or long
-    text. Where these columns do not tell all rows apart, others that do are added.
-    """
-    places = range(len(columns))
-    measures = [place for place in places if _is_measure(columns[place], rows, place)]
-
-    def count_apart(chosen: Sequence[int]) -> int:
-        return len({tuple(str(row[i]) for i in chosen) for row in rows})
-
-    key = [
-        place
-        for place in range(min(measures, default=len(columns)))
-        if count_apart([place]) > 1 and (columns[place] in EDITIONS or not columns[place].endswith("_id"))
-    ]
-    for place in sorted(set(places) - set(key), key=lambda place: (place in measures, place)):
-        if count_apart([*key, place]) > count_apart(key):
-            key.append(place)
-    return key
-
-
-def _is_measure(name: str, rows: Sequence[Row], place: int) -> bool:
-    """Return whether a column counts or measures something, or holds texts that are read for themselves."""
-    texts = [row[place] for row in rows if isinstance(row[place], str)]
-    is_long = sum(map(len, texts)) > N_SHORT * len(texts)
-    return is_long or name.startswith("n_") or any(isinstance(row[place], float) for row in rows)
-
-
 def find_limits(columns: Sequence[str]) -> dict[int, tuple[int, int]]:
     """Return the place of each score that has an interval -> the places of its lower and upper limit."""
     named = {name: place for place, name in enumerate(columns)}
@@ -154,28 +124,23 @@ def find_limits(columns: Sequence[str]) -> dict[int, tuple[int, int]]:
     }
 
 
-def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[int], int]:
-    """Return the places of the columns, the most important first, and how many of them are always shown.
+def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
+    """Return the places of the columns, in the order in which they are chosen while there is room.
 
-    Always shown are the key, the score (a difference, or the first score), and the first count. The other
-    scores follow, then the rest in its order, and last ids and what is the same in all rows. The limits of an
-    interval are left out, because they are shown with their score.
+    First come those in which the rows differ, then ids other than EDITIONS, and last what is the same in all
+    rows. Scores with an interval stand before other numbers. The limits of an interval are left out, because
+    they are shown with their score.
     """
-    named = {name: place for place, name in enumerate(columns)}
     limits = find_limits(columns)
     places = set(range(len(columns))) - {place for pair in limits.values() for place in pair}
-    shares = [place for place in places if any(isinstance(row[place], float) for row in rows)]
-    needed = [place for place in find_key(columns, rows) if place in places]
-    if scores := [*limits] or shares:
-        score = named.get("difference", min(scores))
-        counts = [place for name, place in named.items() if name.startswith("n_") and name != "n_effective"]
-        needed += [place for place in (*counts[:1], score) if place not in needed]
 
-    def rank_column(place: int) -> tuple[bool, bool, int]:
+    def rank_column(place: int) -> tuple[bool, bool, bool, int]:
         is_constant = len({str(row[place]) for row in rows}) <= 1
-        return place not in limits, is_constant or columns[place].endswith("_id"), place
+        is_id = columns[place].endswith("_id") and columns[place] not in EDITIONS
+        is_number = place not in limits and any(type(row[place]) in (int, float) for row in rows)
+        return is_constant and place not in limits, is_id, is_number, place
 
-    return [*needed, *sorted(places - set(needed), key=rank_column)], len(needed)
+    return sorted(places, key=rank_column)
 
 
 def render_rows(
@@ -251,8 +216,8 @@ def _render_table(columns: Sequence[str], rows: Sequence[Row], n_rows: int, *, i
         for cells in texts:
             for score, (low, high) in limits.items():
                 cells[score] += f" [{cells[low]}, {cells[high]}]" if cells[low] else ""
-        order, n_needed = order_columns(columns, rows[:n_rows])
-        chosen = fit_columns(columns, texts, order, n_needed)
+        order = order_columns(columns, rows[:n_rows])
+        chosen = fit_columns(columns, texts, order)
     notes = []
     if hidden := [i for i in sorted(order) if i not in chosen]:
         names = ", ".join(_name_hidden(columns[i], {row[i] for row in texts}) for i in hidden)

@@ -12,7 +12,6 @@ from typing import Any
 
 from report.facet_scores import QuestionContents
 from report.paper_tables import METHODS as PAPER_METHODS
-from report.remarks import list_remarks
 from schemas.columns import SCORING_POLICIES
 from schemas.stages import METHODS, SINGLE_METHODS
 
@@ -103,10 +102,6 @@ class Contents:
     def label(self, model_id: str) -> str:
         """Return the name of the model on the page."""
         return self.labels[model_id]
-
-    def list_remarks(self) -> list[str]:
-        """Return what a reader should know about the models under the setting of the figures."""
-        return list_remarks(self.select_setting(), self.labels)
 
     @property
     def relation_measure(self) -> str:

@@ -58,12 +58,12 @@ def read_editions(root: Path) -> tuple[list[Row], dict[str, int]]:
         listed = "select edition_id from editions where not is_anchors order by edition_id"
         found = EditionReader(connection, "").read(listed)
         rows = [_read_summary(EditionReader(connection, row["edition_id"])) for row in found]
-    return sorted(rows, key=_date, reverse=True), places
 
+    def date_edition(edition: Row) -> tuple[date, datetime, str]:
+        evaluated_at = edition["first_evaluated_at"] or datetime.min
+        return edition["period_start"] or evaluated_at.date(), evaluated_at, edition["edition_id"]
 
-def _date(edition: Row) -> tuple[date, datetime, str]:
-    evaluated_at = edition["first_evaluated_at"] or datetime.min
-    return edition["period_start"] or evaluated_at.date(), evaluated_at, edition["edition_id"]
+    return sorted(rows, key=date_edition, reverse=True), places
 
 
 def read_leaderboard(reader: EditionReader) -> list[Row]:
@@ -128,21 +128,17 @@ def _read_summary(reader: EditionReader) -> Row:
     ranked = [row for row in leaderboard if setting.matches(row)]
     scores = read_facet_scores(reader.read, reader.edition_id)
     answered = {row["model_id"] for row in leaderboard} | {row["model_id"] for row in scores}
+    freshness = reader.read_view("freshness", method=setting.method)
+    new_texts = [row for row in freshness if row["n_earlier_editions"]]
     counts = {
         "facets": max(scores, key=lambda row: row["average"] or 0.0, default=None),
         "n_models": len(answered),
         "n_not_evaluated": len(reader.read_view("not_evaluated")),
-        "new_text_rate": _find_new_text_rate(reader, setting),
+        "new_text_rate": next((row["new_text_rate"] for row in new_texts), None),
     }
     return (
         edition | _describe_first(reader, setting, ranked) | counts | {"setting": setting, "ranked": ranked}
     )
-
-
-def _find_new_text_rate(reader: EditionReader, setting: Setting) -> float | None:
-    """Return the share of texts that no earlier edition of the base has used; null for the first edition."""
-    rows = [row for row in reader.read_view("freshness", method=setting.method) if row["n_earlier_editions"]]
-    return rows[0]["new_text_rate"] if rows else None
 
 
 def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) -> Row:

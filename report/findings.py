@@ -3,7 +3,6 @@
 A section whose question has no answer in this edition has no sentence, and is left out of the page.
 """
 
-from collections.abc import Iterable
 from statistics import fmean
 
 from report.certainty import Share, has_interval, order_certainly, select_certain
@@ -26,7 +25,7 @@ from report.leaders import (
     find_lead,
     find_question_lead,
 )
-from report.remarks import N_EFFECTIVE, judge_against_shortcut, note_base, note_replies
+from report.remarks import N_EFFECTIVE, judge_against_shortcut, list_remarks, note_base, note_replies
 
 ENDS = ("", "_ci_low", "_ci_high")
 SHORTCUT = "the best shortcut without medical knowledge"
@@ -91,7 +90,7 @@ def list_notes(contents: Contents) -> list[str]:
     ranked = contents.select_setting()
     asked = contents.questions.scores if contents.questions else []
     n_pairs = format_count(contents.edition["n_pairs"])
-    notes = [*contents.list_remarks(), *note_replies(contents.views["reply_remarks"])]
+    notes = [*list_remarks(ranked, contents.labels), *note_replies(contents.views["reply_remarks"])]
     for labels, n in contents.list_limited():
         verb = "was" if len(labels) == 1 else "were"
         notes.append(
@@ -108,23 +107,19 @@ def list_notes(contents: Contents) -> list[str]:
 
 def list_answers(contents: Contents) -> dict[str, str]:
     """Return id -> the answer of each section of the page, in their order."""
+    lead, has_rows = _find_lead(contents), bool(contents.views["model_comparison"])
+    scores = contents.questions.scores if contents.questions else []
     answers = {
-        "comparison": _answer_comparison(contents),
+        "comparison": describe_comparison(lead, contents.labels) if lead and has_rows else "",
         "relations": _answer_relations(contents),
         "forms": _answer_forms(contents),
         "facts": _answer_facts(contents),
         "unsure": _answer_unsure(contents),
-        "facets": _answer_facets(contents),
+        "facets": describe_facets(scores) if scores else "",
         "drift": _answer_drift(contents),
         "asked": _answer_asked(contents),
     }
     return {section: answer for section, answer in answers.items() if answer}
-
-
-def _answer_comparison(contents: Contents) -> str:
-    lead = _find_lead(contents)
-    has_rows = bool(contents.views["model_comparison"])
-    return describe_comparison(lead, contents.labels) if lead and has_rows else ""
 
 
 def _answer_relations(contents: Contents) -> str:
@@ -224,11 +219,6 @@ def _say_leaning(labels: list[str], n: int, verb: str, verb_of_several: str) -> 
     return f"{who} {verb_of_several} facts that they do not know" if labels else ""
 
 
-def _answer_facets(contents: Contents) -> str:
-    scores = contents.questions.scores if contents.questions else []
-    return describe_facets(scores) if scores else ""
-
-
 def describe_facets(scores: list[Row]) -> str:
     """Return which type of question is certainly harder than others, by the mean of the models.
 
@@ -293,18 +283,14 @@ def _answer_drift(contents: Contents) -> str:
 
 
 def _answer_asked(contents: Contents) -> str:
+    """Return how many prompts were answered, and their cost in each currency."""
     rows = contents.order_rows(contents.views["cost"])
-    costs = _add_costs(rows)
-    n = format_count(sum(row["n_prompts"] for row in rows))
-    models = "One model" if len(rows) == 1 else f"{len(rows)} models"
-    answered = f"{models} answered {n} prompts" if rows else ""
-    return f"{answered} for {join_names(costs)}" if costs else answered
-
-
-def _add_costs(rows: Iterable[Row]) -> list[str]:
-    """Return the sum of the costs in each currency."""
     sums: dict[str, float] = {}
     for row in rows:
         if row["cost"] is not None:
             sums[row["price_currency"]] = sums.get(row["price_currency"], 0.0) + row["cost"]
-    return [f"{cost:.2f} {currency}" for currency, cost in sorted(sums.items())]
+    costs = [f"{cost:.2f} {currency}" for currency, cost in sorted(sums.items())]
+    n = format_count(sum(row["n_prompts"] for row in rows))
+    models = "One model" if len(rows) == 1 else f"{len(rows)} models"
+    answered = f"{models} answered {n} prompts" if rows else ""
+    return f"{answered} for {join_names(costs)}" if costs else answered

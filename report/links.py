@@ -43,8 +43,6 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
     if "facets" in row:
         found.pop("facet", None)
     found |= _name_part(row)
-    if "p_low" in row:
-        found["likely"] = round(10 * row["p_low"])
     if row.get("grouping_by") == "negative":
         found["negative"] = "asserted" if row["group_name"] == "asserted" else "other"
     if row.get("grouping_by") == "release":

@@ -1,6 +1,5 @@
 """Read the contents of a page from the warehouse."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pretexeval.primitives.errors import InputError
@@ -237,6 +236,8 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         return None
     scores = read_facet_scores(reader.read, reader.edition_id)
     policy = {"scoring_policy": scores[0]["scoring_policy"] if scores else None}
+    differences = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
+    last = max((row["step"] for row in differences), default=None)
     return QuestionContents(
         counts=counts,
         scores=scores,
@@ -253,15 +254,8 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         ),
         agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=reader.read_view("known_facets", **policy),
-        mastered_differences=_read_mastered_differences(reader, policy),
+        mastered_differences=[row for row in differences if row["step"] == last],
     )
-
-
-def _read_mastered_differences(reader: EditionReader, policy: Mapping[str, str | None]) -> list[Row]:
-    """Return how far models differ in mastered points, with all facets of the edition."""
-    rows = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
-    last = max((row["step"] for row in rows), default=None)
-    return [row for row in rows if row["step"] == last]
 
 
 def _read_question_example(reader: EditionReader, scoring_policy: str | None) -> list[Row]:

@@ -32,8 +32,9 @@ def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
     """
     found: dict[str, dict[str, None]] = {}
     for row in rows:
-        for verdict in _list_verdicts(row):
-            found.setdefault(verdict, {})[names[row["model_id"]]] = None
+        for verdict in (f"always {row['constant_answer']}", str(judge_against_shortcut(row))):
+            if verdict in _SENTENCES:
+                found.setdefault(verdict, {})[names[row["model_id"]]] = None
     return [
         f"{join_names([*labels], len(labels))} {_SENTENCES[verdict].format(s='' if len(labels) > 1 else 's')}"
         for verdict, labels in sorted(found.items())
@@ -78,12 +79,6 @@ def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str,
         return []
     reason = "Common and rare facts were not tested as often as the knowledge base lists them."
     return [f"{reason} For a fact of the base, {'; '.join(found)}."]
-
-
-def _list_verdicts(row: Row) -> list[str]:
-    """Return what is true of the model, as keys of _SENTENCES."""
-    verdicts = (f"always {row['constant_answer']}", str(judge_against_shortcut(row)))
-    return [verdict for verdict in verdicts if verdict in _SENTENCES]
 
 
 # The names come first; "{s}" is the ending of a verb after a single name.

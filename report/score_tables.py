@@ -1,6 +1,6 @@
 """Tables of scores as text: for the console at the end of a run, and as rows of plain numbers for Prefect."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +110,11 @@ def render_facets(rows: Sequence[Row], *, is_wide: bool = True) -> str:
 
 def render_not_evaluated(rows: Sequence[Row]) -> str:
     """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
-    return "\n".join(
-        escape_line(f"not evaluated: {row['model']}{_name_setting(row)}: {row['reason']}") for row in rows
-    )
-
-
-def _name_setting(row: Mapping[str, Any]) -> str:
-    return f" ({row['setting']})" if row["setting"] else ""
+    lines = []
+    for row in rows:
+        setting = f" ({row['setting']})" if row["setting"] else ""
+        lines.append(escape_line(f"not evaluated: {row['model']}{setting}: {row['reason']}"))
+    return "\n".join(lines)
 
 
 def note_repeats(root: Path, edition_id: str) -> list[str]:
@@ -126,15 +124,15 @@ def note_repeats(root: Path, edition_id: str) -> list[str]:
         f"from repeat_spread where edition_id = '{edition_id}' "
         "order by method, scoring_policy, model, model_id",
     )
-    return [_note_repeats(row) for row in rows]
-
-
-def _note_repeats(row: Row) -> str:
-    accuracy, mastery = (
-        format_with_interval(*(row[f"{name}{end}"] for end in ENDS))
-        for name in ("average_accuracy", "mastery")
-    )
-    return (
-        f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "
-        f"{row['n_repeats']} repeats. Their mean accuracy is {accuracy} %, their mean mastery {mastery} %."
-    )
+    notes = []
+    for row in rows:
+        accuracy, mastery = (
+            format_with_interval(*(row[f"{name}{end}"] for end in ENDS))
+            for name in ("average_accuracy", "mastery")
+        )
+        notes.append(
+            f"{row['model']} ({row['method']}, {row['scoring_policy']}): the leaderboard shows the first of "
+            f"{row['n_repeats']} repeats. Their mean accuracy is {accuracy} %, their mean mastery "
+            f"{mastery} %."
+        )
+    return notes

@@ -172,13 +172,8 @@ def page_file(edition_id: str | None = None) -> str:
 
 
 def samples_folder(edition_id: str) -> str:
-    """Return the folder of the sample browser of an edition: its page, its scripts and its downloads."""
+    """Return the folder of the sample browser of an edition: its page, scripts, data and downloads."""
     return f"{PAGES_FOLDER}/{edition_id}/samples"
-
-
-def pieces_folder(edition_id: str) -> str:
-    """Return the folder of the data of the sample browser, in pieces that are named after their content."""
-    return f"{samples_folder(edition_id)}/data"
 
 
 def checks_record(edition_id: str, name: str) -> str:

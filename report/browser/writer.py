@@ -1,188 +1,85 @@
-"""Write the sample browser of an edition: its data in pieces, then its scripts, then its page."""
+"""Write the sample browser of an edition: folders of JSON, then its scripts, then its page.
+
+`fetch` does not work for pages that are opened from a file, but scripts do. A file of data is a script that
+hands one value of JSON to the page. All files of one query are in a folder that is named after their content.
+So a folder that has not changed stays as it is, and a page that was opened before a publication still finds
+its folders.
+"""
 
 import hashlib
-import json
-import re
-from dataclasses import dataclass
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-import polars as pl
-import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pretexeval.storage.files import write_atomically, write_bytes
-from pretexeval.storage.layout import edition_folder, pieces_folder, samples_folder
+from pretexeval.storage.files import write_bytes
+from pretexeval.storage.layout import samples_folder
 from report import links
-from report.browser.collection import QUESTIONS, STATEMENTS, CollectionWriter, Kind, create_table
-from report.browser.pieces import Earlier, PieceFolder, Series, hash_browser, read_earlier
-from report.contents import Contents, Model, Row
+from report.contents import Contents, Row
 from report.edition_reader import EditionReader
+from report.formats import FORMS
+from schemas.columns import SCORING_POLICIES
+from schemas.question_stages import FACET_OF, SETTINGS
+from schemas.transformations import TRANSFORMATIONS
 from warehouse.query import limit_memory, open_warehouse
-
-N_ROWS = 50_000
-"""The rows of a group in a file, which bounds the memory of writing it."""
-VIEWS = {STATEMENTS.name: "prediction_details", QUESTIONS.name: "facet_details"}
-ORDER = {
-    STATEMENTS.name: "relation, pair_id, method, scoring_policy, repeat, is_positive desc, sample_id",
-    QUESTIONS.name: "relation, point_id, setting, scoring_policy, question_id, repeat",
-}
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file beside the page of the sample browser."""
-
-    model_id: str
-    label: str
-    kind: str
-    """What its rows are about: statement or question."""
-    name: str
-    n_bytes: int
-
-
-def write_downloads(
-    reader: EditionReader, collections: list[Row], models: list[Model], folder: Path
-) -> list[Download]:
-    """Write a file for every model and kind of collection: the rows of its view, for the edition.
-
-    The key of a prompt is left out: it is random, so it would be a third of the file.
-
-    A file is named after the pieces that show the same rows, so that it is written only if they changed.
-    """
-    return [
-        _write_download(reader, model, kind, pieces, folder)
-        for kind in VIEWS
-        for model in models
-        if (pieces := _list_pieces([c for c in collections if c["kind"] == kind], model.model_id))
-    ]
-
-
-def _list_pieces(collections: list[Row], model_id: str) -> list[object]:
-    """Return the series of pieces with texts and answers of the model; empty if it answered nothing."""
-    return [
-        [collection["name"], collection["texts"], answers, states]
-        for collection in collections
-        if (answers := {k: v for k, v in collection["answers"].items() if k.split("/")[0] == model_id})
-        and (states := [run for run in collection["runs"] if run["model_id"] == model_id])
-    ]
-
-
-def _write_download(
-    reader: EditionReader, model: Model, kind: str, pieces: list[object], folder: Path
-) -> Download:
-    checksum = hashlib.sha256(json.dumps(pieces).encode()).hexdigest()[:12]
-    readable = re.sub(r"[^A-Za-z0-9._]+", "-", model.label).strip("-.")[:60]
-    path = folder / f"{kind}s-{readable}-{checksum}.parquet"
-    if not path.is_file():
-        values = {"edition_id": reader.edition_id, "model_id": model.model_id}
-        rows = reader.connection.sql(
-            f"select * exclude (prompt_key) from {VIEWS[kind]} "
-            f"where edition_id = $edition_id and model_id = $model_id order by {ORDER[kind]}",
-            params=values,
-        ).to_arrow_reader(N_ROWS)
-        with (
-            write_atomically(path) as aside,
-            pq.ParquetWriter(aside, rows.schema, compression="zstd") as writer,
-        ):
-            for batch in rows:
-                writer.write_batch(batch)
-    return Download(model.model_id, model.label, kind, path.name, path.stat().st_size)
-
-
-def remove_others(folder: Path, downloads: list[Download], page: str) -> None:
-    """Remove the files that are neither among the downloads nor linked by an earlier page."""
-    kept = {download.name for download in downloads}
-    for path in folder.glob("*.parquet"):
-        if path.name not in kept and path.name not in page:
-            path.unlink()
-
 
 FOLDER = Path(__file__).parent
 # In the order in which the page loads them: a script uses what those before it define.
-SCRIPTS = (
-    "elements.js",
-    "pieces.js",
-    "fragment.js",
-    "collection.js",
-    "selection.js",
-    "samples.js",
-    "search.js",
-    "filters.js",
-    "list.js",
-    "detail.js",
-    "main.js",
-)
+SCRIPTS = ("elements.js", "data.js", "selection.js", "filters.js", "list.js", "detail.js", "main.js")
+STATEMENTS, QUESTIONS = "statements", "questions"
+"""The kinds of collections. The items of one (samples, or questions) stand in groups (pairs, or points)."""
+ANSWERS = {STATEMENTS: "samples", QUESTIONS: "questions"}
+"""What the table answers calls them."""
+RUNS = {
+    STATEMENTS: "select distinct model_id, scoring_policy, repeat from pair_scores "
+    "where edition_id = $edition_id and method = $method",
+    QUESTIONS: "select distinct model_id, scoring_policy, setting from point_scores "
+    "where edition_id = $edition_id",
+}
+MAX_GROUPS = 20_000
+"""The groups of a collection that are shown, because a browser loads the list of them. MedLAMA has 17,000."""
+N_PER_FILE = 100
+"""The groups in a file of texts or of replies, which has 0.1 to 0.5 MB. The detail of a sample needs a file
+of each model, and a file of a whole relation has up to 5 MB, or ten times as much with reasoning."""
 # Without a limit, DuckDB keeps most of the warehouse in memory: 3.6 GB with 12 models on MedLAMA, not 1.4.
 MEMORY_LIMIT = "1200MB"
-N_CHARACTERS = 30_000
-"""The characters of a response or of a reasoning that the page shows."""
 
 
 def write_browser(root: Path, contents: Contents) -> Path | None:
     """Write the sample browser of the edition and return its page; None if no model has answered.
 
-    The page replaces the old one only when all its pieces are there. The pieces of the old page stay until
-    the next publication, for readers who have that page open.
+    The page replaces the old one only when all its data is there. The data of the old page stays until the
+    next publication, for readers who have that page open.
     """
     edition_id = contents.edition["edition_id"]
     folder = root / samples_folder(edition_id)
-    pieces = PieceFolder(root / pieces_folder(edition_id))
-    made_by = hash_browser()
-    earlier = read_earlier(folder, made_by)
-    checksums: dict[str, Series] = {}
-    model_ids = [model.model_id for model in contents.models]
+    page = folder / "index.html"
     with open_warehouse(root) as connection:
+        limit_memory(connection, MEMORY_LIMIT)
         reader = EditionReader(connection, edition_id)
-        _prepare(reader, earlier)
-        files = sorted((root / edition_folder(edition_id) / "statements").glob("*.parquet"))
-        writers = [
-            CollectionWriter(reader, kind, method, pieces, earlier, checksums, model_ids, files)
+        _run(reader, "macros")
+        written = [
+            _write_collection(reader, kind, method, contents, folder / "data")
             for kind, method in _list_collections(reader, contents)
         ]
-        collections = [row for row in (writer.write() for writer in writers) if row is not None]
+        collections = [collection for collection in written if collection["runs"]]
         if not collections:
             return None
-        downloads = write_downloads(reader, collections, contents.models, folder)
-        parts = pieces.write_series(
-            json.dumps([row["part"], row["how"]], ensure_ascii=False)
-            for row in reader.read("select part, how from browsed_parts order by number")
-        )
-    catalogue = {
-        "edition": edition_id,
-        "collections": collections,
-        "models": {m.model_id: {"label": m.label, "colour": m.colour} for m in contents.models},
-        "parts": parts,
-        "downloads": [vars(download) for download in downloads],
-        "checksums": checksums,
-        "madeBy": made_by,
-    }
-    name = pieces.write(json.dumps(catalogue, ensure_ascii=False))
-    page = folder / "index.html"
     before = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _write_files(folder, name, downloads, edition_id=edition_id, collections=collections)
-    pieces.remove_others(earlier.names)
-    remove_others(folder, downloads, before)
-    return folder / "index.html"
+    _write_page(folder, contents, collections)
+    named = before + page.read_text(encoding="utf-8")
+    for path in (folder / "data").iterdir():
+        if path.is_dir() and path.name not in named:
+            shutil.rmtree(path)
+    return page
 
 
-def _prepare(reader: EditionReader, earlier: Earlier) -> None:
-    """Create what the SQL files share: a macro, the parts of prompts, and which prompt consists of which."""
-    connection = reader.connection
-    limit_memory(connection, MEMORY_LIMIT)
-    connection.execute(
-        "create or replace temp macro clip(t) as "
-        f"if(length(t) > {N_CHARACTERS}, left(t, {N_CHARACTERS}) || ' …', t)"
-    )
-    parts = pl.DataFrame(earlier.parts, schema={"part": pl.String, "how": pl.Int32}, orient="row")
-    create_table(connection, "browsed_parts", parts.with_row_index("number"))
-    connection.execute(
-        "create or replace temp table browsed_cuts "
-        "(prompt_hash ubigint, item_id varchar, before_number bigint, after_number bigint)"
-    )
-
-
-def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[Kind, str]]:
-    """Return the collections of the edition with their names, that of the page's figures first."""
+def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[str, str]]:
+    """Return kind and method of the collections of the edition, that of the page's figures first."""
     found = reader.read("select distinct method from samples where edition_id = $edition_id")
     first = contents.setting.method
     methods = sorted((row["method"] for row in found), key=lambda name: (name != first, name))
@@ -190,24 +87,118 @@ def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[K
     return [*statements, (QUESTIONS, links.QUESTIONS)] if contents.questions else statements
 
 
-def _write_files(folder: Path, catalogue: str, downloads: list[Download], **values: object) -> None:
+def _write_collection(
+    reader: EditionReader, kind: str, method: str, contents: Contents, data: Path
+) -> dict[str, Any]:
+    """Write the data of one collection, and return its entry in the catalogue of the page."""
+    runs = reader.read(RUNS[kind], **({"method": method} if kind == STATEMENTS else {}))
+    collection: dict[str, Any] = {
+        "name": method,
+        "kind": kind,
+        "forms": _list_forms(kind, method),
+        "runs": runs,
+    }
+    if not runs:
+        return collection
+    _run(reader, kind, method=method)
+    (counted,) = _run(reader, "groups", n_groups=MAX_GROUPS)
+    collection |= {"nAll": counted[0], "nGroups": counted[1]}
+    for name in ("index", "texts"):
+        collection[name] = _write_folder(data, _run(reader, name, n_per_file=N_PER_FILE))
+    model_ids = [model.model_id for model in contents.models]
+    runs.sort(
+        key=lambda run: (
+            SCORING_POLICIES.index(run["scoring_policy"]),
+            run.get("repeat", 0),
+            SETTINGS.index(run["setting"]) if "setting" in run else 0,
+            model_ids.index(run["model_id"]),
+        )
+    )
+    replies: dict[tuple[object, ...], str] = {}
+    for run in runs:
+        values = {"repeat": None, "setting": None, "kind": ANSWERS[kind], "n_per_file": N_PER_FILE} | run
+        run["outcomes"] = _write_folder(data, _run(reader, "outcomes", **values))
+        # A scoring policy changes no reply.
+        key = (values["model_id"], values["repeat"], values["setting"])
+        if key not in replies:
+            replies[key] = _write_folder(data, _run(reader, "replies", **values))
+        run["replies"] = replies[key]
+    return collection
+
+
+def _list_forms(kind: str, method: str) -> list[Row]:
+    """Return what the forms of items mean, by their number in the SQL files."""
+    if kind == QUESTIONS:
+        return [
+            {"name": name, "facet": facet, "is_negated": is_negated}
+            for name, facet in FACET_OF.items()
+            for is_negated in (False, True)
+        ]
+    has_transformations = method != "llmeval"
+    return [
+        {
+            "name": t.name if has_transformations else f"line {k + 1}",
+            "words": FORMS[t.name] if has_transformations else f"line {k + 1}",
+            "is_negated": t.is_negated if has_transformations else None,
+            "is_true_tail": is_true_tail,
+        }
+        for is_true_tail in (True, False)
+        for k, t in enumerate(TRANSFORMATIONS)
+    ]
+
+
+def _run(reader: EditionReader, name: str, **values: object) -> Iterator[tuple[Any, ...]]:
+    """Run the statements of an SQL file with the values that they use; return the rows of the last one."""
+    values["edition_id"] = reader.edition_id
+    sql = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    for statement in reader.connection.extract_statements(sql):
+        used = {parameter: values[parameter] for parameter in statement.named_parameters}
+        result = reader.connection.execute(statement, used)
+    return iter(result.fetchone, None)
+
+
+def _write_folder(data: Path, files: Iterable[tuple[int, str]]) -> str:
+    """Write numbered files, each with a value of JSON, to a folder; return its name, a hash of their content.
+
+    DuckDB itself can write no file after `lock_down` of another connection of this process.
+    """
+    aside = data / f".{os.getpid()}-{secrets.token_hex(4)}.next"
+    aside.mkdir(parents=True)
+    try:
+        digest = hashlib.sha256()
+        for number, value in files:
+            content = f"receive({value});\n".encode()
+            write_bytes(aside / f"{number}.js", content)
+            digest.update(content)
+        folder = data / digest.hexdigest()[:20]
+        # A folder from which somebody removed a file is written again.
+        if folder.is_dir() and len(list(folder.iterdir())) < len(list(aside.iterdir())):
+            shutil.rmtree(folder)
+        if not folder.is_dir():
+            aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return folder.name
+
+
+def _write_page(folder: Path, contents: Contents, collections: list[dict[str, Any]]) -> None:
     """Write the scripts, the style and the page, in this order."""
-    for name in SCRIPTS:
-        _write_changed(folder / name, (FOLDER / "js" / name).read_bytes())
-    style = [(path).read_bytes() for path in (FOLDER.parent / "style.css", FOLDER / "browser.css")]
-    _write_changed(folder / "browser.css", b"\n".join(style))
+    styles = (FOLDER.parent / "style.css", FOLDER / "browser.css")
+    files = {name: (FOLDER / "js" / name).read_bytes() for name in SCRIPTS}
+    files["browser.css"] = b"\n".join(path.read_bytes() for path in styles)
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
+    catalogue = {
+        "collections": collections,
+        "models": {m.model_id: {"label": m.label, "colour": m.colour} for m in contents.models},
+        "nPerFile": N_PER_FILE,
+    }
     page = environment.get_template("page.html").render(
-        catalogue=catalogue, downloads=downloads, scripts=SCRIPTS, **values
+        edition_id=contents.edition["edition_id"], catalogue=catalogue, scripts=SCRIPTS
     )
-    _write_changed(folder / "index.html", page.encode())
-
-
-def _write_changed(path: Path, content: bytes) -> None:
-    if not path.is_file() or path.read_bytes() != content:
-        write_bytes(path, content)
+    files["index.html"] = page.encode()
+    for name, content in files.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
+            write_bytes(path, content)

@@ -110,8 +110,8 @@ def test_a_terminal_shows_the_columns_that_fit_and_a_pipe_gets_all_columns_and_r
     monkeypatch.setenv("COLUMNS", "80")
     *lines, _, note = ask("from leaderboard").splitlines()
     shown = lines[0].split()
-    assert {"rank", "model", "n_complete_pairs", "mastery"} <= set(shown)
-    assert "average_accuracy" not in shown
+    assert {"model", "mastery"} <= set(shown)
+    assert "n_pairs" not in shown
     assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
     assert max(map(len, lines)) <= 80
     assert f"edition_id ({EDITION}), method (pretexeval)" in note

@@ -5,9 +5,8 @@ from scipy.stats import norm
 
 from report.certainty import adjust, order_certainly, select_certain
 from report.contents import Row
-from report.difference_texts import write_points
 from report.leaders import describe_comparison, describe_lead, find_lead
-from report.model_difference import judge, judge_relations
+from report.model_difference import judge, judge_relations, write_points
 
 
 def differ(difference: float | None, half: float | None = 0.1, relation: str = "r") -> Row:

@@ -40,7 +40,10 @@ def test_markdown_keeps_every_cell_in_its_place() -> None:
 
 def test_a_wide_result_is_narrowed_and_the_rest_is_named() -> None:
     columns = [*MANY, "method", "model", "average_accuracy"]
-    rows = [tuple(["x" * 200] + ["x"] * 29 + ["pretexeval", name, 0.5]) for name in ("one", "two")]
+    rows = [
+        tuple(["x" * 200] + ["x"] * 29 + ["pretexeval", name, share])
+        for name, share in (("one", 0.5), ("two", 0.6))
+    ]
     header, *_, note = render_rows(columns, rows, "table").splitlines()
     assert len(header) <= WIDTH
     # The method is the same in all rows.
@@ -50,43 +53,25 @@ def test_a_wide_result_is_narrowed_and_the_rest_is_named() -> None:
     assert render_rows(columns, rows, "table", is_wide=True).splitlines()[0].split() == columns
 
 
-# Columns, rows, and the columns that are shown in the narrowest terminal.
-NARROWED: list[tuple[str, list[tuple[Any, ...]], str]] = [
-    # The columns before the first count; an id only if nothing else tells the rows apart.
-    (
-        "edition_id model_id model repeat is_known n_pairs",
-        [("e", "a-1", "a", 0, True, 7), ("e", "a-1", "a", 0, False, 7), ("e", "b-1", "b", 0, True, 7)],
-        "model is_known",
-    ),
-    ("model_id model n_pairs", [("a-1", "a", 7), ("a-2", "a", 7)], "model_id"),
-    ("head n_pairs text", [("h", 7, "y" * 50), ("h", 7, "z" * 50)], "text"),
-    # Rows that an edition alone would tell apart show the models that they compare.
-    (
-        "edition_id model n_effective n_pairs average_accuracy average_accuracy_ci_low "
-        "average_accuracy_ci_high rate",
-        [("e", "a", 9.5, 7, 0.25, 0.1, 0.5, 0.1), ("f", "b", 9.5, 7, 0.5, 0.1, 0.5, 0.2)],
-        "edition_id model n_pairs average_accuracy",
-    ),
-    # The score of a comparison is the difference.
-    (
-        "model average_accuracy average_accuracy_ci_low difference se difference_ci_low difference_ci_high",
-        [("a", 0.5, 0.25, 0.5, 0.1, 0.4, 0.6), ("b", 0.5, 0.25, 0.5, 0.1, 0.4, 0.6)],
-        "model difference",
-    ),
-]
-
-
-def test_key_score_interval_and_count_are_shown_in_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "1")
-    rest = [f"column_{k}" for k in range(10)]
-    found = {
-        columns: render_rows([*columns.split(), *rest], [(*row, *rest) for row in rows], "table")
-        for columns, rows, _ in NARROWED
-    }
-    assert {columns: table.splitlines()[0].split() for columns, table in found.items()} == {
-        columns: shown.split() for columns, _, shown in NARROWED
-    }
-    monkeypatch.delenv("COLUMNS")
+def test_what_differs_between_rows_and_scores_with_their_intervals_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = ["run_id", "method", "model", "n_pairs", "accuracy", "accuracy_ci_low", "accuracy_ci_high"]
+    columns += ["rate", "rest"]
+    rows = [
+        ("a-1", "direct", "a", 7, 0.5, 0.25, 0.75, 0.1, "x"),
+        ("b-1", "direct", "b", 8, 0.5, None, None, 0.2, "x"),
+    ]
+    more = [*columns, "more", "most"]
+    shown = {}
+    for width in (30, 50, 130):
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = render_rows(more, [(*row, 1, 2) for row in rows], "table")
+        shown[width] = text.splitlines()[0].split()
+        assert "0.5000 [0.2500, 0.7500]" in text
+    assert shown[30] == ["model", "accuracy"]
+    assert shown[50] == ["model", "n_pairs", "accuracy", "rate"]
+    assert shown[130] == [name for name in more if not name.startswith("accuracy_")]
     columns = ["a"] * 20
     assert render_rows(columns, [tuple(range(20))], "table").splitlines()[0].split() == columns
 

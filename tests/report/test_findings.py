@@ -9,11 +9,10 @@ import pytest
 from pretexeval.storage.records import write_record
 from report.contents import Row, Setting, choose_setting, list_models
 from report.curves import list_trends
-from report.difference_texts import render_difference
 from report.edition_differences import list_aspects
 from report.edition_reader import EditionReader
 from report.formats import format_points
-from report.model_difference import ComparisonQuestion, compare_models
+from report.model_difference import ComparisonQuestion, compare_models, render_difference
 from report.page import are_pages_current, write_index, write_pages, write_report
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from report.remarks import note_base
@@ -174,11 +173,11 @@ def test_pages_are_current_until_the_warehouse_changes_or_a_page_is_missing(tmp_
         assert not are_pages_current(data.root, [EDITION])
         write_pages(data.root, [EDITION])
         assert are_pages_current(data.root, [EDITION])
-    # A piece of the samples that somebody removed is written again.
-    piece = next((page.parent / "samples" / "data").glob("*.js"))
-    piece.unlink()
+    # A file of the samples that somebody removed is written again.
+    file = next((page.parent / "samples" / "data").glob("*/*.js"))
+    file.unlink()
     write_pages(data.root, [EDITION])
-    assert piece.is_file()
+    assert file.is_file()
     data.write_answers(EDITION, "changing", simulated_models.polarity)
     build_warehouse(data.root)
     assert not are_pages_current(data.root, [EDITION])

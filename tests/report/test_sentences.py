@@ -12,9 +12,13 @@ from pretexeval.statistics import intervals
 from pretexeval.storage.records import write_record
 from report.columns import FACETS
 from report.contents import Contents, Model, Row, Setting
-from report.difference_texts import render_difference, render_difference_json
 from report.findings import describe_facets, list_answers
-from report.model_difference import ComparisonQuestion, compare_models
+from report.model_difference import (
+    ComparisonQuestion,
+    compare_models,
+    render_difference,
+    render_difference_json,
+)
 from report.page import write_index, write_report
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse

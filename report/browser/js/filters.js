@@ -25,8 +25,10 @@ function buildFilters(collections, collection, run, view, chosen) {
     const label = (value) => (name === "model" ? modelName(value) : words(value));
     return (name === "model" || values.length > 1) && buildSelect(DIMENSION_NAMES[name], values.map((value) => [value, label(value)]), String(run[column]), go(name));
   });
-  const forms = [...new Set(collection.forms.map((form) => form.name))].filter((name) => collection.formNames.has(name));
+  const forms = [...new Set(collection.forms.filter((form) => form.nMost).map((form) => form.name))];
   const others = collection.listPeers(run).filter((other) => other !== run);
+  // The age `new` comes last.
+  const ages = listValues(collection, "age").sort((a, b) => (a === "new") - (b === "new") || (a < b ? -1 : 1));
   const methods = [...collections.values()].map(({ name }) => [name, METHOD_NAMES[name] ?? name]);
   const hasPolarity = collection.forms.some((form) => form.is_negated) && forms.length > 1;
   const form = element(
@@ -34,11 +36,11 @@ function buildFilters(collections, collection, run, view, chosen) {
     { class: "filters", role: "search", "aria-label": "Filters", submit: (event) => submitSearch(event, view) },
     methods.length > 1 && buildSelect("Asked by", methods, collection.name, (event) => (location.hash = writeFragment({ method: event.target.value, model: view.model, relation: view.relation }))),
     runSelects,
-    buildSelect("Relation", [["", "all"], ...collection.relations.map(([name]) => [name, words(name)])], view.relation, go("relation")),
+    buildSelect("Relation", [["", "all"], ...listValues(collection, "relation").map((name) => [name, words(name)])], view.relation, go("relation")),
     forms.length > 1 && buildSelect(collection.isQuestions ? "Type" : "Form", [["", "all"], ...forms.map((name) => [name, nameForm(collection, name)])], view.form, go("form")),
     hasPolarity && buildSelect("Polarity", [["", "both"], ["affirmed", "affirmed"], ["denied", "denied"]], view.polarity, go("polarity")),
     !collection.isQuestions && buildSelect("Tail", [["", "both"], ["true", "of the true fact"], ["false", "of the false fact"]], view.tail, go("tail")),
-    collection.ages.length > 0 && buildSelect("Oldest release with the fact", [["", "all"], ...collection.ages.map((age) => [age, age])], view.age, go("age")),
+    ages.length > 0 && buildSelect("Oldest release with the fact", [["", "all"], ...ages.map((age) => [age, age])], view.age, go("age")),
     others.length > 0 && buildSelect("Compared with", [["", "nobody"], ...others.map((other) => [other.model_id, modelName(other.model_id)])], view.against, (event) => (location.hash = linkTo(view, { against: event.target.value, there: event.target.value && (view.there || "right") }))),
     view.against && buildSelect("which", [["right", "was right"], ["wrong", "was wrong"], ["unanswered", "gave no answer"], ["mastered", "mastered the fact"], ["missed", "missed the fact"]], view.there, go("there")),
     buildSelect("Order", Object.entries(ORDERS), view.order ?? "fact", go("order")),
@@ -52,6 +54,9 @@ function buildFilters(collections, collection, run, view, chosen) {
     buildNotes(collection, view),
   ];
 }
+
+// Return the values of the groups that are not null, in the order of the groups.
+const listValues = (collection, name) => [...new Set(collection.groups.map((group) => group[name]))].filter((value) => value !== null);
 
 function nameForm(collection, name) {
   const found = collection.forms.find((form) => form.name === name);
@@ -91,11 +96,10 @@ function buildNotes(collection, view) {
     judged: "facts as the selected samples alone tell",
     triplet: { right: "triplets with all samples right", wrong: "triplets with a wrong sample", consistent: "triplets with all samples right, or all wrong" }[view.triplet],
     said: view.said === "true" ? "answers that say True" : "answers that say False",
-    likely: `samples that the model finds true with a probability of ${10 * view.likely} to ${10 * view.likely + 10} %`,
   });
   if (view.form?.includes(",")) notes.form = `forms: ${view.form.split(",").map((name) => nameForm(collection, name)).join("; ")}`;
   const shown = Object.entries(notes).filter(([name]) => view[name]);
-  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said", "likely"].filter((name) => view[name]);
+  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said"].filter((name) => view[name]);
   if (!filtered.length) return null;
   const removed = Object.fromEntries([...filtered, "there"].map((name) => [name, ""]));
   return element(

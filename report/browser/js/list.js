@@ -16,20 +16,20 @@ function buildStatus(collection, items, isCut, view) {
 async function buildList(collection, run, items, view) {
   const first = (Number(view.page || 1) - 1) * N_PER_PAGE;
   const shown = await Promise.all(items.slice(first, first + N_PER_PAGE).map((item) => readSample(collection, run, item)));
-  return element("ol", { class: "samples", start: first + 1 }, shown.map((sample) => element("li", { class: nameOutcome(sample.code) }, buildSummary(sample, view))));
+  return element("ol", { class: "samples", start: first + 1 }, shown.map((sample) => element("li", { class: sample.outcome }, buildSummary(sample, view))));
 }
 
 function buildSummary(sample, view) {
   return [
     buildFact(sample),
-    element("a", { class: "text", href: linkToSample(sample, view) }, quote(sample.text)),
-    element("p", { class: "said" }, sample.form.words ?? element("code", {}, sample.form.name), sample.form.facet && sample.form.is_negated ? " negated" : null, " · right answer ", buildAnswer(sample, sample.collection.isQuestions ? sample.answer : sample.label), " · ", swatch(sample.run.model_id), quote(modelName(sample.run.model_id)), " ", buildVerdict(sample)),
+    element("a", { class: "text", href: linkToSample(sample.item, view) }, quote(sample.text)),
+    element("p", { class: "said" }, sample.form.words ?? element("code", {}, sample.form.name), sample.form.facet && sample.form.is_negated ? " negated" : null, " · right answer ", buildAnswer(sample, sample.rightAnswer), " · ", swatch(sample.run.model_id), quote(modelName(sample.run.model_id)), " ", buildVerdict(sample)),
   ];
 }
 
 function buildFact(sample) {
   const tail = sample.collection.isQuestions ? null : [" → ", sample.form.is_true_tail ? quote(sample.tail) : element("s", { title: "false: not in the knowledge base" }, quote(sample.tail))];
-  return element("p", { class: "fact" }, sample.head === null ? null : [quote(sample.head), " → "], element("i", {}, words(sample.relation)), tail);
+  return element("p", { class: "fact" }, sample.group.head === null ? null : [quote(sample.group.head), " → "], element("i", {}, words(sample.group.relation)), tail);
 }
 
 // An answer in words: True, or the letters of a question.
@@ -42,18 +42,18 @@ function buildAnswer(sample, answer) {
 
 // What the model answered, and whether that is right, in words and with a sign.
 function buildVerdict(sample) {
-  const name = nameOutcome(sample.code);
+  const name = sample.outcome;
   if (name === "failed") return element("span", { class: "verdict failed" }, "no response: the prompt failed");
-  if (name === "not asked") return element("span", { class: "verdict" }, "was not asked");
+  if (name === null) return element("span", { class: "verdict" }, "was not asked");
   if (name === "unanswered" || name === "unfinished") {
-    const counted = sample.code & GRADED ? (sample.code & CORRECT ? ", guessed right" : ", counts as wrong") : ", left out";
+    const counted = sample.isCorrect === null ? ", left out" : sample.isCorrect ? ", guessed right" : ", counts as wrong";
     return element("span", { class: "verdict wrong" }, (name === "unfinished" ? "thought without an end" : "gave no answer") + counted);
   }
   if (sample.prediction === null) return element("span", { class: "verdict" }, name);
   return element("span", { class: `verdict ${name}` }, "answered ", buildAnswer(sample, sample.prediction), name === "right" ? " ✓" : " ✗");
 }
 
-const linkToSample = (sample, view) => writeFragment({ ...view, sample: `${sample.pairId}.${sample.item - sample.collection.offsets[sample.group]}` });
+const linkToSample = ({ group, place }, view) => writeFragment({ ...view, sample: `${group.id}.${place}` });
 
 function buildPages(items, view) {
   const page = Number(view.page || 1);

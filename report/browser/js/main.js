@@ -16,15 +16,14 @@ async function draw() {
     const collection = collections.get(view.method) ?? collections.values().next().value;
     if (view.model && !collection.runs.some((run) => run.model_id === view.model)) return show(explainModel(collection, view));
     const run = chooseRun(collection, view);
-    await collection.place();
-    collection.formNames ??= new Set(Array.from(new Set(collection.formOf), (k) => collection.forms[k].name));
+    await collection.prepare();
     const chosen = await choose(collection, run, view);
     if (isOld()) return;
     if (view.sample) await drawDetail(collection, run, view, chosen, isOld);
     else await drawList(collection, run, view, chosen, isOld);
   } catch (error) {
     if (!isOld()) show(explain(error));
-    if (!(error instanceof PieceMissing)) throw error;
+    if (!(error instanceof FileMissing)) throw error;
   }
 }
 
@@ -41,7 +40,6 @@ async function choose(collection, run, view) {
 async function drawList(collection, run, view, chosen, isOld) {
   const status = element("p", { role: "status", class: "status" });
   const list = element("div", {});
-  const download = buildDownload(collection, run);
   const filters = buildFilters(collections, collection, run, view, chosen);
   const fill = async (items, isCut) => {
     const built = [await buildList(collection, run, items, view), buildPages(items, view)].filter(Boolean);
@@ -51,71 +49,41 @@ async function drawList(collection, run, view, chosen, isOld) {
   };
   if (!view.q) {
     await fill(chosen.items, false);
-    if (!isOld()) show(...filters, status, download, list);
+    if (!isOld()) show(...filters, status, list);
   } else {
-    show(...filters, status, download, list);
+    show(...filters, status, list);
     await drawFound(collection, run, view, chosen, fill, status, isOld);
   }
 }
 
-// Search, and show what is found as it is found.
+// Search with a bar that shows how far it is and a button that stops it, and show what was found.
 async function drawFound(collection, run, view, chosen, fill, status, isOld) {
   if (chosen.q !== view.q) Object.assign(chosen, { q: view.q, found: null });
   if (chosen.found) return fill(chosen.found, false);
-  let nShown = -1;
-  const stop = element("button", { type: "button", click: () => { chosen.isStopped = true; stopSearch(); } }, "Stop");
-  chosen.isStopped = false;
-  let latest = [];
-  const report = (found, nSearched) => {
-    latest = [...found];
-    if (isOld()) return;
-    if (nShown < N_PER_PAGE && found.length > nShown) {
-      nShown = found.length;
-      fill(latest, true).then(() => status.append(" ", progress, " ", stop));
-    }
-    progress.value = nSearched;
-    progress.textContent = `${nSearched}`;
-  };
   const progress = element("progress", { max: chosen.items.length, value: 0, "aria-label": "Searched" });
-  status.replaceChildren(progress, " ", stop);
-  const found = await searchItems(collection, run, chosen.items, view.q, report);
+  status.replaceChildren(progress, " ", element("button", { type: "button", click: stopSearch }, "Stop"));
+  const { found, isStopped } = await searchItems(collection, run, chosen.items, view.q, (nSearched) => (progress.value = nSearched));
   if (isOld()) return;
-  chosen.found = found ?? latest;
-  await fill(chosen.found, found === null);
-}
-
-function buildDownload(collection, run) {
-  const file = catalogue.downloads.find((file) => file.model_id === run.model_id && file.kind === collection.kind);
-  return file && element("p", { class: "note" }, element("a", { href: file.name, download: true }, "All answers of ", quote(modelName(run.model_id)), ` as Parquet (${(file.n_bytes / 1e6).toFixed(1)} MB)`));
+  chosen.found = found;
+  await fill(found, isStopped);
 }
 
 async function drawDetail(collection, run, view, chosen, isOld) {
-  const item = await findItem(collection, view.sample);
-  if (item === null) return show(element("p", { class: "empty" }, "There is no such sample in this edition. ", element("a", { href: writeFragment({ ...view, sample: "" }) }, "Show the list.")));
+  const [id, place] = view.sample.split(".");
+  const item = collection.groups.find((group) => group.id === id)?.items[place];
+  if (!item) return show(element("p", { class: "empty" }, "There is no such sample in this edition. ", element("a", { href: writeFragment({ ...view, sample: "" }) }, "Show the list.")));
   const sample = await readSample(collection, run, item);
-  const address = linkToSample(sample, view);
-  // The address of a neighbour holds a number that other editions lack: replace it by the id of its pair.
-  if (address !== location.hash) history.replaceState(null, "", address);
   const items = view.q && chosen.q === view.q && chosen.found ? chosen.found : chosen.items;
-  const detail = await buildDetail(sample, items, readFragment());
+  const detail = await buildDetail(sample, items, view);
   if (isOld()) return;
   show(detail);
   scrollTo(0, 0);
   detail.querySelector("h2").focus({ preventScroll: true });
 }
 
-// Return the number of the item that an address names: `#number`, or the id of its group and its place there.
-async function findItem(collection, name) {
-  if (name.startsWith("#")) return Number(name.slice(1)) < collection.nItems ? Number(name.slice(1)) : null;
-  const [id, place] = name.split(".");
-  const group = await collection.findGroupById(id);
-  const item = collection.offsets[group] + Number(place);
-  return group < 0 || !(item < collection.offsets[group + 1]) ? null : item;
-}
-
 function explain(error) {
-  const isMissing = error instanceof PieceMissing;
-  return element("p", { class: "empty", role: "alert" }, isMissing ? "A piece of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
+  const isMissing = error instanceof FileMissing;
+  return element("p", { class: "empty", role: "alert" }, isMissing ? "A file of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
 }
 
 // Show no answers of another model, because a reader would take them for those of the model in the address.
@@ -138,6 +106,6 @@ addEventListener("keydown", (event) => {
   const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
   if (rel && !event.altKey && !event.ctrlKey && !event.metaKey && !event.target.closest("input, select, pre")) browser.querySelector(`a[rel=${rel}]`)?.click();
 });
-// Pieces that are requested before the page is loaded would delay that event until a search has ended.
+// Files that are requested before the page is loaded would delay that event until a search has ended.
 if (document.readyState === "complete") draw();
 else addEventListener("load", draw);

@@ -93,12 +93,11 @@ def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> No
             const prompts = [];
             for (const collection of collections.values()) {
                 if (collection.isQuestions) continue;
-                await collection.place();
+                await collection.prepare();
                 for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
-                    for (let item = 0; item < collection.nItems; item++) {
+                    for (const item of collection.items) {
                         const sample = await readSample(collection, run, item);
-                        const prompt = await readPrompt(sample, sample.reply);
-                        prompts.push([run.model_id, collection.name, sample.id, prompt]);
+                        prompts.push([run.model_id, collection.name, sample.id, readPrompt(sample)]);
                     }
             }
             return prompts;
@@ -118,7 +117,9 @@ def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None
             const mixed = await order(collection, run, items, "mixed");
             const found = [];
             const ignore = () => null;
-            for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
+            for (const text of words) {
+                found.push((await searchItems(collection, run, mixed, text, ignore)).found);
+            }
             const list = (all) => Promise.all(all.map(name));
             const hardest = await order(collection, run, items, "hardest");
             return [await Promise.all(found.map(list)), await list(hardest)];
@@ -148,9 +149,9 @@ COUNT = """async (fragments) => {
     for (const fragment of fragments) {
         const view = Object.fromEntries(new URLSearchParams(fragment));
         const collection = collections.get(view.method) ?? collections.values().next().value;
-        await collection.place();
+        await collection.prepare();
         const { items } = await select(collection, chooseRun(collection, view), view);
-        counts.push(new Set(items.map((item) => collection.findGroup(item))).size);
+        counts.push(new Set(items.map(({ group }) => group)).size);
     }
     return counts;
 }"""
@@ -161,7 +162,7 @@ COMPUTE = """async (fragments) => {
         const view = Object.fromEntries(new URLSearchParams(fragment));
         const { outcome, fact, triplet, said, ...rest } = view;
         const collection = collections.get(view.method) ?? collections.values().next().value;
-        await collection.place();
+        await collection.prepare();
         const run = chooseRun(collection, view);
         const among = async (extra) => select(collection, run, { ...rest, ...extra });
         const all = (await among({})).nOfOutcome;
@@ -178,9 +179,9 @@ COMPUTE = """async (fragments) => {
             shares.push(yes.items.length / (yes.items.length + no.items.length));
         }
         else {
-            const { codes } = await collection.loadStates(run);
-            const graded = (await among({})).items.filter((item) => codes[item] & GRADED);
-            shares.push(graded.filter((item) => codes[item] & CORRECT).length / graded.length);
+            const { is_correct } = await collection.loadOutcomes(run);
+            const graded = (await among({})).items.filter(({ number }) => is_correct[number] !== null);
+            shares.push(graded.filter(({ number }) => is_correct[number]).length / graded.length);
         }
     }
     return shares;

@@ -172,8 +172,5 @@ def test_everything_but_the_samples_can_be_read_without_scripts(chromium: Browse
         page.locator("#leaderboard tbody a").first.click()
         # Playwright finds no text within noscript.
         assert "This page needs scripts" in page.locator("#browser p").inner_text()
-        links = page.locator("#browser li a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
-        assert len(links) == 3
-        assert all((written / EDITION / "samples" / name).is_file() for name in links)
         page.locator("#browser p a").click()
         page.locator("#leaderboard").wait_for()

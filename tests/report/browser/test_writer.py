@@ -1,45 +1,43 @@
-"""The pieces, the downloads and the links of the sample browser, without a browser."""
+"""The data and the links of the sample browser, without a browser."""
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from report.browser import collection
+from report.browser import writer
 from report.links import name_samples
 from report.page import write_report
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, query_rows
+from tests.support.data_folder import DataFolder
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
 
 
-def list_pieces(data: DataFolder) -> dict[str, int]:
-    """Publish and write the page; return the time of each of its pieces and downloads."""
+def list_data(data: DataFolder) -> dict[str, int]:
+    """Publish and write the page; return the time of each of its folders of data."""
     build_warehouse(data.root)
     write_report(data.root, EDITION)
     folder = data.root / "report" / EDITION / "samples"
-    paths = [*folder.glob("data/*"), *folder.glob("*.parquet")]
-    return {path.name: path.stat().st_mtime_ns for path in paths}
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("data/*")}
 
 
 @pytest.mark.long
-def test_only_changed_pieces_are_written_and_those_of_the_page_before_stay(tmp_path: Path) -> None:
+def test_only_changed_data_is_written_and_that_of_the_page_before_stays(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
     for name, rule in (("changing", simulated_models.erratic), ("same", simulated_models.polarity)):
         data.write_model(name)
         data.write_answers(EDITION, name, rule)
-    first = list_pieces(data)
-    assert list_pieces(data) == first
+    first = list_data(data)
+    assert list_data(data) == first
     data.write_answers(EDITION, "changing", simulated_models.expert)
-    second = list_pieces(data)
+    second = list_data(data)
     assert first.items() <= second.items()
-    # The catalogue, the states and the answers of one model, and its Parquet file.
-    assert len(second) - len(first) == 4
-    assert len(list_pieces(data)) == len(first)
+    # The outcomes and the replies of one model.
+    assert len(second) - len(first) == 2
+    assert len(list_data(data)) == len(first)
 
 
 @pytest.mark.long
@@ -56,11 +54,11 @@ def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
     folder = data.root / "report" / EDITION / "samples"
 
     def show(n_groups: int) -> tuple[str, str]:
-        """Return the page that shows so many facts, and its pieces."""
-        monkeypatch.setattr(collection, "MAX_GROUPS", n_groups)
+        """Return the page that shows so many facts, and its data."""
+        monkeypatch.setattr(writer, "MAX_GROUPS", n_groups)
         write_report(data.root, EDITION)
         page = (folder / "index.html").read_text(encoding="utf-8")
-        return page, "".join(path.read_text(encoding="utf-8") for path in folder.glob("data/*.js"))
+        return page, "".join(path.read_text(encoding="utf-8") for path in folder.glob("data/*/*.js"))
 
     page, shown = show(4)
     assert "4 of 8 facts are here" in page
@@ -69,18 +67,6 @@ def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
     page, shown = show(8)
     assert "facts are here" not in page
     assert "Disease 3" in shown
-
-
-def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
-    write_report(compared, EDITION)
-    (path,) = (compared / "report" / EDITION / "samples").glob("statements-Recall-*.parquet")
-    rows = query_rows(
-        compared,
-        f"select sample_id, scoring_policy, is_correct, response from prediction_details "
-        f"where model_id = 'recall' and edition_id = '{EDITION}'",
-    )
-    found = pl.read_parquet(path).select(list(rows[0])).rows()
-    assert sorted(found, key=str) == sorted((tuple(row.values()) for row in rows), key=str)
 
 
 def test_a_link_names_what_its_row_is_about() -> None:
@@ -96,7 +82,6 @@ def test_a_link_names_what_its_row_is_about() -> None:
         "negative=other": {"grouping_by": "negative", "group_name": "not in the base"},
         "age=2021": {"grouping_by": "release", "group_name": "2021"},
         "taught=pool": {"grouping_by": "taught", "group_name": "pool"},
-        "likely=7": {"p_low": 0.7},
         "setting=answer_only&method=questions&form=MCQ%2CTFQ&polarity=affirmed": {
             "facet": "verification",
             "is_negated_included": False,
