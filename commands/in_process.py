@@ -10,6 +10,7 @@ from pathlib import Path
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_installation
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import begin_loading
@@ -125,30 +126,22 @@ def prepare_prefect(root: Path) -> None:
 
 
 @contextmanager
-def _begin_flows(root: Path, config_file: Path | None = None) -> Iterator[None]:
+def _begin_flows(root: Path) -> Iterator[None]:
     """Import the flows while the server starts, and tag the runs of the block as those of this installation.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
     the task waits for 2 s.
-
-    Args:
-        config_file: the configuration's file, after which artifacts are named.
     """
     prepare_prefect(root)
     with pause_collector():
         # It imports all flows but `score_again`, which is small.
         import_module("flows.regenerate")
-        from flows.support.configurations import OF_COMMAND
-        from flows.support.run_names import tag_runs
+        from prefect import tags
 
     wait_for_server()
-    token = OF_COMMAND.set(config_file)
-    try:
-        with nullcontext() if is_own_server() else tag_runs():
-            yield
-    finally:
-        OF_COMMAND.reset(token)
+    with nullcontext() if is_own_server() else tags(find_installation().tag):
+        yield
 
 
 def _require_room(folder: Path) -> None:
@@ -176,7 +169,7 @@ def open_store(storage: StorageConfig) -> Store:
     return keys.open_store(storage)
 
 
-def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_next: bool = False) -> str:
+def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
@@ -203,9 +196,9 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
 
         # The server needs longer to start than this process to import.
         import_great_expectations()
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.build_test_set import build_test_set
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(build_test_set, config=config)
     return edition.edition_id
@@ -229,22 +222,21 @@ def _begin_evaluations(config: Config, store: Store) -> None:
             return
 
 
-def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[str, str]:
+def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
     if is_evaluated_here(config, edition_id):
         return {}
-    with _begin_flows(config.storage.root, config_file):
-        from flows.regenerate import evaluate_models
+    with _begin_flows(config.storage.root):
+        from flows.regenerate import evaluate_models, list_failures
 
-        outcomes = evaluate_models(config, edition_id)
-    return {name: reason for name, reason in outcomes.items() if reason is not None}
+        return list_failures(evaluate_models(config, edition_id))
 
 
-def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
+def run_publish(config: Config, edition_id: str | None) -> list[Path]:
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.publish import publish
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(publish, edition_id=edition_id, config=config)
     return [config.storage.root / WAREHOUSE, config.storage.root / page_file(edition_id)]
@@ -256,7 +248,7 @@ def refresh_page(config: Config, edition_id: str) -> None:
         run_publish(config, edition_id)
 
 
-def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:
+def run_score(config: Config, policies: Sequence[str] | None) -> str:
     """Score again under these policies and publish; return the edition's name.
 
     Raises:
@@ -271,20 +263,19 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
     for name, setting in config.list_evaluations():
         if evaluation := plan_scored(config, edition_id, name, setting, store):
             require_finished(evaluation)
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.score_again import score_again
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(score_again, config=config, policies=policies)
     return edition_id
 
 
-def run_all(config: Config, tell: Callable[[str], None], config_file: Path | None = None) -> RunReport:
+def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     """Build the edition, evaluate every model, and publish.
 
     Args:
         tell: receives a line about each step.
-        config_file: the configuration's file, after which artifacts are named.
 
     Raises:
         InputError: if the edition cannot be built, no model can be used, or publishing fails.
@@ -295,7 +286,7 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
 
     require_some_usable(config.models)
     tell("building the edition")
-    edition_id = run_build(config, config_file, is_evaluated_next=True)
+    edition_id = run_build(config, is_evaluated_next=True)
     tell(f"edition {edition_id}")
     doubts = summarize_name_troubles(plan_edition(config).base.triplets)
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
@@ -303,17 +294,19 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
     if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
         tell("everything is complete and published already")
         return RunReport(edition_id, paths, {})
-    with _begin_flows(config.storage.root, config_file):
-        from flows.regenerate import evaluate_models, publish_outcomes
+    with _begin_flows(config.storage.root):
+        from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)
         tell("publishing")
-        results = publish_outcomes(config, edition_id, outcomes)
-    return RunReport(edition_id, results.paths, results.failures, results.left_out)
+        left_out = publish_outcomes(config, edition_id, outcomes)
+    root = config.storage.root
+    paths = [root / WAREHOUSE, root / page_file(edition_id)]
+    return RunReport(edition_id, paths, list_failures(outcomes), left_out)
 
 
 def run_backfill(
-    config: Config, first: str, last: str, tell: Callable[[str], None], config_file: Path
+    config: Config, first: str, last: str, tell: Callable[[str], None]
 ) -> tuple[list[Path], dict[str, str]]:
     """Make or complete the editions of past periods, as `backfill` of flows/backfill.py does.
 
@@ -325,7 +318,7 @@ def run_backfill(
 
     moments = list_moments(config.schedule, first, last)
     require_some_usable(config.models)
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.backfill import backfill
 
         return backfill(config, moments, tell)

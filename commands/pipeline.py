@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         if len(configs) > 1:
             report_progress(f"\n{file}")
         try:
-            report = run_all(config, report_progress, file)
+            report = run_all(config, report_progress)
         except InputError as error:
             if len(configs) == 1:
                 raise
@@ -114,10 +114,11 @@ def _require_one_root(configs: dict[Path, Config]) -> None:
 
 def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int:
     """Print the scores and the paths of a run, and what failed; return the exit status."""
+    from report.score_tables import render_scores
     from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
     write_output(f"\n{report.edition_id}")
-    _print_leaderboard(config, report.edition_id, is_wide=is_wide)
+    write_output(render_scores(config.storage.root, report.edition_id, is_wide=is_wide))
     if freshness := describe_freshness(config.storage.root, report.edition_id):
         write_output(f"\n{freshness}")
     for line in describe_drift(config.storage.root, report.edition_id):
@@ -142,7 +143,7 @@ def build(options: argparse.Namespace) -> int:
     from commands.in_process import run_build
 
     config = load_config(options.config)
-    edition_id = run_build(config, options.config)
+    edition_id = run_build(config)
     write_output(config.storage.root / edition_folder(edition_id))
     _warn_of_wrong_texts(config, edition_id)
     return 0
@@ -162,8 +163,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
     config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)
-    edition_id = run_build(config, options.config, is_evaluated_next=True)
-    return _report_failures(run_evaluations(config, edition_id, options.config))
+    edition_id = run_build(config, is_evaluated_next=True)
+    return _report_failures(run_evaluations(config, edition_id))
 
 
 def publish(options: argparse.Namespace) -> int:
@@ -181,7 +182,7 @@ def publish(options: argparse.Namespace) -> int:
         report_published(config.storage.root)
         return 0
     edition = fetch_edition(config, open_store(config.storage))
-    paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
         report_progress(
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
@@ -195,9 +196,10 @@ def publish(options: argparse.Namespace) -> int:
 def _score(config: Config, options: argparse.Namespace) -> None:
     """Score the stored answers again, publish, and print the scores under each policy."""
     from commands.in_process import run_score
+    from report.score_tables import render_scores
 
-    edition_id = run_score(config, options.score or None, options.config)
-    _print_leaderboard(config, edition_id, is_wide=False, has_all_policies=True)
+    edition_id = run_score(config, options.score or None)
+    write_output(render_scores(config.storage.root, edition_id, is_wide=False, has_all_policies=True))
 
 
 def _prune(config: Config, choice: str) -> None:
@@ -234,37 +236,6 @@ def _prune(config: Config, choice: str) -> None:
     for each in answers:
         megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
         write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
-
-
-def _print_leaderboard(
-    config: Config, edition_id: str, *, is_wide: bool, has_all_policies: bool = False
-) -> None:
-    """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
-    from pretexeval.primitives.untrusted_text import escape_line
-    from report.facet_scores import read_facet_scores
-    from report.remarks import note_replies, read_reply_remarks
-    from report.score_tables import note_repeats, render_facets, render_leaderboard, render_not_evaluated
-    from warehouse.query import read_rows
-
-    root, where = config.storage.root, f"where edition_id = '{edition_id}'"
-    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
-    rows = read_rows(
-        root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
-    )
-    scores = read_facet_scores(
-        lambda sql: read_rows(root, sql), edition_id, has_all_policies=has_all_policies
-    )
-    has_pairs = read_rows(root, f"from editions {where} and n_drawn_pairs > 0")
-    if rows or has_pairs or not scores:
-        write_output(render_leaderboard(rows, is_wide=is_wide))
-        for line in note_repeats(root, edition_id):
-            write_output(line)
-    if scores:
-        write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
-    for line in note_replies(read_reply_remarks(root, edition_id)):
-        write_output(escape_line(line))
-    if lines := render_not_evaluated(read_rows(root, f"from not_evaluated {where}")):
-        write_output(lines)
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -248,10 +248,9 @@ def run(
 
     for warning in bypass_proxies():
         warnings.warn(warning, stacklevel=2)
-    config_file = None if isinstance(config, Config) else Path(config)
     checked = config if isinstance(config, Config) else load_config(Path(config))
     checked = select_some(checked, models, limit, report_step)
-    report = run_all(checked, report_step, config_file)
+    report = run_all(checked, report_step)
     root = checked.storage.root
     warehouse, page = report.paths
     return RunResult(

@@ -1,4 +1,4 @@
-"""Runs that were cancelled on Prefect's server: they end by themselves, with their answers stored.
+"""Ends of runs: those cancelled on Prefect's server end by themselves, and a failure ends with its cause.
 
 A worker ends the process of a run that is cancelled in the UI. Nothing ends a run of a command, a run whose
 state was set by the API, or, for some time, the runs that a cancelled run has started.
@@ -11,11 +11,14 @@ from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 
 import httpx
-from prefect import runtime
+from prefect import get_run_logger, runtime
 from prefect.client.orchestration import get_client
 from prefect.context import TagsContext
 from prefect.exceptions import CancelledRun, ObjectNotFound
 from prefect.states import Cancelled, Cancelling
+
+from flows.support.runs import list_causes
+from pretexeval.primitives.errors import InputError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -86,7 +89,10 @@ def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled.
 
-    The flow's tasks do not inherit the tags of its run.
+    The error of a failed run loses its frames, so that the log of the worker ends with its message. Prefect
+    would log the frames of its engine three times. It also keeps the error until the process ends, and
+    DuckDB then prints 70 lines about what the frames hold. The flow's tasks do not inherit the tags of its
+    run.
     """
 
     @functools.wraps(flow)
@@ -101,6 +107,10 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
         except (RunCancelledError, Exception) as error:
             # A query of DuckDB turns the signal by which a worker ends a cancelled run into another error.
             if not isinstance(error, RunCancelledError | CancelledRun) and not is_cancelled():
+                if not isinstance(error, InputError):
+                    get_run_logger().exception("unexpected error")
+                for cause in list_causes(error):
+                    cause.__traceback__ = cause.__context__ = None
                 raise
         message = "cancelled; what was done so far is kept: run it again to continue"
         return cast("Result", Cancelled(message=message))

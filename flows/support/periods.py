@@ -98,11 +98,3 @@ def list_scheduled(config: Config) -> dict[str, str]:
         if is_own and not find_withdrawal(root, path.parent.name):
             labels[path.parent.name] = label
     return dict(sorted(labels.items(), key=lambda item: (find_first_day(item[1]) or date.max, item[0])))
-
-
-def is_newest_period(config: Config, edition_id: str) -> bool:
-    """Return whether no later period of this kind has a complete edition; true for one without a period."""
-    labels = list_scheduled(config)
-    label = labels.get(edition_id, str(config.edition.label))
-    same_kind = [each for each in labels.values() if find_period(each) == find_period(label)]
-    return find_first_day(label) is None or label >= max(same_kind, default="")

@@ -169,6 +169,11 @@ class EditionConfig(ConfigTable):
             raise ValueError(f"{absent} is needed with {present}")
         return self
 
+    @property
+    def name(self) -> str:
+        """The middle part of the edition's name."""
+        return self.label or f"seed{self.seed}"
+
 
 class RephraserConfig(ConfigTable):
     """How the samples of method `pretexeval` are worded (docs/rephrasing.md)."""

@@ -10,11 +10,9 @@ import pytest
 from filelock import FileLock
 
 from commands.main import main
-from flows.support.configurations import name_artifact
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, list_with_same_method, remove_old_editions
 from pretexeval.config.file import Config
-from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.storage.layout import withdrawal_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
@@ -159,25 +157,6 @@ def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
         (weeks[0], None),
         (weeks[1], "no newer edition has results of far"),
     ]
-
-
-def test_only_the_newest_period_has_artifacts_with_a_key(built: Built, tmp_path: Path) -> None:
-    config, root, weeks = copy_weeks(built, tmp_path / "data", 3)
-    shutil.rmtree(root / "editions" / weeks.pop(1))
-    # A period of another kind, and another schedule on the same base.
-    daily = config.model_copy(update={"schedule": ScheduleConfig(cron="0 3 * * *", period="day")})
-    for other in (daily, configure(tmp_path, seed=2)):
-        build(plan_week(other, 5))
-
-    def find_keys(week: int, edition_id: str | None) -> str | None:
-        return name_artifact("parquet", plan_week(config, week), edition_id)
-
-    assert [find_keys(0, weeks[0]), find_keys(2, weeks[1])] == [None, "parquet"]
-    # These are being built, and the third has no period.
-    assert [find_keys(1, "own-2020-W48-new"), find_keys(3, "own-2020-W50-new")] == [None, "parquet"]
-    assert name_artifact("parquet", config, "own-seed1-new") == "parquet"
-    # Published by hand, by a run without a moment.
-    assert [name_artifact("parquet", config, week) for week in weeks] == [None, "parquet"]
 
 
 def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:

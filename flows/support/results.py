@@ -1,19 +1,26 @@
-"""Changes of scores since the previous edition: in the leaderboard, and as events if they are significant.
+"""The results of an edition in the UI and the log, and an event for each score that changed significantly.
 
 The previous edition is searched among the scheduled ones with the same kind of period, for each model
 separately: a model that failed last week is compared with the week before that. An edition built by hand
 (seed1) does not belong to the series.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from prefect import get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
+from flows.support.artifacts import render_links, show_page
+from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.layout import EDITIONS_FOLDER, WAREHOUSE, edition_folder, page_file
 from report.certainty import select_certain
-from warehouse.query import read_rows
+from report.score_tables import render_scores
+from warehouse.drift import describe_drift, describe_freshness
+from warehouse.query import open_warehouse, read_rows
 
 Row = dict[str, Any]
 SCORE_MOVED = "pretexeval.score.moved"
@@ -71,6 +78,43 @@ order by model, method, repeat
 """
 
 
+def show_results(
+    flow: str, storage: StorageConfig, edition_id: str | None, summary: Sequence[str] = ()
+) -> None:
+    """Show the summary, links and the scores of an edition as the page of this run, and log them.
+
+    Args:
+        edition_id: None for all editions, whose scores are not shown.
+    """
+    root, name = storage.root, edition_id or "all editions"
+    scores: list[str] = []
+    if edition_id is not None:
+        # The queries in the block share the open database.
+        with open_warehouse(root):
+            freshness, changes = describe_freshness(root, edition_id), describe_changes(root, edition_id)
+            notes = [*([freshness] if freshness else []), *describe_drift(root, edition_id), *changes]
+            scores = [f"```\n{render_scores(root, edition_id)}\n```", *notes]
+    folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
+    paths = {
+        f"Page of {name}": page_file(edition_id),
+        f"Parquet files of {name}": f"{folder}/",
+        "Warehouse (DuckDB)": WAREHOUSE,
+    }
+    lines = "\n".join(f"- {line}" for line in summary)
+    show_page(flow, edition_id, [lines, render_links(storage, paths), *scores])
+    for text in (*summary, *scores):
+        get_run_logger().info("%s", text)
+
+
+def describe_changes(root: Path, edition_id: str) -> list[str]:
+    """Return a sentence for each score that has one in the previous edition."""
+    return [
+        f"{row['model']} ({row['method']}): accuracy {100 * row['change']:+.1f} points since {row['since']}"
+        for row in read_leaderboard(root, edition_id)
+        if row["since"] and row["repeat"] == 0
+    ]
+
+
 def read_leaderboard(root: Path, edition_id: str) -> list[Row]:
     """Return one row per method, model and repeat of the edition: its scores, and their change.
 
@@ -88,11 +132,6 @@ def read_leaderboard(root: Path, edition_id: str) -> list[Row]:
         for row in rows
         if row["edition_id"] == edition_id
     ]
-
-
-def read_not_evaluated(root: Path, edition_id: str) -> list[Row]:
-    """Return one row per model of the edition without a score, with the reason."""
-    return _read_rows(root, "from not_evaluated where edition_id = '{edition_id}'", edition_id=edition_id)
 
 
 def _compare(row: Row, earlier: Row | None) -> Row:
