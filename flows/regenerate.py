@@ -91,7 +91,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     )
     models = [f"{name}: {outcome.message}" for name, outcome in outcomes.items()]
     summary = [f"period {config.edition.label}, {stages}", *models, end]
-    show_results("regenerate", config.storage, edition_id, summary)
+    for text in (*summary, *show_results("regenerate", config.storage, edition_id, summary)):
+        get_run_logger().info("%s", text)
     if failures:
         raise InputError(
             f"{len(failures)} of {len(outcomes)} models failed on {edition_id}; "

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from prefect import get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
@@ -80,30 +79,29 @@ order by model, method, repeat
 
 def show_results(
     flow: str, storage: StorageConfig, edition_id: str | None, summary: Sequence[str] = ()
-) -> None:
-    """Show the summary, links and the scores of an edition as the page of this run, and log them.
+) -> list[str]:
+    """Show the summary, links and the scores of an edition as the page of this run; return the scores.
 
     Args:
         edition_id: None for all editions, whose scores are not shown.
     """
     root, name = storage.root, edition_id or "all editions"
-    scores: list[str] = []
+    scores = list[str]()
     if edition_id is not None:
         # The queries in the block share the open database.
         with open_warehouse(root):
-            freshness, changes = describe_freshness(root, edition_id), describe_changes(root, edition_id)
-            notes = [*([freshness] if freshness else []), *describe_drift(root, edition_id), *changes]
-            scores = [f"```\n{render_scores(root, edition_id)}\n```", *notes]
-    folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
+            notes = [describe_freshness(root, edition_id), *describe_drift(root, edition_id)]
+            changes = describe_changes(root, edition_id)
+            scores = [render_scores(root, edition_id), *filter(None, notes), *changes]
     paths = {
         f"Page of {name}": page_file(edition_id),
-        f"Parquet files of {name}": f"{folder}/",
+        f"Parquet files of {name}": f"{edition_folder(edition_id) if edition_id else EDITIONS_FOLDER}/",
         "Warehouse (DuckDB)": WAREHOUSE,
     }
     lines = "\n".join(f"- {line}" for line in summary)
-    show_page(flow, edition_id, [lines, render_links(storage, paths), *scores])
-    for text in (*summary, *scores):
-        get_run_logger().info("%s", text)
+    table = [f"```\n{text}\n```" for text in scores[:1]]
+    show_page(flow, edition_id, [lines, render_links(storage, paths), *table, *scores[1:]])
+    return scores
 
 
 def describe_changes(root: Path, edition_id: str) -> list[str]:

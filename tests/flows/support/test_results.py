@@ -1,6 +1,5 @@
 """What flows show of scores: the leaderboard, significant changes, and models that failed."""
 
-import logging
 import re
 from pathlib import Path
 
@@ -104,7 +103,6 @@ def test_the_page_of_a_run_has_links_the_scores_and_who_has_none(
     monkeypatch.setattr(
         artifacts, "create_markdown_artifact", lambda text, *, key, description: shown.append((key, text))
     )
-    monkeypatch.setattr(results, "get_run_logger", lambda: logging.getLogger("test"))
     results.show_results("regenerate", config.storage, EDITION, ["far: asked", "1 of 1"])
     ((key, text),) = shown
     assert key == f"regenerate-{EDITION.lower()}"
