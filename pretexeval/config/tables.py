@@ -92,7 +92,7 @@ class KnowledgeConfig(ConfigTable):
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
     the ages of facts (docs/knowledge-bases.md)."""
     changes: bool = False
-    """Also test facts that the newest of `releases` holds and the base no longer lists (docs/changes.md)."""
+    """Also test facts that the newest of `releases` holds and the base no longer lists (docs/editions.md)."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -136,7 +136,7 @@ class EditionConfig(ConfigTable):
     it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
-    stands for the edition of anchors (docs/anchors.md)."""
+    stands for the edition of anchors (docs/editions.md)."""
     negatives: Literal["balanced", "uniform"] = "balanced"
     """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
