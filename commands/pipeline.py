@@ -62,9 +62,9 @@ def add_commands(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--prune",
-        choices=("list", "editions", "answers"),
-        help="remove the scheduled editions that are older than keep_editions allows before, and with "
-        "`answers` the stored answers that no other edition uses; with `list`, only list what would go",
+        choices=("list", "editions"),
+        help="remove the scheduled editions that are older than keep_editions allows before; with `list`, "
+        "only list what would go",
     )
 
 
@@ -208,22 +208,19 @@ def _prune(config: Config, choice: str) -> None:
 
     from commands.in_process import open_store
     from flows.support.periods import plan_period
-    from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
+    from flows.support.retention import list_old_editions, remove_old_editions
     from report.console import align
 
     config = plan_period(config, datetime.now(UTC))
     if config.storage.keep_editions is None:
         raise InputError("there is no keep_editions in [storage], so every edition is kept")
     if choice == "list":
-        found = list_old_editions(config)
-        answers = list_old_answers(config, found)
+        found, done = list_old_editions(config), "would be removed"
     else:
-        store = open_store(config.storage)
-        found, answers = remove_old_editions(config, store, with_answers=choice == "answers")
+        found, done = remove_old_editions(config, open_store(config.storage)), "removed"
     if not found:
         write_output("no scheduled edition of this configuration is older than keep_editions allows")
         return
-    done = "would be removed" if choice == "list" else "removed"
     rows = [
         (
             old.edition_id,
@@ -233,9 +230,6 @@ def _prune(config: Config, choice: str) -> None:
         for old in found
     ]
     write_output(align(("edition", "frees", ""), rows))
-    for each in answers:
-        megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
-        write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
 
 
 def _report_failures(failures: dict[str, str]) -> int:

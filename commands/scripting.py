@@ -77,45 +77,20 @@ def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "
     return read_stage_files(Path(root), refs, stages[stage])
 
 
-OF_SAMPLES = """
-from prediction_details
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and ($method is null or method = $method)
-order by model, method, relation, pair_id, triplet_id, sample_id, repeat
-"""
-OF_QUESTIONS = """
-from facet_details
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and setting = $setting
-order by model, relation, point_id, question_id, repeat
-"""
-OF_UNSURE = """
-select
-    models.name as model, samples.method, samples.relation, head, tail, is_positive, samples.pair_id,
-    samples.triplet_id, samples.transformation, samples.text, samples.label, answers.* exclude (kind)
-from (select * rename (item_id as sample_id) from answers where kind = 'unsure') as answers
-inner join samples using (edition_id, sample_id)
-inner join triplets using (edition_id, triplet_id)
-inner join models using (model_id)
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or models.name = $model) and ($method is null or method = $method)
-order by model, method, relation, pair_id, triplet_id, sample_id, repeat
-"""
-KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
-KNOWN_UNSURE = """
-select distinct edition_id, models.name as model, method, scoring_policy
-from (select * rename (item_id as sample_id) from answers where kind = 'unsure')
-inner join models using (model_id)
-inner join samples using (edition_id, sample_id)
-order by all
-"""
-KNOWN_QUESTIONS = """
-select distinct edition_id, models.name as model, setting, scoring_policy
-from answers
-inner join models using (model_id)
-where kind = 'questions'
-order by all
-"""
+UNSURE_ROWS = """(
+    select
+        edition_id, models.name as model, samples.method, samples.relation, head, tail, is_positive,
+        samples.pair_id, samples.triplet_id, samples.transformation, samples.text, samples.label,
+        answers.* exclude (edition_id, kind)
+    from (select * rename (item_id as sample_id) from answers where kind = 'unsure') as answers
+    inner join samples using (edition_id, sample_id)
+    inner join triplets using (edition_id, triplet_id)
+    inner join models using (model_id)
+)"""
+# Rows with the text, the answer and its grade; the column that is chosen besides model and policy; the order.
+SAMPLES = ("prediction_details", "method", "model, method, relation, pair_id, triplet_id, sample_id, repeat")
+OF_UNSURE = (UNSURE_ROWS, *SAMPLES[1:])
+QUESTIONS = ("facet_details", "setting", "model, relation, point_id, question_id, repeat")
 
 
 def load_predictions(
@@ -147,37 +122,24 @@ def load_predictions(
     Raises:
         InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
     """
-    of_settings = {None: (OF_SAMPLES, KNOWN_SAMPLES), UNSURE: (OF_UNSURE, KNOWN_UNSURE)}
-    sql, known = of_settings.get(setting, (OF_QUESTIONS, KNOWN_QUESTIONS))
-    choice = {"method": method} if setting in of_settings else {"setting": setting}
-    chosen = {"edition_id": edition_id, "model": model, **choice, "scoring_policy": scoring_policy}
-    return _read(root, sql, chosen, known)
-
-
-def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) -> "pl.DataFrame":
-    """Return the rows of a query with these parameters.
-
-    Args:
-        known: the query that lists the values of the parameters for which there are rows.
-
-    Raises:
-        InputError: there are no rows.
-    """
+    rows, column, order = {None: SAMPLES, UNSURE: OF_UNSURE}.get(setting, QUESTIONS)
+    value = setting if column == "setting" else method
+    chosen = {"edition_id": edition_id, "model": model, column: value, "scoring_policy": scoring_policy}
+    names = ", ".join(chosen)
+    where = " and ".join(f"(${name} is null or {name} = ${name})" for name in chosen)
     with open_warehouse(root) as connection:
-        frame: pl.DataFrame = connection.sql(sql, params=names).pl()
+        frame: pl.DataFrame = connection.sql(
+            f"from {rows} where {where} order by {order}", params=chosen
+        ).pl()
         if frame.is_empty():
-            raise InputError(_explain_missing(connection, names, known))
+            there = connection.execute(f"select distinct {names} from {rows} order by all").fetchall()
+            asked = ", ".join(f"{name} = {value!r}" for name, value in chosen.items() if value is not None)
+            listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in there) or " none"
+            raise InputError(
+                f"the warehouse has no predictions with {asked}; it has ({names}):{listed}\n"
+                "`pretexeval publish` loads what was evaluated since"
+            )
     return frame
-
-
-def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None], known: str) -> str:
-    asked = ", ".join(f"{key} = {value!r}" for key, value in names.items() if value is not None)
-    rows = connection.execute(known).fetchall()
-    listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in rows) or " none"
-    return (
-        f"the warehouse has no predictions with {asked}; it has ({', '.join(names)}):{listed}\n"
-        "`pretexeval publish` loads what was evaluated since"
-    )
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,15 @@ state was set by the API, or, for some time, the runs that a cancelled run has s
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
-from uuid import UUID
 
 import httpx
 from prefect import get_run_logger, runtime
 from prefect.client.orchestration import get_client
 from prefect.context import TagsContext
 from prefect.exceptions import CancelledRun, ObjectNotFound
-from prefect.states import Cancelled, Cancelling
+from prefect.states import Cancelled
 
 from flows.support.runs import list_causes
 from pretexeval.primitives.errors import InputError
@@ -68,24 +67,6 @@ def require_not_cancelled() -> None:
         raise RunCancelledError
 
 
-@contextlib.contextmanager
-def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
-    """Cancel those that are among the runs by then if this run is cancelled during the block.
-
-    The server does it too, half a minute later; workers would start some of them until then.
-    """
-    try:
-        yield
-    except BaseException:
-        if is_cancelled():
-            with contextlib.suppress(httpx.HTTPError), get_client(sync_client=True) as client:
-                for run_id in runs.values():
-                    client.set_flow_run_state(
-                        run_id, Cancelling(message="the run that started it was cancelled")
-                    )
-        raise
-
-
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled.
 
@@ -98,7 +79,7 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
     @functools.wraps(flow)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
-            if was_cancelled_while_starting():
+            if was_cancelled_while_starting() or is_cancelled():
                 raise RunCancelledError
             # The flow run already has its tags. For a task run with tags, Prefect first asks the server for
             # their concurrency limits.

@@ -21,7 +21,7 @@ from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 from pydantic import BaseModel
 
-from flows.support.cancellation import cancel_with_this_run, require_not_cancelled
+from flows.support.cancellation import require_not_cancelled
 from flows.support.runs import call_flow
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
@@ -62,38 +62,38 @@ def run_subflows(
     """
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
-    n_crashes = dict.fromkeys(range(len(calls)), 0)
-    waiting, runs, scheduled = list(range(len(calls))), dict[int, UUID](), set[int]()
     pool_of = list(pools or [DEFAULT_POOL] * len(calls))
-    outcomes: dict[int, Outcome] = {}
-    with cancel_with_this_run(runs):
-        while waiting or runs:
-            require_not_cancelled()
-            for number in list(waiting):
-                # Two workers that poll at the same moment can exceed the limit of a pool if two runs wait.
-                if pool_of[number] in {pool_of[each] for each in scheduled}:
-                    continue
-                waiting.remove(number)
-                try:
-                    key = f"{number}-{n_crashes[number]}"
-                    runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
-                    scheduled.add(number)
-                except InputError as error:
-                    outcomes[number] = Outcome(str(error), has_failed=True)
-            time.sleep(POLL_S)
-            for number, run_id in list(runs.items()):
-                state = _read_state(run_id)
-                if state is None or state.type == StateType.SCHEDULED:
-                    continue
-                scheduled.discard(number)
-                if not state.is_final():
-                    continue
-                del runs[number]
-                if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
-                    n_crashes[number] += 1
-                    get_run_logger().warning("%s lost its worker and is started again", subflow.name)
-                    waiting.insert(0, number)
-                    continue
+    n_crashes, waiting = [0] * len(calls), set(range(len(calls)))
+    runs, outcomes = dict[int, UUID](), dict[int, Outcome]()
+    # The calls whose runs wait for a worker. If two runs wait, two workers that poll at the same moment can
+    # exceed the limit of their pool.
+    scheduled: set[int] = set()
+    while len(outcomes) < len(calls):
+        require_not_cancelled()
+        for number in sorted(waiting):
+            if pool_of[number] in {pool_of[other] for other in scheduled}:
+                continue
+            waiting.remove(number)
+            try:
+                key = f"{number}-{n_crashes[number]}"
+                runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
+                scheduled.add(number)
+            except InputError as error:
+                outcomes[number] = Outcome(str(error), has_failed=True)
+        time.sleep(POLL_S)
+        for number, run_id in list(runs.items()):
+            state = _read_state(run_id)
+            if state is None or state.type == StateType.SCHEDULED:
+                continue
+            scheduled.discard(number)
+            if not state.is_final():
+                continue
+            del runs[number]
+            if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
+                n_crashes[number] += 1
+                get_run_logger().warning("%s lost its worker and is started again", subflow.name)
+                waiting.add(number)
+            else:
                 outcomes[number] = _describe_end(state)
     return [outcomes[number] for number in range(len(calls))]
 

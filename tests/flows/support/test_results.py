@@ -7,7 +7,7 @@ import pytest
 
 from flows import regenerate
 from flows.support import artifacts, dispatch, results
-from flows.support.results import find_score_changes, read_leaderboard
+from flows.support.results import find_score_changes, read_changes
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from pretexeval.config.tables import StorageConfig
@@ -61,20 +61,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_is_compared_with_its_previous_edition_of_the_same_kind_of_period(root: Path) -> None:
-    names = {edition_id: label for label, edition_id in EDITIONS.items()} | {None: None}
+    names = {edition_id: label for label, edition_id in EDITIONS.items()}
     since = {
-        label: {row["model"].lower(): names[row["since"]] for row in read_leaderboard(root, edition_id)}
+        label: {row["model"].lower(): names[row["since"]] for row in read_changes(root, edition_id)}
         for label, edition_id in EDITIONS.items()
     }
     assert since == {
-        "2026-W09": {"expert": None},
+        "2026-W09": {},
         "2026-W10": {"expert": "2026-W09"},
-        "2026-W46": {"expert": "2026-W10", "erratic": None},
+        "2026-W46": {"expert": "2026-W10"},
         "2026-W47": {"expert": "2026-W46"},
         "2026-W48": {"expert": "2026-W47", "erratic": "2026-W46"},
-        "2026-W52": {"erratic": "2026-W48", "student": None},
+        "2026-W52": {"erratic": "2026-W48"},
         "2027-W01": {"erratic": "2026-W52", "student": "2026-W52"},
-        "2026-11-21": {"expert": None},
+        "2026-11-21": {},
         "2026-11-22": {"expert": "2026-11-21"},
     }
 
