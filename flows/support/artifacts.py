@@ -4,7 +4,8 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
+from uuid import UUID
 
 import httpx
 from prefect import get_run_logger
@@ -57,7 +58,8 @@ def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]
 
     The function raises RunCancelledError if the run was cancelled, also before the first item.
     """
-    artifact = show_in_ui(create_progress_artifact, 0.0, description=title)
+    # Outside an event loop, Prefect returns the id and no coroutine.
+    artifact = cast("UUID | None", show_in_ui(create_progress_artifact, 0.0, description=title))
     n_done, next_update = 0, 0.0
 
     def update() -> None:

@@ -79,7 +79,8 @@ def run_stage(reports: list[str], edition: Edition, name: str, *before: StageFil
     built_at = time.monotonic()
     storage = edition.root.absolute() / TASKS_FOLDER
     check = check_stage.with_options(name=f"check-{name}", result_storage=storage)
-    report = record_check(edition, stage, check(quote(edition), stage))
+    whole: Any = quote(edition)
+    report = record_check(edition, stage, check(whole, stage))
     reports.append(report.render_markdown())
     get_run_logger().info(
         "%s: %s in %.1f s, validated in %.1f s",

@@ -189,11 +189,11 @@ def test_a_run_for_an_old_week_keeps_its_edition_and_the_newest_one_first(
     (row,) = query_rows(root, f"from freshness where edition_id = '{newest}'")
     assert row["n_earlier_editions"] == 1
     assert any(f"/{old}/" in page.read_text() for page in (root / "report" / newest).glob("*.html"))
-    (page,) = read_server(
+    (shown,) = read_server(
         "/artifacts/latest/filter", artifacts={"key": {"any_": [f"regenerate-{newest.lower()}"]}}
     )
-    assert newest in page["data"]
-    assert old not in page["data"]
+    assert newest in shown["data"]
+    assert old not in shown["data"]
 
     # Each run says in its log and in its state what it did.
     said = (
