@@ -19,11 +19,10 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
-from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from flows.support.cancellation import require_not_cancelled
 from flows.support.runs import call_flow
-from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
@@ -137,17 +136,11 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         InputError: the flow has no deployment for this pool.
     """
     # A configuration is the text that `GivenConfig` reads.
-    as_json = {
-        name: value.model_dump_json(exclude_defaults=True)
-        if isinstance(value, Config)
-        else value.model_dump(mode="json")
-        if isinstance(value, BaseModel)
-        else value
-        for name, value in parameters.items()
-    }
+    config = cast(Config, parameters["config"]).model_dump_json(exclude_defaults=True)
+    as_json = to_jsonable_python(parameters | {"config": config})
     # Prefect names a run by its flow only when it starts, so a run that waits for a worker is named here.
     name = subflow.flow_run_name
-    run_name = name.format(**parameters) if isinstance(name, str) else cast(NameRun, name)(parameters)
+    name_run = name.format_map if isinstance(name, str) else cast("Callable[[Parameters], str]", name)
     # A run may start the same flow for several editions, one after the other: each has its own parameters.
     names = (str(runtime.flow_run.id), str(runtime.flow_run.run_count), subflow.name, key)
     idempotency_key = "-".join([*names, hash_text(json.dumps(as_json, sort_keys=True, default=str))])
@@ -156,7 +149,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         run = run_deployment(
             f"{subflow.name}/{find_installation().name_subflow(pool)}",
             parameters=as_json,
-            flow_run_name=run_name,
+            flow_run_name=name_run(parameters),
             timeout=0,
             idempotency_key=idempotency_key,
         )
@@ -170,9 +163,6 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
             f"{subflow.name} has no deployment for the pool {pool!r}: run `pretexeval deploy` with this "
             "configuration"
         ) from error
-
-
-NameRun = Callable[[Parameters], str]
 
 
 def _describe_end(state: State[Any]) -> Outcome:
@@ -236,7 +226,7 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
 
 def _divide(call: Parameters) -> list[Parameters]:
     """Return the parameters of the shards of an evaluation; of a model with one worker, those given."""
-    model = _find_model(**call)
+    model = find_model(call["config"], call["model_name"])
     if model.workers == 1:
         return [call]
     if runtime.deployment.id is None:
@@ -246,8 +236,5 @@ def _divide(call: Parameters) -> list[Parameters]:
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
-    return run_subflows(evaluate, calls, [_find_model(**call).work_pool for call in calls]) if calls else []
-
-
-def _find_model(config: Config, model_name: str, **_: object) -> ModelConfig:
-    return find_model(config, model_name)
+    models = [find_model(call["config"], call["model_name"]) for call in calls]
+    return run_subflows(evaluate, calls, [model.work_pool for model in models])

@@ -126,10 +126,6 @@ def _key_files(_: object, parameters: dict[str, Any]) -> str:
     return key_files(parameters["edition"], parameters["name"], parameters["relations"], parameters["before"])
 
 
-def _key_check(_: object, parameters: dict[str, Any]) -> str:
-    return key_check(parameters["stage"])
-
-
 @task(task_run_name="{name}: {relations[0]}", cache_key_fn=_key_files, **CACHED)
 def build_files(
     edition: Edition,
@@ -149,7 +145,11 @@ def build_files(
     return complete_with(files, REUSED) if stage.is_reused else files
 
 
-@task(task_run_name="check-{stage.stage.name}", cache_key_fn=_key_check, **CACHED)
+@task(
+    task_run_name="check-{stage.stage.name}",
+    cache_key_fn=lambda _, given: key_check(given["stage"]),
+    **CACHED,
+)
 def check_stage(edition: Edition, stage: StageFiles) -> Report:
     """Validate one stage as a whole."""
     return check_files(edition, stage)
