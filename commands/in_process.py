@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
@@ -22,6 +23,7 @@ from pretexeval.storage.layout import (
     PREFECT_FOLDER,
     TASKS_FOLDER,
     WAREHOUSE,
+    edition_folder,
     freshness_record,
     model_file,
     page_file,
@@ -29,6 +31,9 @@ from pretexeval.storage.layout import (
 from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def is_evaluated_here(config: Config, edition_id: str) -> bool:
@@ -43,8 +48,8 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
     return are_evaluated(config, edition_id, Store(config.storage))
 
 
-def find_published(config: Config, edition_id: str) -> list[Path] | None:
-    """Return the warehouse and the edition's page if a publication would change nothing; null if it would."""
+def is_published(config: Config, edition_id: str) -> bool:
+    """Return whether a publication of the edition would change nothing."""
     from report.page import are_pages_current
     from tasks.edition.planning import plan_edition
     from tasks.edition.writer_tokens import are_tokens_recorded
@@ -53,7 +58,7 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
 
     root = config.storage.root
     noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
-    is_current = (
+    return (
         noted.get("min_new_texts") == config.report.min_new_texts
         and is_measured(root, edition_id)
         and (not config.has_other_prompts or are_tokens_recorded(plan_edition(config)))
@@ -61,20 +66,48 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
         and is_warehouse_current(root)
         and are_pages_current(root, [edition_id])
     )
-    return [root / WAREHOUSE, root / page_file(edition_id)] if is_current else None
 
 
-@dataclass
-class RunReport:
-    """The results of a run."""
+@dataclass(frozen=True)
+class RunResult:
+    """What a run made, and where it is."""
 
     edition_id: str
-    paths: list[Path]
-    """The warehouse and the edition's page."""
+    root: Path
+    """The data root, for `open_warehouse`, `load_edition` and `load_predictions`."""
     failures: dict[str, str]
-    """Failed model -> the reason why it failed."""
+    """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
     left_out: str | None = None
-    """What else under the root was left out, because files contradict their records."""
+    """What else under the root was not published, because files contradict their records."""
+
+    @property
+    def edition(self) -> Path:
+        """The folder of the edition."""
+        return self.root / edition_folder(self.edition_id)
+
+    @property
+    def warehouse(self) -> Path:
+        """The file of the warehouse."""
+        return self.root / WAREHOUSE
+
+    @property
+    def page(self) -> Path:
+        """The page of the edition."""
+        return self.root / page_file(self.edition_id)
+
+    @property
+    def leaderboard(self) -> "pl.DataFrame":
+        """One row per model, method, scoring policy and repeat of this edition, by rank.
+
+        The columns are those of the view `leaderboard`.
+        """
+        import polars as pl
+
+        from warehouse.query import read_table
+
+        where = f"where edition_id = '{self.edition_id}'"
+        order = "order by method, scoring_policy, repeat, rank"
+        return pl.DataFrame(read_table(self.root, f"from leaderboard {where} {order}"))
 
 
 def prepare_prefect(root: Path) -> None:
@@ -244,7 +277,7 @@ def run_publish(config: Config, edition_id: str | None) -> list[Path]:
 
 def refresh_page(config: Config, edition_id: str) -> None:
     """Write the page of a published edition again if editions that were published since belong on it."""
-    if find_published(config, edition_id) is None:
+    if not is_published(config, edition_id):
         run_publish(config, edition_id)
 
 
@@ -271,7 +304,7 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     return edition_id
 
 
-def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
+def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     """Build the edition, evaluate every model, and publish.
 
     Args:
@@ -291,18 +324,17 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     doubts = summarize_name_troubles(plan_edition(config).base.triplets)
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
         tell(warning)
-    if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
+    root = config.storage.root
+    if is_evaluated_here(config, edition_id) and is_published(config, edition_id):
         tell("everything is complete and published already")
-        return RunReport(edition_id, paths, {})
-    with _begin_flows(config.storage.root):
+        return RunResult(edition_id, root, {})
+    with _begin_flows(root):
         from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)
         tell("publishing")
         left_out = publish_outcomes(config, edition_id, outcomes)
-    root = config.storage.root
-    paths = [root / WAREHOUSE, root / page_file(edition_id)]
-    return RunReport(edition_id, paths, list_failures(outcomes), left_out)
+    return RunResult(edition_id, root, list_failures(outcomes), left_out)
 
 
 def run_backfill(

@@ -20,7 +20,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import edition_folder, page_file
 
 if TYPE_CHECKING:
-    from commands.in_process import RunReport
+    from commands.in_process import RunResult
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         if len(configs) > 1:
             report_progress(f"\n{file}")
         try:
-            report = run_all(config, report_progress)
+            result = run_all(config, report_progress)
         except InputError as error:
             if len(configs) == 1:
                 raise
@@ -89,11 +89,11 @@ def run(options: argparse.Namespace) -> int:
             statuses.append(2)
             continue
         with open_warehouse(config.storage.root):
-            statuses.append(_print_results(config, report, is_wide=options.wide))
-        if report.left_out is None:
-            complete.append((config, report.edition_id))
+            statuses.append(_print_results(config, result, is_wide=options.wide))
+        if result.left_out is None:
+            complete.append((config, result.edition_id))
         if waiting:
-            report_progress(f"open {report.paths[1]} now; still to run: {', '.join(map(str, waiting))}")
+            report_progress(f"open {result.page} now; still to run: {', '.join(map(str, waiting))}")
     # The page of an edition links the others, and compares itself with them.
     for config, edition_id in complete[:-1]:
         refresh_page(config, edition_id)
@@ -112,30 +112,30 @@ def _require_one_root(configs: dict[Path, Config]) -> None:
         )
 
 
-def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int:
+def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int:
     """Print the scores and the paths of a run, and what failed; return the exit status."""
     from report.score_tables import render_scores
     from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
-    write_output(f"\n{report.edition_id}")
-    write_output(render_scores(config.storage.root, report.edition_id, is_wide=is_wide))
-    if freshness := describe_freshness(config.storage.root, report.edition_id):
+    root = result.root
+    write_output(f"\n{result.edition_id}")
+    write_output(render_scores(root, result.edition_id, is_wide=is_wide))
+    if freshness := describe_freshness(root, result.edition_id):
         write_output(f"\n{freshness}")
-    for line in describe_drift(config.storage.root, report.edition_id):
+    for line in describe_drift(root, result.edition_id):
         write_output(line)
-    warehouse, page = report.paths
-    write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
-    write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
+    write_output(f"\nedition    {result.edition}")
+    write_output(f'warehouse  {result.warehouse}   (pretexeval sql "from leaderboard" --root {root})')
     if len(config.edition.methods) > 1:
-        write_output(f"methods    pretexeval sql --papers {report.edition_id} --root {config.storage.root}")
-    write_output(f"page       {page}")
-    if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
+        write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {root}")
+    write_output(f"page       {result.page}")
+    if stale := describe_stale_texts(root, result.edition_id, config.report.min_new_texts):
         report_progress(stale)
-    _warn_of_wrong_texts(config, report.edition_id)
-    status = _report_failures(report.failures)
-    if report.left_out:
-        report_error(report.left_out)
-    return 1 if report.left_out else status
+    _warn_of_wrong_texts(config, result.edition_id)
+    status = _report_failures(result.failures)
+    if result.left_out:
+        report_error(result.left_out)
+    return 1 if result.left_out else status
 
 
 def build(options: argparse.Namespace) -> int:

@@ -4,17 +4,17 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from commands.in_process import RunResult as RunResult
+from commands.in_process import run_all
 from pretexeval.config.file import Config, load_config
 from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
-from pretexeval.storage.layout import edition_folder
 from warehouse.query import explain_unreadable, find_warehouse
 
 if TYPE_CHECKING:
@@ -142,35 +142,6 @@ def load_predictions(
     return frame
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """What a run made, and where it is."""
-
-    edition_id: str
-    root: Path
-    """The data root, for `open_warehouse`, `load_edition` and `load_predictions`."""
-    edition: Path
-    """The folder of the edition."""
-    warehouse: Path
-    page: Path
-    """The page of the edition."""
-    failures: dict[str, str]
-    """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
-    left_out: str | None
-    """What else under the root was not published, because files contradict their records."""
-
-    @property
-    def leaderboard(self) -> "pl.DataFrame":
-        """One row per model, method, scoring policy and repeat of this edition, by rank.
-
-        The columns are those of the view `leaderboard`.
-        """
-        sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
-        with open_warehouse(self.root) as connection:
-            rows: pl.DataFrame = connection.sql(sql, params=[self.edition_id]).pl()
-        return rows
-
-
 def ignore(_: str) -> None:
     """Report nothing."""
 
@@ -205,22 +176,10 @@ def run(
             "Prefect was imported before the first run, and reads its settings only then: call "
             "pretexeval.run before anything imports Prefect, or set PREFECT_API_URL to a server's address"
         )
-    from commands.in_process import run_all
     from commands.selection import select_some
 
     for warning in bypass_proxies():
         warnings.warn(warning, stacklevel=2)
     checked = config if isinstance(config, Config) else load_config(Path(config))
     checked = select_some(checked, models, limit, report_step)
-    report = run_all(checked, report_step)
-    root = checked.storage.root
-    warehouse, page = report.paths
-    return RunResult(
-        report.edition_id,
-        root,
-        root / edition_folder(report.edition_id),
-        warehouse,
-        page,
-        report.failures,
-        report.left_out,
-    )
+    return run_all(checked, report_step)
