@@ -6,6 +6,7 @@ state was set by the API, or, for some time, the runs that a cancelled run has s
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
@@ -21,6 +22,8 @@ from pretexeval.primitives.errors import InputError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+RUN_OF_WORKER = "PREFECT__FLOW_RUN_ID"
+"""The variable by which a worker tells a process which run it is."""
 
 
 class RunCancelledError(BaseException):
@@ -70,10 +73,9 @@ def require_not_cancelled() -> None:
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled.
 
-    The error of a failed run loses its frames, so that the log of the worker ends with its message. Prefect
-    would log the frames of its engine three times. It also keeps the error until the process ends, and
-    DuckDB then prints 70 lines about what the frames hold. The flow's tasks do not inherit the tags of its
-    run.
+    In the process of a worker, the error of a failed run loses its frames, so that the log ends with its
+    message. Prefect would log them three times. It also keeps the error until the process ends, and DuckDB
+    then prints 70 lines about what the frames hold. The flow's tasks do not inherit the tags of its run.
     """
 
     @functools.wraps(flow)
@@ -88,10 +90,11 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
         except (RunCancelledError, Exception) as error:
             # A query of DuckDB turns the signal by which a worker ends a cancelled run into another error.
             if not isinstance(error, RunCancelledError | CancelledRun) and not is_cancelled():
-                if not isinstance(error, InputError):
-                    get_run_logger().exception("unexpected error")
-                for cause in list_causes(error):
-                    cause.__traceback__ = cause.__context__ = None
+                if RUN_OF_WORKER in os.environ:
+                    if not isinstance(error, InputError):
+                        get_run_logger().exception("unexpected error")
+                    for cause in list_causes(error):
+                        cause.__traceback__ = cause.__context__ = None
                 raise
         message = "cancelled; what was done so far is kept: run it again to continue"
         return cast("Result", Cancelled(message=message))

@@ -31,8 +31,6 @@ from tasks.evaluation.evaluation import find_model
 from tasks.evaluation.missing_answers import Shard
 
 logger = logging.getLogger(__name__)
-
-
 POLL_S = 2.0
 # How often a subflow whose worker was lost is started again.
 MAX_CRASHES = 3

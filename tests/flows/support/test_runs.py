@@ -8,6 +8,7 @@ import pkgutil
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -25,6 +26,8 @@ from prefect.states import Completed, Failed
 import flows
 from flows.build_test_set import build_test_set
 from flows.regenerate import MAX_STARTS, name_period_run, require_start_allowed
+from flows.support import cancellation
+from flows.support.cancellation import end_when_cancelled
 from flows.support.periods import list_moments, name_period, plan_period
 from flows.support.runs import RETRIES, call_flow, is_transient
 from flows.support.stage_task import RESULTS_KEPT_S, remove_old_results
@@ -276,3 +279,21 @@ def test_outcome_of_a_flow_with_and_without_a_running_event_loop() -> None:
         assert call(Completed(message="64 prompts asked")) == "64 prompts asked"
         with pytest.raises(InputError, match="no such model"):
             call(Failed(data=InputError("no such model")))
+
+
+def test_only_in_the_process_of_a_worker_an_error_loses_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    @end_when_cancelled
+    def fail() -> None:
+        raise InputError("no such model") from OSError("gone")
+
+    def list_functions() -> list[str]:
+        with pytest.raises(InputError, match="no such model") as caught:
+            fail()
+        assert isinstance(caught.value.__cause__, OSError)
+        return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+    assert "fail" in list_functions()
+    monkeypatch.setattr(cancellation, "is_cancelled", lambda: False)
+    monkeypatch.setattr(cancellation, "was_cancelled_while_starting", lambda: False)
+    monkeypatch.setenv(cancellation.RUN_OF_WORKER, "a run")
+    assert "fail" not in list_functions()
