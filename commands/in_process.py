@@ -6,10 +6,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_installation
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import begin_loading
@@ -21,6 +23,7 @@ from pretexeval.storage.layout import (
     PREFECT_FOLDER,
     TASKS_FOLDER,
     WAREHOUSE,
+    edition_folder,
     freshness_record,
     model_file,
     page_file,
@@ -28,6 +31,9 @@ from pretexeval.storage.layout import (
 from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def is_evaluated_here(config: Config, edition_id: str) -> bool:
@@ -42,8 +48,8 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
     return are_evaluated(config, edition_id, Store(config.storage))
 
 
-def find_published(config: Config, edition_id: str) -> list[Path] | None:
-    """Return the warehouse and the edition's page if a publication would change nothing; null if it would."""
+def is_published(config: Config, edition_id: str) -> bool:
+    """Return whether a publication of the edition would change nothing."""
     from report.page import are_pages_current
     from tasks.edition.planning import plan_edition
     from tasks.edition.writer_tokens import are_tokens_recorded
@@ -52,7 +58,7 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
 
     root = config.storage.root
     noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
-    is_current = (
+    return (
         noted.get("min_new_texts") == config.report.min_new_texts
         and is_measured(root, edition_id)
         and (not config.has_other_prompts or are_tokens_recorded(plan_edition(config)))
@@ -60,20 +66,48 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
         and is_warehouse_current(root)
         and are_pages_current(root, [edition_id])
     )
-    return [root / WAREHOUSE, root / page_file(edition_id)] if is_current else None
 
 
-@dataclass
-class RunReport:
-    """The results of a run."""
+@dataclass(frozen=True)
+class RunResult:
+    """What a run made, and where it is."""
 
     edition_id: str
-    paths: list[Path]
-    """The warehouse and the edition's page."""
+    root: Path
+    """The data root, for `open_warehouse`, `load_edition` and `load_predictions`."""
     failures: dict[str, str]
-    """Failed model -> the reason why it failed."""
+    """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
     left_out: str | None = None
-    """What else under the root was left out, because files contradict their records."""
+    """What else under the root was not published, because files contradict their records."""
+
+    @property
+    def edition(self) -> Path:
+        """The folder of the edition."""
+        return self.root / edition_folder(self.edition_id)
+
+    @property
+    def warehouse(self) -> Path:
+        """The file of the warehouse."""
+        return self.root / WAREHOUSE
+
+    @property
+    def page(self) -> Path:
+        """The page of the edition."""
+        return self.root / page_file(self.edition_id)
+
+    @property
+    def leaderboard(self) -> "pl.DataFrame":
+        """One row per model, method, scoring policy and repeat of this edition, by rank.
+
+        The columns are those of the view `leaderboard`.
+        """
+        import polars as pl
+
+        from warehouse.query import read_table
+
+        where = f"where edition_id = '{self.edition_id}'"
+        order = "order by method, scoring_policy, repeat, rank"
+        return pl.DataFrame(read_table(self.root, f"from leaderboard {where} {order}"))
 
 
 def prepare_prefect(root: Path) -> None:
@@ -125,30 +159,22 @@ def prepare_prefect(root: Path) -> None:
 
 
 @contextmanager
-def _begin_flows(root: Path, config_file: Path | None = None) -> Iterator[None]:
+def _begin_flows(root: Path) -> Iterator[None]:
     """Import the flows while the server starts, and tag the runs of the block as those of this installation.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
     the task waits for 2 s.
-
-    Args:
-        config_file: the configuration's file, after which artifacts are named.
     """
     prepare_prefect(root)
     with pause_collector():
         # It imports all flows but `score_again`, which is small.
         import_module("flows.regenerate")
-        from flows.support.configurations import OF_COMMAND
-        from flows.support.run_names import tag_runs
+        from prefect import tags
 
     wait_for_server()
-    token = OF_COMMAND.set(config_file)
-    try:
-        with nullcontext() if is_own_server() else tag_runs():
-            yield
-    finally:
-        OF_COMMAND.reset(token)
+    with nullcontext() if is_own_server() else tags(find_installation().tag):
+        yield
 
 
 def _require_room(folder: Path) -> None:
@@ -176,7 +202,7 @@ def open_store(storage: StorageConfig) -> Store:
     return keys.open_store(storage)
 
 
-def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_next: bool = False) -> str:
+def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
@@ -203,9 +229,9 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
 
         # The server needs longer to start than this process to import.
         import_great_expectations()
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.build_test_set import build_test_set
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(build_test_set, config=config)
     return edition.edition_id
@@ -229,22 +255,21 @@ def _begin_evaluations(config: Config, store: Store) -> None:
             return
 
 
-def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[str, str]:
+def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
     if is_evaluated_here(config, edition_id):
         return {}
-    with _begin_flows(config.storage.root, config_file):
-        from flows.regenerate import evaluate_models
+    with _begin_flows(config.storage.root):
+        from flows.regenerate import evaluate_models, list_failures
 
-        outcomes = evaluate_models(config, edition_id)
-    return {name: reason for name, reason in outcomes.items() if reason is not None}
+        return list_failures(evaluate_models(config, edition_id))
 
 
-def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
+def run_publish(config: Config, edition_id: str | None) -> list[Path]:
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.publish import publish
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(publish, edition_id=edition_id, config=config)
     return [config.storage.root / WAREHOUSE, config.storage.root / page_file(edition_id)]
@@ -252,11 +277,11 @@ def run_publish(config: Config, edition_id: str | None, config_file: Path | None
 
 def refresh_page(config: Config, edition_id: str) -> None:
     """Write the page of a published edition again if editions that were published since belong on it."""
-    if find_published(config, edition_id) is None:
+    if not is_published(config, edition_id):
         run_publish(config, edition_id)
 
 
-def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:
+def run_score(config: Config, policies: Sequence[str] | None) -> str:
     """Score again under these policies and publish; return the edition's name.
 
     Raises:
@@ -271,20 +296,19 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
     for name, setting in config.list_evaluations():
         if evaluation := plan_scored(config, edition_id, name, setting, store):
             require_finished(evaluation)
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.score_again import score_again
-        from flows.support.outcomes import call_flow
+        from flows.support.runs import call_flow
 
         call_flow(score_again, config=config, policies=policies)
     return edition_id
 
 
-def run_all(config: Config, tell: Callable[[str], None], config_file: Path | None = None) -> RunReport:
+def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     """Build the edition, evaluate every model, and publish.
 
     Args:
         tell: receives a line about each step.
-        config_file: the configuration's file, after which artifacts are named.
 
     Raises:
         InputError: if the edition cannot be built, no model can be used, or publishing fails.
@@ -295,25 +319,26 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
 
     require_some_usable(config.models)
     tell("building the edition")
-    edition_id = run_build(config, config_file, is_evaluated_next=True)
+    edition_id = run_build(config, is_evaluated_next=True)
     tell(f"edition {edition_id}")
     doubts = summarize_name_troubles(plan_edition(config).base.triplets)
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
         tell(warning)
-    if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
+    root = config.storage.root
+    if is_evaluated_here(config, edition_id) and is_published(config, edition_id):
         tell("everything is complete and published already")
-        return RunReport(edition_id, paths, {})
-    with _begin_flows(config.storage.root, config_file):
-        from flows.regenerate import evaluate_models, publish_outcomes
+        return RunResult(edition_id, root, {})
+    with _begin_flows(root):
+        from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)
         tell("publishing")
-        results = publish_outcomes(config, edition_id, outcomes)
-    return RunReport(edition_id, results.paths, results.failures, results.left_out)
+        left_out = publish_outcomes(config, edition_id, outcomes)
+    return RunResult(edition_id, root, list_failures(outcomes), left_out)
 
 
 def run_backfill(
-    config: Config, first: str, last: str, tell: Callable[[str], None], config_file: Path
+    config: Config, first: str, last: str, tell: Callable[[str], None]
 ) -> tuple[list[Path], dict[str, str]]:
     """Make or complete the editions of past periods, as `backfill` of flows/backfill.py does.
 
@@ -325,7 +350,7 @@ def run_backfill(
 
     moments = list_moments(config.schedule, first, last)
     require_some_usable(config.models)
-    with _begin_flows(config.storage.root, config_file):
+    with _begin_flows(config.storage.root):
         from flows.backfill import backfill
 
         return backfill(config, moments, tell)

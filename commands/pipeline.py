@@ -20,7 +20,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import edition_folder, page_file
 
 if TYPE_CHECKING:
-    from commands.in_process import RunReport
+    from commands.in_process import RunResult
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -62,9 +62,9 @@ def add_commands(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--prune",
-        choices=("list", "editions", "answers"),
-        help="remove the scheduled editions that are older than keep_editions allows before, and with "
-        "`answers` the stored answers that no other edition uses; with `list`, only list what would go",
+        choices=("list", "editions"),
+        help="remove the scheduled editions that are older than keep_editions allows before; with `list`, "
+        "only list what would go",
     )
 
 
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         if len(configs) > 1:
             report_progress(f"\n{file}")
         try:
-            report = run_all(config, report_progress, file)
+            result = run_all(config, report_progress)
         except InputError as error:
             if len(configs) == 1:
                 raise
@@ -89,11 +89,11 @@ def run(options: argparse.Namespace) -> int:
             statuses.append(2)
             continue
         with open_warehouse(config.storage.root):
-            statuses.append(_print_results(config, report, is_wide=options.wide))
-        if report.left_out is None:
-            complete.append((config, report.edition_id))
+            statuses.append(_print_results(config, result, is_wide=options.wide))
+        if result.left_out is None:
+            complete.append((config, result.edition_id))
         if waiting:
-            report_progress(f"open {report.paths[1]} now; still to run: {', '.join(map(str, waiting))}")
+            report_progress(f"open {result.page} now; still to run: {', '.join(map(str, waiting))}")
     # The page of an edition links the others, and compares itself with them.
     for config, edition_id in complete[:-1]:
         refresh_page(config, edition_id)
@@ -112,29 +112,30 @@ def _require_one_root(configs: dict[Path, Config]) -> None:
         )
 
 
-def _print_results(config: Config, report: "RunReport", *, is_wide: bool) -> int:
+def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int:
     """Print the scores and the paths of a run, and what failed; return the exit status."""
+    from report.score_tables import render_scores
     from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
-    write_output(f"\n{report.edition_id}")
-    _print_leaderboard(config, report.edition_id, is_wide=is_wide)
-    if freshness := describe_freshness(config.storage.root, report.edition_id):
+    root = result.root
+    write_output(f"\n{result.edition_id}")
+    write_output(render_scores(root, result.edition_id, is_wide=is_wide))
+    if freshness := describe_freshness(root, result.edition_id):
         write_output(f"\n{freshness}")
-    for line in describe_drift(config.storage.root, report.edition_id):
+    for line in describe_drift(root, result.edition_id):
         write_output(line)
-    warehouse, page = report.paths
-    write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
-    write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
+    write_output(f"\nedition    {result.edition}")
+    write_output(f'warehouse  {result.warehouse}   (pretexeval sql "from leaderboard" --root {root})')
     if len(config.edition.methods) > 1:
-        write_output(f"methods    pretexeval sql --papers {report.edition_id} --root {config.storage.root}")
-    write_output(f"page       {page}")
-    if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
+        write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {root}")
+    write_output(f"page       {result.page}")
+    if stale := describe_stale_texts(root, result.edition_id, config.report.min_new_texts):
         report_progress(stale)
-    _warn_of_wrong_texts(config, report.edition_id)
-    status = _report_failures(report.failures)
-    if report.left_out:
-        report_error(report.left_out)
-    return 1 if report.left_out else status
+    _warn_of_wrong_texts(config, result.edition_id)
+    status = _report_failures(result.failures)
+    if result.left_out:
+        report_error(result.left_out)
+    return 1 if result.left_out else status
 
 
 def build(options: argparse.Namespace) -> int:
@@ -142,7 +143,7 @@ def build(options: argparse.Namespace) -> int:
     from commands.in_process import run_build
 
     config = load_config(options.config)
-    edition_id = run_build(config, options.config)
+    edition_id = run_build(config)
     write_output(config.storage.root / edition_folder(edition_id))
     _warn_of_wrong_texts(config, edition_id)
     return 0
@@ -162,8 +163,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
     config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)
-    edition_id = run_build(config, options.config, is_evaluated_next=True)
-    return _report_failures(run_evaluations(config, edition_id, options.config))
+    edition_id = run_build(config, is_evaluated_next=True)
+    return _report_failures(run_evaluations(config, edition_id))
 
 
 def publish(options: argparse.Namespace) -> int:
@@ -181,7 +182,7 @@ def publish(options: argparse.Namespace) -> int:
         report_published(config.storage.root)
         return 0
     edition = fetch_edition(config, open_store(config.storage))
-    paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
         report_progress(
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
@@ -195,9 +196,10 @@ def publish(options: argparse.Namespace) -> int:
 def _score(config: Config, options: argparse.Namespace) -> None:
     """Score the stored answers again, publish, and print the scores under each policy."""
     from commands.in_process import run_score
+    from report.score_tables import render_scores
 
-    edition_id = run_score(config, options.score or None, options.config)
-    _print_leaderboard(config, edition_id, is_wide=False, has_all_policies=True)
+    edition_id = run_score(config, options.score or None)
+    write_output(render_scores(config.storage.root, edition_id, is_wide=False, has_all_policies=True))
 
 
 def _prune(config: Config, choice: str) -> None:
@@ -206,22 +208,19 @@ def _prune(config: Config, choice: str) -> None:
 
     from commands.in_process import open_store
     from flows.support.periods import plan_period
-    from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
+    from flows.support.retention import list_old_editions, remove_old_editions
     from report.console import align
 
     config = plan_period(config, datetime.now(UTC))
     if config.storage.keep_editions is None:
         raise InputError("there is no keep_editions in [storage], so every edition is kept")
     if choice == "list":
-        found = list_old_editions(config)
-        answers = list_old_answers(config, found)
+        found, done = list_old_editions(config), "would be removed"
     else:
-        store = open_store(config.storage)
-        found, answers = remove_old_editions(config, store, with_answers=choice == "answers")
+        found, done = remove_old_editions(config, open_store(config.storage)), "removed"
     if not found:
         write_output("no scheduled edition of this configuration is older than keep_editions allows")
         return
-    done = "would be removed" if choice == "list" else "removed"
     rows = [
         (
             old.edition_id,
@@ -231,40 +230,6 @@ def _prune(config: Config, choice: str) -> None:
         for old in found
     ]
     write_output(align(("edition", "frees", ""), rows))
-    for each in answers:
-        megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
-        write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
-
-
-def _print_leaderboard(
-    config: Config, edition_id: str, *, is_wide: bool, has_all_policies: bool = False
-) -> None:
-    """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
-    from pretexeval.primitives.untrusted_text import escape_line
-    from report.facet_scores import read_facet_scores
-    from report.remarks import note_replies, read_reply_remarks
-    from report.score_tables import note_repeats, render_facets, render_leaderboard, render_not_evaluated
-    from warehouse.query import read_rows
-
-    root, where = config.storage.root, f"where edition_id = '{edition_id}'"
-    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
-    rows = read_rows(
-        root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
-    )
-    scores = read_facet_scores(
-        lambda sql: read_rows(root, sql), edition_id, has_all_policies=has_all_policies
-    )
-    has_pairs = read_rows(root, f"from editions {where} and n_drawn_pairs > 0")
-    if rows or has_pairs or not scores:
-        write_output(render_leaderboard(rows, is_wide=is_wide))
-        for line in note_repeats(root, edition_id):
-            write_output(line)
-    if scores:
-        write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
-    for line in note_replies(read_reply_remarks(root, edition_id)):
-        write_output(escape_line(line))
-    if lines := render_not_evaluated(read_rows(root, f"from not_evaluated {where}")):
-        write_output(lines)
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -54,7 +54,7 @@ def backfill(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     if options.model is not None:
         config = select_models(config, options.model)
-    paths, failures = run_backfill(config, options.first, options.last, report_progress, options.config)
+    paths, failures = run_backfill(config, options.first, options.last, report_progress)
     for path in paths:
         write_output(path)
     report_published(config.storage.root)

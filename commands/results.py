@@ -1,6 +1,7 @@
 """The subcommands that read results from the warehouse: sql and compare."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
 """Ending of a file -> the format in which it is written."""
-N_NAMED = 5
-"""Editions that the warning of pooled editions names at most."""
 MEASURES = ("mastery", "average_accuracy", "joint_accuracy")
 
 
@@ -103,21 +102,27 @@ def query(options: argparse.Namespace) -> int:
         write_output(f"{path}: {n_rows:,} row{'s' * (n_rows != 1)}")
     elif n_rows == 0:
         report_progress("The result has no rows.")
-    if options.query == sql and "edition_id" not in columns:
-        _warn_of_pooled_editions(options.root, sql)
+    is_own = options.query == sql and "edition_id" not in columns
+    if is_own and (pooled := list_pooled_editions(options.root, sql)):
+        report_progress(
+            f"The warehouse holds {len(pooled)} editions, and no column says of which the rows are. Add "
+            f"edition_id to the columns, or choose an edition: where edition_id = '{pooled[-1]}'"
+        )
     return 0
 
 
-def _warn_of_pooled_editions(root: Path, sql: str) -> None:
-    """Say on stderr that rows of several editions stand together, if they do."""
-    from commands.pooled_editions import find_pooled_editions
+def list_pooled_editions(root: Path, sql: str) -> list[str]:
+    """Return the editions whose rows a query may put together, because it mentions no edition."""
+    from warehouse.query import read_rows
 
-    if pooled := find_pooled_editions(root, sql):
-        listed = ", ".join(pooled[:N_NAMED]) + f", and {len(pooled) - N_NAMED} more" * (len(pooled) > N_NAMED)
-        report_progress(
-            f"Rows of {len(pooled)} editions stand here together, and no column says of which: {listed}. "
-            f"Add edition_id to the columns, or choose an edition: where edition_id = '{pooled[-1]}'"
-        )
+    relations = "select distinct table_name as name from information_schema.columns"
+    named = {row["name"] for row in read_rows(root, f"{relations} where column_name = 'edition_id'")}
+    if "edition" in sql or named.isdisjoint(re.findall(r"\w+", sql)):
+        return []
+    found = [
+        str(row["edition_id"]) for row in read_rows(root, "select edition_id from editions order by all")
+    ]
+    return found if len(found) > 1 else []
 
 
 def _show(text: str, path: Path | None) -> None:

@@ -4,17 +4,17 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from commands.in_process import RunResult as RunResult
+from commands.in_process import run_all
 from pretexeval.config.file import Config, load_config
 from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
-from pretexeval.storage.layout import edition_folder
 from warehouse.query import explain_unreadable, find_warehouse
 
 if TYPE_CHECKING:
@@ -77,45 +77,20 @@ def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "
     return read_stage_files(Path(root), refs, stages[stage])
 
 
-OF_SAMPLES = """
-from prediction_details
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and ($method is null or method = $method)
-order by model, method, relation, pair_id, triplet_id, sample_id, repeat
-"""
-OF_QUESTIONS = """
-from facet_details
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and setting = $setting
-order by model, relation, point_id, question_id, repeat
-"""
-OF_UNSURE = """
-select
-    models.name as model, samples.method, samples.relation, head, tail, is_positive, samples.pair_id,
-    samples.triplet_id, samples.transformation, samples.text, samples.label, answers.* exclude (kind)
-from (select * rename (item_id as sample_id) from answers where kind = 'unsure') as answers
-inner join samples using (edition_id, sample_id)
-inner join triplets using (edition_id, triplet_id)
-inner join models using (model_id)
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or models.name = $model) and ($method is null or method = $method)
-order by model, method, relation, pair_id, triplet_id, sample_id, repeat
-"""
-KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
-KNOWN_UNSURE = """
-select distinct edition_id, models.name as model, method, scoring_policy
-from (select * rename (item_id as sample_id) from answers where kind = 'unsure')
-inner join models using (model_id)
-inner join samples using (edition_id, sample_id)
-order by all
-"""
-KNOWN_QUESTIONS = """
-select distinct edition_id, models.name as model, setting, scoring_policy
-from answers
-inner join models using (model_id)
-where kind = 'questions'
-order by all
-"""
+UNSURE_ROWS = """(
+    select
+        edition_id, models.name as model, samples.method, samples.relation, head, tail, is_positive,
+        samples.pair_id, samples.triplet_id, samples.transformation, samples.text, samples.label,
+        answers.* exclude (edition_id, kind)
+    from (select * rename (item_id as sample_id) from answers where kind = 'unsure') as answers
+    inner join samples using (edition_id, sample_id)
+    inner join triplets using (edition_id, triplet_id)
+    inner join models using (model_id)
+)"""
+# Rows with the text, the answer and its grade; the column that is chosen besides model and policy; the order.
+SAMPLES = ("prediction_details", "method", "model, method, relation, pair_id, triplet_id, sample_id, repeat")
+OF_UNSURE = (UNSURE_ROWS, *SAMPLES[1:])
+QUESTIONS = ("facet_details", "setting", "model, relation, point_id, question_id, repeat")
 
 
 def load_predictions(
@@ -147,66 +122,24 @@ def load_predictions(
     Raises:
         InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
     """
-    of_settings = {None: (OF_SAMPLES, KNOWN_SAMPLES), UNSURE: (OF_UNSURE, KNOWN_UNSURE)}
-    sql, known = of_settings.get(setting, (OF_QUESTIONS, KNOWN_QUESTIONS))
-    choice = {"method": method} if setting in of_settings else {"setting": setting}
-    chosen = {"edition_id": edition_id, "model": model, **choice, "scoring_policy": scoring_policy}
-    return _read(root, sql, chosen, known)
-
-
-def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) -> "pl.DataFrame":
-    """Return the rows of a query with these parameters.
-
-    Args:
-        known: the query that lists the values of the parameters for which there are rows.
-
-    Raises:
-        InputError: there are no rows.
-    """
+    rows, column, order = {None: SAMPLES, UNSURE: OF_UNSURE}.get(setting, QUESTIONS)
+    value = setting if column == "setting" else method
+    chosen = {"edition_id": edition_id, "model": model, column: value, "scoring_policy": scoring_policy}
+    names = ", ".join(chosen)
+    where = " and ".join(f"(${name} is null or {name} = ${name})" for name in chosen)
     with open_warehouse(root) as connection:
-        frame: pl.DataFrame = connection.sql(sql, params=names).pl()
+        frame: pl.DataFrame = connection.sql(
+            f"from {rows} where {where} order by {order}", params=chosen
+        ).pl()
         if frame.is_empty():
-            raise InputError(_explain_missing(connection, names, known))
+            there = connection.execute(f"select distinct {names} from {rows} order by all").fetchall()
+            asked = ", ".join(f"{name} = {value!r}" for name, value in chosen.items() if value is not None)
+            listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in there) or " none"
+            raise InputError(
+                f"the warehouse has no predictions with {asked}; it has ({names}):{listed}\n"
+                "`pretexeval publish` loads what was evaluated since"
+            )
     return frame
-
-
-def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None], known: str) -> str:
-    asked = ", ".join(f"{key} = {value!r}" for key, value in names.items() if value is not None)
-    rows = connection.execute(known).fetchall()
-    listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in rows) or " none"
-    return (
-        f"the warehouse has no predictions with {asked}; it has ({', '.join(names)}):{listed}\n"
-        "`pretexeval publish` loads what was evaluated since"
-    )
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run made, and where it is."""
-
-    edition_id: str
-    root: Path
-    """The data root, for `open_warehouse`, `load_edition` and `load_predictions`."""
-    edition: Path
-    """The folder of the edition."""
-    warehouse: Path
-    page: Path
-    """The page of the edition."""
-    failures: dict[str, str]
-    """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
-    left_out: str | None
-    """What else under the root was not published, because files contradict their records."""
-
-    @property
-    def leaderboard(self) -> "pl.DataFrame":
-        """One row per model, method, scoring policy and repeat of this edition, by rank.
-
-        The columns are those of the view `leaderboard`.
-        """
-        sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
-        with open_warehouse(self.root) as connection:
-            rows: pl.DataFrame = connection.sql(sql, params=[self.edition_id]).pl()
-        return rows
 
 
 def ignore(_: str) -> None:
@@ -243,23 +176,10 @@ def run(
             "Prefect was imported before the first run, and reads its settings only then: call "
             "pretexeval.run before anything imports Prefect, or set PREFECT_API_URL to a server's address"
         )
-    from commands.in_process import run_all
     from commands.selection import select_some
 
     for warning in bypass_proxies():
         warnings.warn(warning, stacklevel=2)
-    config_file = None if isinstance(config, Config) else Path(config)
     checked = config if isinstance(config, Config) else load_config(Path(config))
     checked = select_some(checked, models, limit, report_step)
-    report = run_all(checked, report_step, config_file)
-    root = checked.storage.root
-    warehouse, page = report.paths
-    return RunResult(
-        report.edition_id,
-        root,
-        root / edition_folder(report.edition_id),
-        warehouse,
-        page,
-        report.failures,
-        report.left_out,
-    )
+    return run_all(checked, report_step)

@@ -7,10 +7,9 @@ from pathlib import Path
 from flows.build_test_set import build_test_set
 from flows.publish import note_configuration, publish
 from flows.regenerate import evaluate_models
-from flows.support.configurations import inherit_config_file
-from flows.support.outcomes import call_flow
 from flows.support.periods import plan_period
 from flows.support.retention import list_with_same_method
+from flows.support.runs import call_flow
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, page_file
@@ -42,18 +41,19 @@ def backfill(
         names = [edition_id for edition_id, of in complete.items() if of == label]
         try:
             if not names:
-                call_flow(build_test_set, config=planned, **inherit_config_file())
+                call_flow(build_test_set, config=planned)
                 names = [plan_edition(planned).edition_id]
         except InputError as error:
             failures[label] = str(error)
         for edition_id in names:
             report_step(f"edition {edition_id}")
-            outcomes = evaluate_models(planned, edition_id)
-            failures |= {f"{edition_id}, {name}": why for name, why in outcomes.items() if why is not None}
+            for name, outcome in evaluate_models(planned, edition_id).items():
+                if outcome.has_failed:
+                    failures[f"{edition_id}, {name}"] = outcome.message
             note_configuration(planned, edition_id)
     report_step("publishing")
     try:
-        call_flow(publish, config=config, **inherit_config_file())
+        call_flow(publish, config=config)
     except InputError as error:
         lines = [f"{what}: {reason}" for what, reason in failures.items()]
         raise InputError("\n".join([*lines, str(error)])) from error

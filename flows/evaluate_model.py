@@ -1,21 +1,19 @@
 """evaluate-model: ask one model the samples or the questions of an edition, and score its answers."""
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
+from typing import Any
 
-from prefect import flow, task
+from prefect import flow, runtime, task
 from pydantic.json_schema import SkipJsonSchema
 
-from flows.support.artifacts import link_predictions, show_run_progress
+from flows.support.artifacts import render_links, show_page, show_run_progress
 from flows.support.cancellation import end_when_cancelled
-from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
-from flows.support.outcomes import complete_with
-from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import name_evaluation_run
-from flows.support.summary import describe_answers
+from flows.support.runs import RETRIES, TIME_LIMIT_S, GivenConfig, complete_with
 from pretexeval.config.questions import Setting
+from pretexeval.storage.layout import page_file
 from pretexeval.storage.store import Store
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
@@ -28,19 +26,25 @@ PartOfPrompts = SkipJsonSchema[Shard | None]
 """The parameter by which a run passes a part of the prompts to the runs that it starts; no form shows it."""
 
 
-@flow(
-    name="evaluate-model",
-    flow_run_name=name_evaluation_run,
-    timeout_seconds=read_time_limit(),
-)
+def name_evaluation_run(parameters: Mapping[str, Any] | None = None) -> str:
+    """Return a name such as `evaluate-small-starter-seed1-1a2b3c4d`.
+
+    The setting of questions comes last, or the period of anchors, and the shard.
+    """
+    given = runtime.flow_run.parameters if parameters is None else parameters
+    shard = given.get("shard") and Shard.model_validate(given["shard"]).name
+    parts = (given["model_name"], given["edition_id"], given.get("setting") or given.get("period"), shard)
+    return "-".join(["evaluate", *filter(None, parts)])
+
+
+@flow(name="evaluate-model", flow_run_name=name_evaluation_run, timeout_seconds=TIME_LIMIT_S)
 @end_when_cancelled
 def evaluate_model(
+    config: GivenConfig,
     edition_id: str,
     model_name: str,
-    config_file: Path | None = None,
     setting: Setting | None = None,
     period: str | None = None,
-    config: PlannedConfig = None,
     shard: PartOfPrompts = None,
     is_asked: SkipJsonSchema[bool] = False,
 ) -> str:
@@ -49,13 +53,12 @@ def evaluate_model(
     A failure leaves a record, so that the edition's page can list the model as not evaluated.
 
     Args:
+        config: the name or the file of a configuration, for example "configs/quickstart.toml".
         edition_id: the name of a complete edition, for example "starter-2026-W47-1a2b3c4d".
         model_name: the name of a model of the configuration.
-        config_file: the name or the file of the configuration, for example "configs/quickstart.toml".
         setting: answer_only or chain_of_thought, if the model is asked the questions of the edition;
             true_false_unsure, if it is asked the samples with a third answer; None: with two answers.
         period: the period of a schedule in which the model is asked anchors; None: the edition has none.
-        config: what the run was given that starts this one.
         shard: ask only this part of the prompts, and score nothing.
         is_asked: whether shards have asked all prompts, so that those that failed are not asked again.
 
@@ -63,14 +66,12 @@ def evaluate_model(
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
             failed. The answers so far are kept.
     """
-    config = find_config(config, config_file)
     store = open_store(config.storage)
     names = (edition_id, model_name, setting or period)
     with record_failure(store, config, *names, is_whole=shard is None):
         evaluation = plan_evaluation(config, edition_id, model_name, setting, period)
         if shard is not None:
             return evaluate_shard(evaluation, shard, store)
-        link_predictions(config, edition_id, evaluation.folder)
         store.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         with hold_evaluation(evaluation):
             is_reused = is_complete(evaluation)
@@ -78,7 +79,29 @@ def evaluate_model(
                 complete_evaluation(evaluation, asks_failed=not is_asked)
         store.push_evaluation_files(evaluation.folder)
         require_evaluated(evaluation)
-    return complete_with(evaluation.model_id, describe_answers(read_run(evaluation), is_reused=is_reused))
+    summary = describe_answers(read_run(evaluation), is_reused=is_reused, is_asked=is_asked)
+    files = {f"Prompts and scored answers of {evaluation.folder}": f"{evaluation.folder}/"}
+    # Anchors have no page.
+    page = {} if period else {f"Page of {edition_id}, written when it is published": page_file(edition_id)}
+    show_page(f"evaluate-{model_name}", edition_id, [summary, render_links(config.storage, page | files)])
+    return complete_with(evaluation.model_id, summary)
+
+
+def describe_answers(record: Mapping[str, Any], *, is_reused: bool, is_asked: bool = False) -> str:
+    """Return how many prompts of an evaluation were asked, reused and failed, and what is odd about replies.
+
+    Args:
+        record: the record of the evaluation.
+        is_reused: whether the evaluation was complete before the run.
+        is_asked: whether shards have asked the prompts.
+    """
+    n_items = int(record["n_samples"])
+    n_asked = 0 if is_reused else int(record["n_asked"])
+    asked = f"{n_asked:,} prompts asked, {n_items - n_asked:,} answers reused"
+    if is_asked and not is_reused:
+        asked = f"{n_items:,} answers, asked in shards or reused"
+    counts = f"{asked}, {int(record['n_errors']):,} failed"
+    return ". ".join([counts, *(record.get("remarks") or ())])
 
 
 def evaluate_shard(evaluation: Evaluation, shard: Shard, store: Store) -> str:

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-from prefect import flow, get_run_logger, task
+from prefect import flow, get_run_logger, runtime, task
 
-from flows.support.artifacts import link_results, show_facets, show_leaderboard
-from flows.support.configurations import PlannedConfig, find_config
+from flows.support.cancellation import end_when_cancelled
 from flows.support.keys import open_store
-from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import name_publish_run
-from flows.support.score_changes import emit_score_changes
+from flows.support.results import emit_score_changes, show_results
+from flows.support.runs import RETRIES, TIME_LIMIT_S, GivenConfig
 from flows.support.stage_task import remove_old_results
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
@@ -22,28 +20,29 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.quality.measurements import measure_edition, record_freshness_limit, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
-from warehouse.query import open_warehouse, read_rows
+from warehouse.query import read_rows
 
 
-@flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
-def publish(
-    config_file: Path | None = None, edition_id: str | None = None, config: PlannedConfig = None
-) -> None:
+def name_publish_run() -> str:
+    """Return a name such as `publish-starter-2026-W47-1a2b3c4d`, or `publish-everything`."""
+    return f"publish-{runtime.flow_run.parameters.get('edition_id') or 'everything'}"
+
+
+@flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=TIME_LIMIT_S)
+@end_when_cancelled
+def publish(config: GivenConfig, edition_id: str | None = None) -> None:
     """Publish: build the warehouse, and write the edition's page or the pages of all editions.
 
     The old warehouse and pages stay until the new ones are complete.
 
     Args:
-        config_file: the name or the file of a configuration, for example "configs/quickstart.toml".
+        config: the name or the file of a configuration, for example "configs/quickstart.toml".
         edition_id: the edition whose page is written; if not given, the pages of all complete editions.
-        config: what the run was given that starts this one.
 
     Raises:
-        InputError: the configuration is not valid, no edition is complete, the edition is damaged, or another
-            publisher does not finish.
+        InputError: no edition is complete, the edition is damaged, or another publisher does not finish.
         PartsLeftOut: after publishing the rest, if files contradict the records that list them.
     """
-    config = find_config(config, config_file)
     root = config.storage.root
     store = open_store(config.storage)
     with hold_publication(store):
@@ -66,13 +65,9 @@ def publish(
         later_ids = list_later_pages(root, edition_id) if edition_id else []
         write_report_pages(root, [*edition_ids, *later_ids])
         remove_old_results(root)
-    link_results(config, edition_id)
+    show_results("publish", config.storage, edition_id)
     if edition_id is not None:
-        # The queries in the block share the open database.
-        with open_warehouse(root):
-            show_leaderboard(config, edition_id)
-            show_facets(config, edition_id)
-            emit_score_changes(root, edition_id)
+        emit_score_changes(root, edition_id)
     if problem is not None:
         raise problem
 

@@ -1,17 +1,12 @@
 """rephrase-samples: ask writers for the texts of an edition. In a build, only this flow needs a GPU."""
 
-from datetime import datetime
-from pathlib import Path
-
 import polars as pl
 from prefect import flow, task
 
 from flows.support.artifacts import show_run_progress
 from flows.support.cancellation import end_when_cancelled
-from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_store, provide_keys
-from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import name_edition_run
+from flows.support.runs import RETRIES, TIME_LIMIT_S, GivenConfig
 from flows.support.stage_task import provide_stage
 from pretexeval.primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
@@ -26,28 +21,22 @@ from tasks.edition.statements import join_entities
 
 @flow(
     name="rephrase-samples",
-    flow_run_name=name_edition_run("rephrase"),
-    timeout_seconds=read_time_limit(),
+    flow_run_name="rephrase-{config.knowledge.name}-{config.edition.name}",
+    timeout_seconds=TIME_LIMIT_S,
 )
 @end_when_cancelled
-def rephrase_samples(
-    config_file: Path | None = None, moment: datetime | None = None, config: PlannedConfig = None
-) -> None:
+def rephrase_samples(config: GivenConfig) -> None:
     """Ask for rewordings, verdicts and statements. Prompts with a stored reply are not asked again.
 
     A writer that fails does not stop the other one.
 
     Args:
-        config_file: the name or the file of a configuration, for example "configs/quickstart.toml".
-        moment: a time in the period (day, week or month) of a scheduled edition; without it, the texts are
-            those of the edition that the file describes.
-        config: what the run was given that starts this one.
+        config: the name or the file of a configuration, for example "configs/quickstart.toml".
 
     Raises:
-        InputError: the configuration is not valid; a model cannot be used or reached, or leaves prompts
-            without a reply. The replies that it gave are kept.
+        InputError: a model cannot be used or reached, or leaves prompts without a reply. The replies that it
+            gave are kept.
     """
-    config = find_config(config, config_file, moment)
     provide_keys(config.writers)
     edition = plan_edition(config)
     # Another host may build the edition, so its files may be missing here. Building them takes seconds.

@@ -7,9 +7,7 @@ from prefect import flow, task
 
 from flows.publish import publish
 from flows.support.keys import open_store
-from flows.support.outcomes import call_flow
-from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import name_edition_run
+from flows.support.runs import RETRIES, call_flow
 from pretexeval.config.file import Config
 from tasks.edition.planning import fetch_edition
 from tasks.evaluation import scoring
@@ -17,7 +15,7 @@ from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import plan_scored
 
 
-@flow(name="score-again", flow_run_name=name_edition_run("score"), timeout_seconds=read_time_limit())
+@flow(name="score-again", flow_run_name="score-{config.knowledge.name}-{config.edition.name}")
 def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     """Score every model of the configuration, publish, and return the edition's name.
 

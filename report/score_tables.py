@@ -1,4 +1,4 @@
-"""Tables of scores as text: for the console at the end of a run, and as rows of plain numbers for Prefect."""
+"""Tables of scores as text: for the console at the end of a run, and for the Prefect UI."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 from pretexeval.primitives.untrusted_text import escape_line
 from report.columns import FACETS, TABLES, Column, Row, select_columns
 from report.console import align, fit_columns, format_difference, format_share, format_with_interval
-from report.facet_scores import note_unanswered, note_unanswered_questions
+from report.facet_scores import note_unanswered, note_unanswered_questions, read_facet_scores
 from report.formats import format_rank, format_value
-from report.remarks import list_remarks
+from report.remarks import list_remarks, note_replies, read_reply_remarks
 from warehouse.query import read_rows
 
 N_ALWAYS_SHOWN = 2
@@ -59,19 +59,26 @@ def write_cell(column: Column, row: Row) -> str:
 ENDS = ("", "_ci_low", "_ci_high")
 
 
-def list_numbers(columns: Sequence[Column], row: Row) -> dict[str, Any]:
-    """Return title -> number, in percent for shares and points, of a row for a table that can be sorted."""
-    numbers: dict[str, Any] = {}
-    for column in columns:
-        if column.kind in ("share", "change", "points", "rate"):
-            for end, title in zip(ENDS, ("", " (95 % from)", " (to)"), strict=True):
-                if f"{column.name}{end}" in row and (end == "" or column.kind in ("share", "change")):
-                    share = row[f"{column.name}{end}"]
-                    numbers[f"{column.unit_title}{title}"] = None if share is None else round(100 * share, 1)
-        else:
-            is_plain = column.kind in ("count", "decimal")
-            numbers[column.title] = row.get(column.name) if is_plain else write_cell(column, row)
-    return numbers
+def render_scores(
+    root: Path, edition_id: str, *, is_wide: bool = True, has_all_policies: bool = False
+) -> str:
+    """Return the leaderboard of the samples, the table of facets of the questions, and who has no score."""
+    where = f"where edition_id = '{edition_id}'"
+    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
+    rows = read_rows(
+        root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
+    )
+    scores = read_facet_scores(
+        lambda sql: read_rows(root, sql), edition_id, has_all_policies=has_all_policies
+    )
+    parts = []
+    if rows or not scores or read_rows(root, f"from editions {where} and n_drawn_pairs > 0"):
+        parts.append("\n".join([render_leaderboard(rows, is_wide=is_wide), *note_repeats(root, edition_id)]))
+    if scores:
+        parts.append(render_facets(scores))
+    replies = note_replies(read_reply_remarks(root, edition_id))
+    failed = render_not_evaluated(read_rows(root, f"from not_evaluated {where}"))
+    return "\n".join(["\n\n".join(parts), *map(escape_line, replies), *([failed] if failed else [])])
 
 
 def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from commands.main import build_parser
-from commands.pooled_editions import find_pooled_editions
+from commands.results import list_pooled_editions
 from pretexeval.config.reference import render_reference
 from pretexeval.config.tables import LayoutConfig
 from pretexeval.knowledge.tables import read_tables
@@ -229,7 +229,7 @@ def test_documented_commands_run_after_make_run(checkout: Path, after_make_run: 
     assert run == {"sql", "export", "review"}
     root = checkout / "data"
     for sql in list_queries():
-        assert "edition_id" in run_query(root, sql)[0] or find_pooled_editions(root, sql) == [], sql
+        assert "edition_id" in run_query(root, sql)[0] or list_pooled_editions(root, sql) == [], sql
 
 
 NEEDS_PAIRS = re.compile(r"_ci_(low|high)$|p_value$")

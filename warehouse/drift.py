@@ -68,10 +68,5 @@ def describe_stale_texts(root: Path, edition_id: str, min_new_texts: float | Non
     )
 
 
-def read_new_text_rates(root: Path, edition_id: str) -> dict[str, float]:
-    """Return method -> share of the texts that no earlier edition of the base has used."""
-    return {row["method"]: row["new_text_rate"] for row in _read_freshness(root, edition_id)}
-
-
 def _read_freshness(root: Path, edition_id: str) -> list[dict[str, Any]]:
     return read_rows(root, f"from freshness where edition_id = '{edition_id}' order by method")

@@ -18,7 +18,6 @@ from commands.deploy.automations import provide_automations
 from commands.deploy.cards import GpuWorker
 from commands.deploy.owned import Change, Registration, compare, read_deployments, require_own
 from commands.deploy.pools import plan_pools, provide_pool
-from flows.support.run_names import name_waiting_runs
 from pretexeval.config.file import load_config
 from pretexeval.config.installation_names import (
     CPU_POOL,
@@ -105,7 +104,6 @@ def deploy(
         scheduled = after[registration.names[0]].id
         path = {"id": scheduled}
         client.request("POST", "/deployments/{id}/schedule", path_params=path, json={}).raise_for_status()
-        name_waiting_runs(client, scheduled, registration.config_file)
         changes += compare(before, after, registration.names)
         return changes + provide_automations(client, installation)
 

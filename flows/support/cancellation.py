@@ -1,4 +1,4 @@
-"""Runs that were cancelled on Prefect's server: they end by themselves, with their answers stored.
+"""Ends of runs: those cancelled on Prefect's server end by themselves, and a failure ends with its cause.
 
 A worker ends the process of a run that is cancelled in the UI. Nothing ends a run of a command, a run whose
 state was set by the API, or, for some time, the runs that a cancelled run has started.
@@ -6,19 +6,24 @@ state was set by the API, or, for some time, the runs that a cancelled run has s
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
-from uuid import UUID
 
 import httpx
-from prefect import runtime
+from prefect import get_run_logger, runtime
 from prefect.client.orchestration import get_client
 from prefect.context import TagsContext
 from prefect.exceptions import CancelledRun, ObjectNotFound
-from prefect.states import Cancelled, Cancelling
+from prefect.states import Cancelled
+
+from flows.support.runs import list_causes
+from pretexeval.primitives.errors import InputError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+RUN_OF_WORKER = "PREFECT__FLOW_RUN_ID"
+"""The variable by which a worker tells a process which run it is."""
 
 
 class RunCancelledError(BaseException):
@@ -65,34 +70,18 @@ def require_not_cancelled() -> None:
         raise RunCancelledError
 
 
-@contextlib.contextmanager
-def cancel_with_this_run(runs: Mapping[int, UUID]) -> Iterator[None]:
-    """Cancel those that are among the runs by then if this run is cancelled during the block.
-
-    The server does it too, half a minute later; workers would start some of them until then.
-    """
-    try:
-        yield
-    except BaseException:
-        if is_cancelled():
-            with contextlib.suppress(httpx.HTTPError), get_client(sync_client=True) as client:
-                for run_id in runs.values():
-                    client.set_flow_run_state(
-                        run_id, Cancelling(message="the run that started it was cancelled")
-                    )
-        raise
-
-
 def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let the run of this flow end in the state Cancelled if it, or one that it called, was cancelled.
 
-    The flow's tasks do not inherit the tags of its run.
+    In the process of a worker, the error of a failed run loses its frames, so that the log ends with its
+    message. Prefect would log them three times. It also keeps the error until the process ends, and DuckDB
+    then prints 70 lines about what the frames hold. The flow's tasks do not inherit the tags of its run.
     """
 
     @functools.wraps(flow)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         try:
-            if was_cancelled_while_starting():
+            if was_cancelled_while_starting() or is_cancelled():
                 raise RunCancelledError
             # The flow run already has its tags. For a task run with tags, Prefect first asks the server for
             # their concurrency limits.
@@ -101,6 +90,11 @@ def end_when_cancelled(flow: Callable[Parameters, Result]) -> Callable[Parameter
         except (RunCancelledError, Exception) as error:
             # A query of DuckDB turns the signal by which a worker ends a cancelled run into another error.
             if not isinstance(error, RunCancelledError | CancelledRun) and not is_cancelled():
+                if RUN_OF_WORKER in os.environ:
+                    if not isinstance(error, InputError):
+                        get_run_logger().exception("unexpected error")
+                    for cause in list_causes(error):
+                        cause.__traceback__ = cause.__context__ = None
                 raise
         message = "cancelled; what was done so far is kept: run it again to continue"
         return cast("Result", Cancelled(message=message))

@@ -8,7 +8,8 @@ lost. It also waits while the server, or its database, is unavailable.
 import json
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,11 +19,10 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
+from pydantic_core import to_jsonable_python
 
-from flows.support.cancellation import cancel_with_this_run, require_not_cancelled
-from flows.support.configurations import inherit_config_file
-from flows.support.outcomes import call_flow
-from pretexeval.config.engines import ModelConfig
+from flows.support.cancellation import require_not_cancelled
+from flows.support.runs import call_flow
 from pretexeval.config.file import Config
 from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
@@ -31,8 +31,6 @@ from tasks.evaluation.evaluation import find_model
 from tasks.evaluation.missing_answers import Shard
 
 logger = logging.getLogger(__name__)
-
-
 POLL_S = 2.0
 # How often a subflow whose worker was lost is started again.
 MAX_CRASHES = 3
@@ -42,61 +40,59 @@ MAX_SERVER_OUTAGE_S = 1800.0
 Parameters = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a run has ended."""
+
+    message: str
+    """What it did, or why it failed."""
+    has_failed: bool = False
+
+
 def run_subflows(
     subflow: Flow[..., Any], calls: Sequence[Parameters], pools: Sequence[str] = ()
-) -> list[str | None]:
-    """Run a flow once for each set of parameters; return for each call why it failed, or null.
-
-    A failure does not stop the other calls.
+) -> list[Outcome]:
+    """Run a flow once for each set of parameters; a failure does not stop the other calls.
 
     Args:
         pools: the work pool of each call; by default that of the flow.
     """
-    calls = [inherit_config_file() | parameters for parameters in calls]
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
-    n_crashes = dict.fromkeys(range(len(calls)), 0)
-    waiting, runs, scheduled = list(range(len(calls))), dict[int, UUID](), set[int]()
-    pool_of = dict(enumerate(pools or [DEFAULT_POOL] * len(calls)))
-    reasons: dict[int, str | None] = {}
-    with cancel_with_this_run(runs):
-        while waiting or runs:
-            require_not_cancelled()
-            # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
-            for number in _choose_next(waiting, [pool_of[each] for each in scheduled], pool_of):
-                waiting.remove(number)
+    pool_of = list(pools or [DEFAULT_POOL] * len(calls))
+    n_crashes, waiting = [0] * len(calls), set(range(len(calls)))
+    runs, outcomes = dict[int, UUID](), dict[int, Outcome]()
+    # The calls whose runs wait for a worker. If two runs wait, two workers that poll at the same moment can
+    # exceed the limit of their pool.
+    scheduled: set[int] = set()
+    while len(outcomes) < len(calls):
+        require_not_cancelled()
+        for number in sorted(waiting):
+            if pool_of[number] in {pool_of[other] for other in scheduled}:
+                continue
+            waiting.remove(number)
+            try:
                 key = f"{number}-{n_crashes[number]}"
-                try:
-                    runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
-                except InputError as error:
-                    reasons[number] = str(error)
-                    continue
+                runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
                 scheduled.add(number)
-            time.sleep(POLL_S)
-            for number, run_id in list(runs.items()):
-                state = _read_state(run_id)
-                if state is None or state.type == StateType.SCHEDULED:
-                    continue
-                scheduled.discard(number)
-                if not state.is_final():
-                    continue
-                del runs[number]
-                if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
-                    n_crashes[number] += 1
-                    get_run_logger().warning("%s lost its worker and is started again", subflow.name)
-                    waiting.insert(0, number)
-                    continue
-                is_done = state.type == StateType.COMPLETED
-                reasons[number] = None if is_done else _read_reason(state)
-    return [reasons[number] for number in range(len(calls))]
-
-
-def _choose_next(waiting: Sequence[int], taken: Collection[str], pool_of: Mapping[int, str]) -> list[int]:
-    """Return the first waiting call of every work pool in which no run waits for a worker."""
-    first: dict[str, int] = {}
-    for number in waiting:
-        first.setdefault(pool_of[number], number)
-    return [number for pool, number in first.items() if pool not in taken]
+            except InputError as error:
+                outcomes[number] = Outcome(str(error), has_failed=True)
+        time.sleep(POLL_S)
+        for number, run_id in list(runs.items()):
+            state = _read_state(run_id)
+            if state is None or state.type == StateType.SCHEDULED:
+                continue
+            scheduled.discard(number)
+            if not state.is_final():
+                continue
+            del runs[number]
+            if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
+                n_crashes[number] += 1
+                get_run_logger().warning("%s lost its worker and is started again", subflow.name)
+                waiting.add(number)
+            else:
+                outcomes[number] = _describe_end(state)
+    return [outcomes[number] for number in range(len(calls))]
 
 
 def require_subflow(subflow: Flow[..., Any], parameters: Parameters, pool: str = DEFAULT_POOL) -> None:
@@ -108,21 +104,19 @@ def require_subflow(subflow: Flow[..., Any], parameters: Parameters, pool: str =
     Raises:
         InputError: the flow failed; the message says why.
     """
-    (reason,) = run_subflows(subflow, [parameters], [pool])
-    if reason is not None:
-        raise InputError(reason)
+    (outcome,) = run_subflows(subflow, [parameters], [pool])
+    if outcome.has_failed:
+        raise InputError(outcome.message)
 
 
-def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | None:
-    """Call the flow; return why it failed, or null."""
+def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> Outcome:
     require_not_cancelled()
     try:
-        call_flow(subflow, **parameters)
+        return Outcome(call_flow(subflow, **parameters))
     except BaseException as error:
         if not is_failure(error):
             raise
-        return describe_failure(error)
-    return None
+        return Outcome(describe_failure(error), has_failed=True)
 
 
 def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str = DEFAULT_POOL) -> UUID:
@@ -139,14 +133,12 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
     Raises:
         InputError: the flow has no deployment for this pool.
     """
-    # A deployment that was registered before a table was added to the configuration refuses that table, even
-    # if it has its default.
-    as_json = {
-        name: value.model_dump(mode="json", exclude_defaults=True) if hasattr(value, "model_dump") else value
-        for name, value in parameters.items()
-    }
+    # A configuration is the text that `GivenConfig` reads.
+    config = cast(Config, parameters["config"]).model_dump_json(exclude_defaults=True)
+    as_json = to_jsonable_python(parameters | {"config": config})
     # Prefect names a run by its flow only when it starts, so a run that waits for a worker is named here.
-    name_run = cast(Callable[[Parameters], str], subflow.flow_run_name)
+    name = subflow.flow_run_name
+    name_run = name.format_map if isinstance(name, str) else cast("Callable[[Parameters], str]", name)
     # A run may start the same flow for several editions, one after the other: each has its own parameters.
     names = (str(runtime.flow_run.id), str(runtime.flow_run.run_count), subflow.name, key)
     idempotency_key = "-".join([*names, hash_text(json.dumps(as_json, sort_keys=True, default=str))])
@@ -171,10 +163,13 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         ) from error
 
 
-def _read_reason(state: State[Any]) -> str:
-    """Return why a run did not complete, without the words that Prefect puts before every message of ours."""
+def _describe_end(state: State[Any]) -> Outcome:
+    """Return the message of a final state, without the words that Prefect puts before it."""
     message = (state.message or "").removeprefix("Flow run encountered an exception: ")
-    return message.removeprefix(f"{InputError.__name__}: ") or state.name or "it failed"
+    message = message.removeprefix(f"{InputError.__name__}: ")
+    if state.type == StateType.COMPLETED:
+        return Outcome(message)
+    return Outcome(message or state.name or "it failed", has_failed=True)
 
 
 def _read_state(run_id: UUID) -> State[Any] | None:
@@ -203,27 +198,33 @@ def retry_while_unavailable(request: Callable[[], FlowRun]) -> FlowRun:
         time.sleep(POLL_S)
 
 
-def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[str | None]:
-    """Run the flow for each set of parameters; return for each call why it failed, or null.
+def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
+    """Run the flow for each set of parameters.
 
     The prompts of a model with several workers are divided into shards, which are runs of their own. When all
     have ended, one more run scores the answers, unless a shard failed.
     """
     parts = [(n, part) for n, call in enumerate(calls) for part in _divide(call)]
-    failed = {
-        n: _explain(part, reason)
-        for (n, part), reason in zip(parts, _run(evaluate, [part for _, part in parts]), strict=True)
-        if reason is not None
-    }
-    divided = dict.fromkeys(n for n, part in parts if "shard" in part and n not in failed)
-    scored = _run(evaluate, [calls[n] | {"is_asked": True} for n in divided])
-    reasons = failed | dict(zip(divided, scored, strict=True))
-    return [reasons.get(n) for n in range(len(calls))]
+    ended = dict(enumerate(_run(evaluate, [part for _, part in parts])))
+    outcomes, divided = dict[int, Outcome](), dict[int, None]()
+    for place, (n, part) in enumerate(parts):
+        shard, outcome = part.get("shard"), ended[place]
+        if shard is None:
+            outcomes[n] = outcome
+        elif not outcome.has_failed:
+            divided[n] = None
+        else:
+            kept = "the answers of all shards are kept, and the next run asks the others"
+            outcomes[n] = Outcome(f"{shard.name}: {outcome.message}; {kept}", has_failed=True)
+    whole = [n for n in divided if n not in outcomes]
+    scored = _run(evaluate, [calls[n] | {"is_asked": True} for n in whole])
+    outcomes |= dict(zip(whole, scored, strict=True))
+    return [outcomes[n] for n in range(len(calls))]
 
 
 def _divide(call: Parameters) -> list[Parameters]:
     """Return the parameters of the shards of an evaluation; of a model with one worker, those given."""
-    model = _find_model(**call)
+    model = find_model(call["config"], call["model_name"])
     if model.workers == 1:
         return [call]
     if runtime.deployment.id is None:
@@ -232,17 +233,6 @@ def _divide(call: Parameters) -> list[Parameters]:
     return [call | {"shard": Shard(number=n + 1, of=model.workers)} for n in range(model.workers)]
 
 
-def _explain(call: Parameters, reason: str) -> str:
-    shard = call.get("shard")
-    if shard is None:
-        return reason
-    return f"{shard.name}: {reason}; the answers of all shards are kept, and the next run asks the others"
-
-
-def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[str | None]:
-    return run_subflows(evaluate, calls, [_find_model(**call).work_pool for call in calls]) if calls else []
-
-
-def _find_model(config: Config, model_name: str, **_: object) -> ModelConfig:
-    """Return the model of an evaluation."""
-    return find_model(config, model_name)
+def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
+    models = [find_model(call["config"], call["model_name"]) for call in calls]
+    return run_subflows(evaluate, calls, [model.work_pool for model in models])

@@ -46,19 +46,14 @@ def provide_keys(models: Sequence[EngineConfig]) -> None:
     provide_variables([*named, *of_hub])
 
 
-def provide_storage_keys(storage: StorageConfig) -> None:
-    """Set the variables of the keys of the storage that hosts share, as `provide_keys` does for models."""
-    if storage.shared is not None:
-        provide_variables(SECRET_VARIABLES[storage.shared.partition("://")[0]])
-
-
 def open_store(storage: StorageConfig) -> Store:
     """Set the keys of the storage that hosts share, and return the store of it.
 
     Raises:
         InputError: a Secret block cannot be read, or the storage cannot be used.
     """
-    provide_storage_keys(storage)
+    if storage.shared is not None:
+        provide_variables(SECRET_VARIABLES[storage.shared.partition("://")[0]])
     return Store(storage)
 
 

@@ -21,11 +21,7 @@ FIRST_DAY = date(1970, 1, 1)
 
 def name_period(schedule: ScheduleConfig, moment: datetime) -> str:
     """Return the day, the ISO week or the month in the time zone of the schedule, such as `2026-W47`."""
-    return label_period(_find_day(schedule, moment), schedule.period)
-
-
-def _find_day(schedule: ScheduleConfig, moment: datetime) -> date:
-    return moment.astimezone(ZoneInfo(schedule.timezone)).date()
+    return label_period(moment.astimezone(ZoneInfo(schedule.timezone)).date(), schedule.period)
 
 
 def count_periods(day: date, period: Period) -> int:
@@ -54,7 +50,7 @@ def plan_period(config: Config, moment: datetime) -> Config:
     schedule, given = config.schedule, config.edition.seed
     label = name_period(schedule, moment)
     seed = draw_seed(schedule.period, label, given)
-    number = count_periods(_find_day(schedule, moment), schedule.period)
+    number = count_periods(moment.astimezone(ZoneInfo(schedule.timezone)).date(), schedule.period)
     table = {"label": label, "seed": seed, "series": given, "number": number}
     return config.model_copy(update={"edition": config.edition.model_copy(update=table)})
 
@@ -98,11 +94,3 @@ def list_scheduled(config: Config) -> dict[str, str]:
         if is_own and not find_withdrawal(root, path.parent.name):
             labels[path.parent.name] = label
     return dict(sorted(labels.items(), key=lambda item: (find_first_day(item[1]) or date.max, item[0])))
-
-
-def is_newest_period(config: Config, edition_id: str) -> bool:
-    """Return whether no later period of this kind has a complete edition; true for one without a period."""
-    labels = list_scheduled(config)
-    label = labels.get(edition_id, str(config.edition.label))
-    same_kind = [each for each in labels.values() if find_period(each) == find_period(label)]
-    return find_first_day(label) is None or label >= max(same_kind, default="")

@@ -13,7 +13,6 @@ from typing import Any
 from flows.support.periods import list_scheduled
 from pretexeval.config.file import Config
 from pretexeval.config.schedule import find_first_day
-from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EVALUATIONS_FOLDER,
@@ -34,7 +33,6 @@ from pretexeval.storage.publication import (
     sync_everything,
 )
 from pretexeval.storage.records import find_manifest
-from pretexeval.storage.responses import UnusedAnswers, list_unused_answers, remove_answers
 from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition
 
@@ -84,46 +82,23 @@ def list_old_editions(config: Config) -> list[OldEdition]:
     return [OldEdition(each, n_bytes.get(each, 0), reason) for each, reason in reasons.items()]
 
 
-def list_old_answers(config: Config, found: Sequence[OldEdition]) -> list[UnusedAnswers]:
-    """Return the stored answers of models that only the editions of the list use which are not kept.
-
-    Raises:
-        InputError: the storage is shared, so other hosts may have evaluations that use them.
-    """
-    if config.storage.shared is not None:
-        raise InputError(
-            "answers in a shared storage are not removed, because evaluations of other hosts may use them: "
-            "run prune without --with-responses"
-        )
-    removed = {old.edition_id for old in found if old.kept_because is None}
-    return list_unused_answers(config.storage.root, removed)
-
-
-def remove_old_editions(
-    config: Config, store: Store, *, with_answers: bool = False
-) -> tuple[list[OldEdition], list[UnusedAnswers]]:
+def remove_old_editions(config: Config, store: Store) -> list[OldEdition]:
     """Remove these editions with their evaluations, pages and measurements; return what was removed.
 
-    Replies of writers and reviews stay.
-
-    Args:
-        with_answers: whether to remove the stored answers too that no other edition uses.
+    Answers of models, replies of writers and reviews stay.
     """
     root = config.storage.root
     if config.storage.keep_editions is None:
-        return [], []
+        return []
     with store.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
         finish_removals(store)
         # Other hosts may have evaluated models.
         sync_everything(store)
         found = list_old_editions(config)
-        # The requests of an edition name its answers, and go with it.
-        answers = list_old_answers(config, found) if with_answers else []
         for old in found:
             if old.kept_because is None:
                 remove_edition(store, old.edition_id)
-        remove_answers(answers)
-    return found, answers
+    return found
 
 
 def list_with_same_method(config: Config) -> dict[str, str]:

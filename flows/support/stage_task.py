@@ -8,18 +8,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import polars as pl
 from prefect import get_run_logger, task
-from prefect.artifacts import create_markdown_artifact
 from prefect.utilities.annotations import quote
 from pydantic import BaseModel, model_validator
 
-from flows.support.artifacts import show_in_ui
-from flows.support.configurations import name_artifact
-from flows.support.outcomes import complete_with
-from flows.support.retries import RETRIES
+from flows.support.runs import RETRIES, complete_with
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import TASKS_FOLDER
 from tasks.edition.edition import Edition
@@ -39,18 +35,14 @@ RunStage = Callable[..., StageFiles]
 """Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""
 
 
-class Cached(TypedDict):
-    """The options of a Prefect task that concern its cache; the storage is set with the root."""
-
-    persist_result: bool
-    result_serializer: str
-    cache_result_in_memory: bool
-
-
 RESULTS_KEPT_S = 90 * 24 * 3600.0
-CACHED: Cached = {"persist_result": True, "result_serializer": "json", "cache_result_in_memory": False}
-
-
+# The storage is set with the root.
+CACHED: dict[str, Any] = {
+    "persist_result": True,
+    "result_serializer": "json",
+    "cache_result_in_memory": False,
+    **RETRIES,
+}
 REUSED = "the files of the complete edition are reused"
 
 
@@ -72,10 +64,11 @@ CachedFiles = dict[str, CachedFile]
 """Name of a piece -> file."""
 
 
-def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
+def run_stage(reports: list[str], edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     """Build the missing files of a stage, validate the stage as a whole, and return its files.
 
     Args:
+        reports: gets the report of its data quality.
         before: the stages that it is built from.
 
     Raises:
@@ -86,13 +79,9 @@ def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     built_at = time.monotonic()
     storage = edition.root.absolute() / TASKS_FOLDER
     check = check_stage.with_options(name=f"check-{name}", result_storage=storage)
-    report = record_check(edition, stage, check(_pass_whole(edition), stage))
-    show_in_ui(
-        create_markdown_artifact,
-        report.render_markdown(),
-        key=name_artifact(f"quality-{name}", edition.config, edition.edition_id),
-        description=f"Data quality of stage {name} of {edition.edition_id}.",
-    )
+    whole: Any = quote(edition)
+    report = record_check(edition, stage, check(whole, stage))
+    reports.append(report.render_markdown())
     get_run_logger().info(
         "%s: %s in %.1f s, validated in %.1f s",
         *(name, "reused" if stage.is_reused else "built", built_at - started, time.monotonic() - built_at),
@@ -112,10 +101,11 @@ def provide_stage(
     Raises:
         InputError: rows cannot be built.
     """
+    # Prefect does not visit every text of the pool of an edition in quotes.
     storage, refs, is_reused = edition.root.absolute() / TASKS_FOLDER, dict[str, FileRef](), True
     build = build_files.with_options(name=name, result_storage=storage)
     for relations in group_relations(edition):
-        state = build(_pass_whole(edition), name, relations, before, rows, return_state=True)
+        state = build(quote(edition), name, relations, before, rows, return_state=True)
         refs |= {piece: found.file for piece, found in state.result().items()}
         is_reused &= state.name == "Cached" or state.message == REUSED
     return replace(place_files(edition, name, refs), is_reused=is_reused)
@@ -132,25 +122,11 @@ def remove_old_results(root: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _pass_whole(edition: Edition) -> Any:  # noqa: ANN401 - the task receives the edition itself
-    """Return the edition for a call of a task, so that Prefect does not visit every text of its pool."""
-    return quote(edition)
-
-
-def list_stage_files(*stages: StageFiles) -> list[FileRef]:
-    """Return the files of several stages, in order."""
-    return [ref for stage in stages for ref in stage.files.values()]
-
-
 def _key_files(_: object, parameters: dict[str, Any]) -> str:
     return key_files(parameters["edition"], parameters["name"], parameters["relations"], parameters["before"])
 
 
-def _key_check(_: object, parameters: dict[str, Any]) -> str:
-    return key_check(parameters["stage"])
-
-
-@task(task_run_name="{name}: {relations[0]}", cache_key_fn=_key_files, **CACHED, **RETRIES)
+@task(task_run_name="{name}: {relations[0]}", cache_key_fn=_key_files, **CACHED)
 def build_files(
     edition: Edition,
     name: str,
@@ -169,7 +145,11 @@ def build_files(
     return complete_with(files, REUSED) if stage.is_reused else files
 
 
-@task(task_run_name="check-{stage.stage.name}", cache_key_fn=_key_check, **CACHED, **RETRIES)
+@task(
+    task_run_name="check-{stage.stage.name}",
+    cache_key_fn=lambda _, given: key_check(given["stage"]),
+    **CACHED,
+)
 def check_stage(edition: Edition, stage: StageFiles) -> Report:
     """Validate one stage as a whole."""
     return check_files(edition, stage)

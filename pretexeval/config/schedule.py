@@ -16,7 +16,7 @@ ANCHORS_LABEL = "anchors"
 
 
 class AnchorsConfig(ConfigTable):
-    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md)."""
+    """Anchors: fixed pairs that a schedule asks again in every period (docs/editions.md)."""
 
     n_pairs: Annotated[int, Field(ge=1)] = 100
     """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each."""

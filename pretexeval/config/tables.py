@@ -124,7 +124,7 @@ class KnowledgeConfig(ConfigTable):
     releases: tuple[ReleaseConfig, ...] = ()
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
     the ages of facts (docs/knowledge-bases.md). `test = "new"` or `test = "changes"` in one of them tests
-    only facts that it does not hold, or also those that the base no longer lists (docs/changes.md)."""
+    only facts that it does not hold, or also those that the base no longer lists (docs/editions.md)."""
 
     @property
     def compared(self) -> ReleaseConfig | None:
@@ -165,7 +165,7 @@ class EditionConfig(ConfigTable):
     it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
-    stands for the edition of anchors (docs/anchors.md)."""
+    stands for the edition of anchors (docs/editions.md)."""
     negatives: Literal["balanced", "uniform"] = "balanced"
     """How the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
@@ -197,6 +197,11 @@ class EditionConfig(ConfigTable):
             present, absent = ("number", "series") if self.series is None else ("series", "number")
             raise ValueError(f"{absent} is needed with {present}")
         return self
+
+    @property
+    def name(self) -> str:
+        """The middle part of the edition's name."""
+        return self.label or f"seed{self.seed}"
 
 
 class RephraserConfig(ConfigTable):

@@ -133,7 +133,7 @@ class Edition:
     @property
     def label(self) -> str:
         """The middle part of the edition's name."""
-        return self.config.edition.label or f"seed{self.config.edition.seed}"
+        return self.config.edition.name
 
     @cached_property
     def rephraser(self) -> Rephraser | None:

@@ -75,10 +75,10 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
     questions.write_edition(EDITIONS[1])
     data.write_model("erratic")
     questions.write_answers(EDITIONS[1], "erratic", erratic, setting="chain_of_thought")
-    paths = [build_warehouse(data.root), tmp_path / "page"]
+    build_warehouse(data.root)
 
     def report(edition_id: str) -> str:
-        end = in_process.RunReport(edition_id, paths, {})
+        end = in_process.RunResult(edition_id, data.root, {})
         monkeypatch.setattr(in_process, "run_all", lambda *_: end)
         assert main(["run", str(write_config(tmp_path / "c.toml", data.root))]) == 0
         return capsys.readouterr().out

@@ -39,7 +39,7 @@ PARAMETERS = """
 import sys
 from flows.evaluate_model import evaluate_model
 config = {"models": [{"name": "a", "model": "m", "api_key": sys.stdin.read()}]}
-evaluate_model("e", "a", config=config)
+evaluate_model(config, "e", "a")
 """
 # All log messages, headers of answers among them, go to the console, and those of this project and of Prefect
 # to the server too. Messages of httpx must not go there: Prefect sends its log messages with httpx, so that

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from commands.in_process import find_published, is_evaluated_here
+from commands import in_process
 from pretexeval.config.file import load_config
 from pretexeval.storage.layout import diversity_file
 from tests.support.command import (
@@ -123,5 +123,5 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
         if not is_evaluated:
             path.write_bytes(b"damaged")
     edition_id = first.record["edition_id"]
-    assert is_evaluated_here(config, edition_id) == is_evaluated
-    assert (find_published(config, edition_id) is not None) == is_published
+    assert in_process.is_evaluated_here(config, edition_id) == is_evaluated
+    assert in_process.is_published(config, edition_id) == is_published

@@ -55,7 +55,7 @@ def test_hosts_share_editions_shards_and_results(
         workers = []
         for number in (1, 2):
             config = configure(f"worker-{number}")
-            given = {"edition_id": edition_id, "model_name": "m", "config_file": str(config)}
+            given = {"edition_id": edition_id, "model_name": "m", "config": str(config)}
             shard = json.dumps(given | {"shard": {"number": number, "of": 2}})
             command = [sys.executable, "-c", RUN_SHARD, shard]
             workers.append(subprocess.Popen(command, env=build_environment(environment), cwd=config.parent))

@@ -26,7 +26,7 @@ EMIT_SCORE_CHANGES = """
 import sys
 from pathlib import Path
 from prefect import flow
-from flows.support.score_changes import emit_score_changes
+from flows.support.results import emit_score_changes
 flow(emit_score_changes)(Path(sys.argv[1]), sys.argv[2])
 """
 

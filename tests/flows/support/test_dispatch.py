@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,8 +10,9 @@ import pytest
 from prefect import flow, runtime
 from prefect.client.schemas.objects import FlowRun, State, StateType
 
-from flows.publish import publish
+from flows.evaluate_model import evaluate_model
 from flows.support import dispatch
+from flows.support.dispatch import Outcome
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from tasks.evaluation.missing_answers import Shard
@@ -24,6 +24,7 @@ CONFIG = Config(models=(ModelConfig(name="small", model="x"), LARGE))
 CALLS: list[dict[str, Any]] = [
     {"config": CONFIG, "edition_id": "e", "model_name": name} for name in ("small", "large")
 ]
+DONE = Outcome("asked")
 SHARDS = [Shard(number=1, of=2), Shard(number=2, of=2)]
 
 
@@ -60,15 +61,6 @@ def test_request_is_retried_only_while_the_server_is_unavailable() -> None:
         dispatch.retry_while_unavailable(request)
 
 
-def test_runs_inherit_the_file_of_the_run_that_starts_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(runtime.deployment, "id", None, raising=False)
-    monkeypatch.setattr(dispatch, "_run_in_process", lambda _, parameters: asked.append(parameters))
-    monkeypatch.setattr(runtime.flow_run, "parameters", {"config_file": Path("a.toml")}, raising=False)
-    dispatch.run_subflows(publish, [{"edition_id": "e"}])
-    assert asked == [{"config_file": "a.toml", "edition_id": "e"}]
-
-
 def test_runs_of_different_editions_and_shards_have_different_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prefect silently starts no second run for the same key."""
     keys: list[str] = []
@@ -85,9 +77,23 @@ def test_runs_of_different_editions_and_shards_have_different_keys(monkeypatch: 
         *({"shard": s} for s in SHARDS),
     ]
     for each in (*more, {}):
-        dispatch._create_run(evaluate, CALLS[1] | {"config_file": Path("a.toml")} | each, "0-0")
+        dispatch._create_run(evaluate, CALLS[1] | each, "0-0")
     assert len(set(keys)) == len(more)
     assert keys[0] == keys[-1]
+
+
+def test_a_run_receives_the_configuration_of_the_run_that_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def run_deployment(_: str, *, flow_run_name: str, parameters: dict[str, Any], **__: object) -> FlowRun:
+        given.update(parameters, name=flow_run_name)
+        return FlowRun.model_construct(id=uuid4())
+
+    monkeypatch.setattr(dispatch, "run_deployment", run_deployment)
+    dispatch._create_run(evaluate_model, CALLS[0] | {"shard": SHARDS[0]}, "0-0")
+    assert given.pop("name") == "evaluate-small-e-shard-1-of-2"
+    read = evaluate_model.validate_parameters(given)
+    assert (read["config"], read["shard"]) == (CONFIG, SHARDS[0])
 
 
 class Server:
@@ -116,8 +122,8 @@ class Server:
 
 
 @pytest.fixture
-def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[str | None]]:
-    def run(server: Server, n_calls: int) -> list[str | None]:
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[Outcome]]:
+    def run(server: Server, n_calls: int) -> list[Outcome]:
         monkeypatch.setattr(dispatch, "_create_run", server.create)
         monkeypatch.setattr(dispatch, "_read_state", server.read)
         monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
@@ -126,18 +132,19 @@ def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[str 
     return run
 
 
-def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[[Server, int], list[str | None]]) -> None:
+def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[[Server, int], list[Outcome]]) -> None:
     server = Server(*[StateType.COMPLETED] * 3)
-    assert run_on(server, 3) == [None, None, None]
+    assert run_on(server, 3) == [Outcome("ended as COMPLETED")] * 3
     assert server.most_scheduled == 1
     assert server.pools == ["gpu"] * 3
 
 
 def test_lost_run_is_started_again_and_failures_do_not_stop_others(
-    run_on: Callable[[Server, int], list[str | None]],
+    run_on: Callable[[Server, int], list[Outcome]],
 ) -> None:
     server = Server(StateType.CRASHED, StateType.FAILED, StateType.COMPLETED)
-    assert run_on(server, 2) in ([None, "ended as FAILED"], ["ended as FAILED", None])
+    completed, failed = Outcome("ended as COMPLETED"), Outcome("ended as FAILED", has_failed=True)
+    assert run_on(server, 2) in ([completed, failed], [failed, completed])
     assert len(server.states) == 3
 
 
@@ -145,14 +152,16 @@ Started = tuple[str, Shard | None, bool, str | None]
 """The model, the shard, whether it was asked before, and the pool."""
 
 
-def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[str | None], list[Started]]:
-    """Return the reasons of the failures of both models, and the runs that were started."""
+def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[Outcome], list[Started]]:
+    """Return the outcomes of both models, and the runs that were started."""
     started: list[Started] = []
 
-    def run(_: object, calls: Sequence[dict[str, Any]], pools: Sequence[str]) -> list[str | None]:
+    def run(_: object, calls: Sequence[dict[str, Any]], pools: Sequence[str]) -> list[Outcome]:
         for call, pool in zip(calls, pools, strict=True):
             started.append((call["model_name"], call.get("shard"), call.get("is_asked", False), pool))
-        return ["it broke" if call.get("shard") in failing else None for call in calls]
+        return [
+            Outcome("it broke", has_failed=True) if call.get("shard") in failing else DONE for call in calls
+        ]
 
     monkeypatch.setattr(dispatch, "run_subflows", run)
     return dispatch.run_evaluations(evaluate, [call | {"setting": None} for call in CALLS]), started
@@ -160,15 +169,16 @@ def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[s
 
 def test_shards_are_asked_and_then_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
     shards: list[Started] = [("large", shard, False, LARGE.pool) for shard in SHARDS]
-    reasons, started = run_shards(monkeypatch)
-    assert reasons == [None, None]
+    outcomes, started = run_shards(monkeypatch)
+    assert outcomes == [DONE, DONE]
     assert started == [("small", None, False, "gpu"), *shards, ("large", None, True, LARGE.pool)]
 
 
 def test_a_failed_shard_is_named_and_nothing_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     (small, large), started = run_shards(monkeypatch, SHARDS[1])
-    assert small is None
-    assert large == (
-        "shard-2-of-2: it broke; the answers of all shards are kept, and the next run asks the others"
+    assert small == DONE
+    assert large == Outcome(
+        "shard-2-of-2: it broke; the answers of all shards are kept, and the next run asks the others",
+        has_failed=True,
     )
     assert not any(is_asked for _, _, is_asked, _ in started)

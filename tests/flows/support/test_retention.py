@@ -1,25 +1,19 @@
 """Old scheduled editions are removed, and nothing else."""
 
-import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import polars as pl
 import pytest
 from filelock import FileLock
 
 from commands.main import main
-from flows.support.configurations import name_artifact
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, list_with_same_method, remove_old_editions
 from pretexeval.config.file import Config
-from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.storage.layout import withdrawal_record
-from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import withdraw_edition
-from schemas.exchange import Completion, Prompt
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -105,7 +99,7 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(
     assert list_editions(root) == sorted([*weeks, *others])
     # A run for an old week keeps its own edition.
     assert [old.edition_id for old in list_old_editions(plan_week(config, 0))] == [weeks[1]]
-    assert remove_old_editions(last, Store(config.storage)) == (listed, [])
+    assert remove_old_editions(last, Store(config.storage)) == listed
     assert list_editions(root) == sorted([*weeks[2:], *others])
     assert not [path for path in root.rglob("*") if set(path.parts) & set(weeks[:2])]
     assert (root / "responses/far-1234/part.parquet").read_bytes() == b"answers"
@@ -122,7 +116,7 @@ def test_editions_that_others_need_are_kept_with_the_reason(built: Built, tmp_pa
     ):
         (root / path).mkdir(parents=True)
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
-        kept, _ = remove_old_editions(plan_week(config, 4), Store(config.storage))
+        kept = remove_old_editions(plan_week(config, 4), Store(config.storage))
     assert [(old.edition_id, old.kept_because) for old in kept] == [
         (weeks[0], "this configuration does not name near-1234, old-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
@@ -161,67 +155,21 @@ def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
     ]
 
 
-def test_only_the_newest_period_has_artifacts_with_a_key(built: Built, tmp_path: Path) -> None:
-    config, root, weeks = copy_weeks(built, tmp_path / "data", 3)
-    shutil.rmtree(root / "editions" / weeks.pop(1))
-    # A period of another kind, and another schedule on the same base.
-    daily = config.model_copy(update={"schedule": ScheduleConfig(cron="0 3 * * *", period="day")})
-    for other in (daily, configure(tmp_path, seed=2)):
-        build(plan_week(other, 5))
-
-    def find_keys(week: int, edition_id: str | None) -> str | None:
-        return name_artifact("parquet", plan_week(config, week), edition_id)
-
-    assert [find_keys(0, weeks[0]), find_keys(2, weeks[1])] == [None, "parquet"]
-    # These are being built, and the third has no period.
-    assert [find_keys(1, "own-2020-W48-new"), find_keys(3, "own-2020-W50-new")] == [None, "parquet"]
-    assert name_artifact("parquet", config, "own-seed1-new") == "parquet"
-    # Published by hand, by a run without a moment.
-    assert [name_artifact("parquet", config, week) for week in weeks] == [None, "parquet"]
-
-
-def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
-    """Store answers in one file, which these evaluations of `far-1234` use."""
-    for folder in evaluations:
-        path = root / folder / "far-1234" / "requests" / f"{keys[0]}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame({"prompt_key": keys}).write_parquet(path)
-    prompts = [Prompt("completion", key) for key in keys]
-    return ResponseStore(root, "far-1234").append(keys, prompts, [Completion("True")] * len(keys))
-
-
-def test_answers_go_with_the_last_edition_that_uses_them_if_told(
+def test_the_command_lists_what_would_go_and_removes_it(
     built: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
     monkeypatch.setattr("commands.pipeline.report_published", lambda _: None)
     config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
-    of = [f"predictions/{week}" for week in weeks]
-    gone = [
-        store_answers(root, of[0], keys=("a", "b")),
-        store_answers(root, of[0], of[1], f"question_predictions/{weeks[1]}/answer_only", keys=("c",)),
-    ]
-    kept = [
-        store_answers(root, of[1], of[2], keys=("d",)),
-        store_answers(root, of[0], "anchor_predictions/own-anchors-1/2026-W47", keys=("e",)),
-        # Nobody knows what they are for, such as replies of a judge.
-        store_answers(root, keys=("f",)),
-        store_answers(root, of[3], keys=("g",)),
-        # One of two answers in a file is used.
-        store_answers(root, of[0], keys=("h", "i")),
-    ]
-    pl.DataFrame({"prompt_key": ["i"]}).write_parquet(root / of[3] / "far-1234/requests/i.parquet")
     knowledge = {"name": "own", "format": "table", "path": str(config.knowledge.path)}
     storage = {"keep_editions": 2}
     file = write_config(tmp_path / "c.toml", root, models=[MODEL], knowledge=knowledge, storage=storage)
     assert main(["publish", str(file), "--prune", "list"]) == 0
-    listed = r"^3 stored answers of far-1234 \(0\.\d MB\): would be rem"
-    assert re.search(listed, capsys.readouterr().out, re.M)
-    assert all(path.exists() for path in gone)
-    assert main(["publish", str(file), "--prune", "answers"]) == 0
-    assert "3 stored answers of far-1234" in capsys.readouterr().out
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "would be removed" in line]
+    assert listed == weeks[:2]
+    assert list_editions(root) == sorted(weeks)
+    assert main(["publish", str(file), "--prune", "editions"]) == 0
     assert list_editions(root) == sorted(weeks[2:])
-    assert ResponseStore(root, "far-1234").list_files() == sorted(kept)
 
 
 def test_a_removal_that_was_killed_is_finished(

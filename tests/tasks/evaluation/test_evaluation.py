@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from flows.support.summary import describe_answers
+from flows.evaluate_model import describe_answers
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE

@@ -1,10 +1,11 @@
-"""Changes of scores since the previous edition: in the leaderboard, and as events if they are significant.
+"""The results of an edition in the UI and the log, and an event for each score that changed significantly.
 
 The previous edition is searched among the scheduled ones with the same kind of period, for each model
 separately: a model that failed last week is compared with the week before that. An edition built by hand
 (seed1) does not belong to the series.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -12,8 +13,14 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
+from flows.support.artifacts import render_links, show_page
+from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.layout import EDITIONS_FOLDER, WAREHOUSE, edition_folder, page_file
 from report.certainty import select_certain
-from warehouse.query import read_rows
+from report.console import format_difference
+from report.score_tables import render_scores
+from warehouse.drift import describe_drift, describe_freshness
+from warehouse.query import open_warehouse, read_rows
 
 Row = dict[str, Any]
 SCORE_MOVED = "pretexeval.score.moved"
@@ -39,13 +46,8 @@ qualify 1 = row_number() over (
     order by editions.label desc, editions.edition_id desc
 )
 """
-# Only of the compared editions, because the warehouse holds all editions.
-SCORES = """
-from leaderboard
-where edition_id in ({edition_ids}) and scoring_policy = 'strict'
-order by method, rank, model_id, repeat
-"""
-# The view edition_drift pairs the heads of both editions. Its difference is earlier minus later score.
+# The view edition_drift pairs the heads of both editions. Its difference is earlier minus later score. With
+# the names of two editions, it reads no other one.
 CHANGES = """
 select
     other_edition_id as edition_id,
@@ -63,55 +65,55 @@ select
     p_value as change_p_value,
     n_effective
 from edition_drift
-where
-    other_edition_id = '{edition_id}'
-    and edition_id = '{since}'
-    and scoring_policy = 'strict'
+where other_edition_id = '{edition_id}' and edition_id = '{since}' and scoring_policy = 'strict'
 order by model, method, repeat
 """
 
 
-def read_leaderboard(root: Path, edition_id: str) -> list[Row]:
-    """Return one row per method, model and repeat of the edition: its scores, and their change.
+def show_results(
+    flow: str, storage: StorageConfig, edition_id: str | None, summary: Sequence[str] = ()
+) -> list[str]:
+    """Show the summary, links and the scores of an edition as the page of this run; return the scores.
 
-    `change` is the change of accuracy, and `since` is the previous edition; both are null without one.
+    Args:
+        edition_id: None for all editions, whose scores are not shown.
     """
-    previous = {
-        row["model_id"]: row["edition_id"]
-        for row in _read_rows(root, PREVIOUS_EDITIONS, edition_id=edition_id)
+    root, name = storage.root, edition_id or "all editions"
+    scores = list[str]()
+    if edition_id is not None:
+        # The queries in the block share the open database.
+        with open_warehouse(root):
+            notes = [describe_freshness(root, edition_id), *describe_drift(root, edition_id)]
+            changes = [
+                f"{row['model']} ({row['method']}): accuracy {format_difference(row, 'change')} points since "
+                f"{row['since']}, on the {row['n_heads']:,} heads of both"
+                for row in read_changes(root, edition_id)
+                if row["repeat"] == 0
+            ]
+            scores = [render_scores(root, edition_id), *filter(None, notes), *changes]
+    paths = {
+        f"Page of {name}": page_file(edition_id),
+        f"Parquet files of {name}": f"{edition_folder(edition_id) if edition_id else EDITIONS_FOLDER}/",
+        "Warehouse (DuckDB)": WAREHOUSE,
     }
-    names = ", ".join(f"'{name}'" for name in sorted({edition_id, *previous.values()}))
-    rows = _read_rows(root, SCORES, edition_ids=names)
-    scores = {(row["edition_id"], *_key(row)): row for row in rows}
-    return [
-        row | _compare(row, scores.get((previous.get(row["model_id"]), *_key(row))))
-        for row in rows
-        if row["edition_id"] == edition_id
-    ]
+    lines = "\n".join(f"- {line}" for line in summary)
+    table = [f"```\n{text}\n```" for text in scores[:1]]
+    show_page(flow, edition_id, [lines, render_links(storage, paths), *table, *scores[1:]])
+    return scores
 
 
-def read_not_evaluated(root: Path, edition_id: str) -> list[Row]:
-    """Return one row per model of the edition without a score, with the reason."""
-    return _read_rows(root, "from not_evaluated where edition_id = '{edition_id}'", edition_id=edition_id)
-
-
-def _compare(row: Row, earlier: Row | None) -> Row:
-    if earlier is None or None in (row["average_accuracy"], earlier["average_accuracy"]):
-        return {"change": None, "since": None}
-    change = row["average_accuracy"] - earlier["average_accuracy"]
-    return {"change": change, "since": earlier["edition_id"]}
+def read_changes(root: Path, edition_id: str) -> list[Row]:
+    """Return one row per score that has one in the previous edition, on the heads that both editions test."""
+    rows = read_rows(root, PREVIOUS_EDITIONS.format(edition_id=edition_id))
+    previous = {row["model_id"]: row["edition_id"] for row in rows}
+    queries = [CHANGES.format(edition_id=edition_id, since=name) for name in sorted({*previous.values()})]
+    changes = [row for sql in queries for row in read_rows(root, sql)]
+    return [row for row in changes if row["since"] == previous.get(row["model_id"])]
 
 
 def find_score_changes(root: Path, edition_id: str) -> list[Row]:
-    """Return one row per score that changed for certain, on the heads that both editions test.
-
-    The changes of all models are looked at, and a change is certain among all of them.
-    """
-    since = {_key(row): row["since"] for row in read_leaderboard(root, edition_id)}
-    editions = sorted({name for name in since.values() if name})
-    rows = [row for name in editions for row in _read_rows(root, CHANGES, edition_id=edition_id, since=name)]
-    looked_at = [row for row in rows if row["since"] == since.get(_key(row))]
-    return select_certain(looked_at, "change")
+    """Return the rows of the scores that changed for certain, among all changes of all models."""
+    return select_certain(read_changes(root, edition_id), "change")
 
 
 def emit_score_changes(root: Path, edition_id: str) -> list[Row]:
@@ -148,11 +150,3 @@ def _list_known_events(event_ids: list[UUID]) -> set[UUID]:
         wanted = {"filter": {"id": {"id": [str(event_id) for event_id in event_ids]}}, "limit": 50}
         found = client.request("POST", "/events/filter", json=wanted).json()["events"]
     return {UUID(event["id"]) for event in found}
-
-
-def _key(row: Row) -> tuple[object, ...]:
-    return row["model_id"], row["method"], row["repeat"]
-
-
-def _read_rows(root: Path, sql: str, **names: str) -> list[Row]:
-    return read_rows(root, sql.format(**names))

@@ -1,17 +1,18 @@
 """What flows show of scores: the leaderboard, significant changes, and models that failed."""
 
+import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from flows import regenerate
-from flows.support import artifacts, dispatch
-from flows.support.score_changes import find_score_changes, read_leaderboard
+from flows.support import artifacts, dispatch, results
+from flows.support.results import find_score_changes, read_changes
 from pretexeval.config.file import Config
+from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.records import write_record
 from pretexeval.storage.store import Store
-from report.score_tables import render_not_evaluated
 from tasks.evaluation.failures import write_failure
 from tests.support.data_folder import DataFolder, Rule, query_rows
 from tests.support.simulated_models import erratic, expert
@@ -60,20 +61,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_is_compared_with_its_previous_edition_of_the_same_kind_of_period(root: Path) -> None:
-    names = {edition_id: label for label, edition_id in EDITIONS.items()} | {None: None}
+    names = {edition_id: label for label, edition_id in EDITIONS.items()}
     since = {
-        label: {row["model"].lower(): names[row["since"]] for row in read_leaderboard(root, edition_id)}
+        label: {row["model"].lower(): names[row["since"]] for row in read_changes(root, edition_id)}
         for label, edition_id in EDITIONS.items()
     }
     assert since == {
-        "2026-W09": {"expert": None},
+        "2026-W09": {},
         "2026-W10": {"expert": "2026-W09"},
-        "2026-W46": {"expert": "2026-W10", "erratic": None},
+        "2026-W46": {"expert": "2026-W10"},
         "2026-W47": {"expert": "2026-W46"},
         "2026-W48": {"expert": "2026-W47", "erratic": "2026-W46"},
-        "2026-W52": {"erratic": "2026-W48", "student": None},
+        "2026-W52": {"erratic": "2026-W48"},
         "2027-W01": {"erratic": "2026-W52", "student": "2026-W52"},
-        "2026-11-21": {"expert": None},
+        "2026-11-21": {},
         "2026-11-22": {"expert": "2026-11-21"},
     }
 
@@ -87,37 +88,45 @@ def test_only_significant_changes_are_found(root: Path) -> None:
     assert find_score_changes(root, EDITIONS["2026-W52"]) == []
 
 
-def test_leaderboard_artifact_lists_models_without_a_score(
+def test_the_page_of_a_run_has_links_the_scores_and_who_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(sample: Row) -> str | None:
-        return "HTTP 400: no" if sample["head"] == "Scurvy" and sample["transformation"] == "inv" else None
-
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
     data.write_model("expert")
-    # It fails on 2 of its 64 samples.
-    data.write_answers(EDITION, "expert", expert, fail=fail, max_error_rate=0.05)
+    data.write_answers(EDITION, "expert", expert)
     config = Config.model_validate({"storage": {"root": data.root}})
     write_failure(Store(config.storage), config, EDITION, "down", "the endpoint is down")
     write_failure(Store(config.storage), config, EDITION, "down", "nothing was imported", "answer_only")
     build_warehouse(data.root)
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(artifacts, "create_table_artifact", lambda table, **_: shown.extend(table))
-    artifacts.show_leaderboard(config, EDITION)
-    first, down, unasked = shown
-    assert first["evaluated"] == "yes"
-    assert (first["model"], first["failed %"], first["no answer %"]) == ("Expert", 3.1, 0.0)
-    assert list(down) == list(first)
-    assert {name: value for name, value in down.items() if value is not None} == {
-        "model": "down",
-        "evaluated": "not evaluated: the endpoint is down",
-    }
-    assert unasked["model"] == "down (answer_only)"
-    assert render_not_evaluated(query_rows(data.root, "from not_evaluated")).splitlines() == [
-        "not evaluated: down: the endpoint is down",
-        "not evaluated: down (answer_only): nothing was imported",
-    ]
+    shown: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        artifacts, "create_markdown_artifact", lambda text, *, key, description: shown.append((key, text))
+    )
+    results.show_results("regenerate", config.storage, EDITION, ["far: asked", "1 of 1"])
+    ((key, text),) = shown
+    assert key == f"regenerate-{EDITION.lower()}"
+    assert text.startswith(
+        f"- far: asked\n- 1 of 1\n\n- [Page of {EDITION}]({data.root.as_uri()}/report/{EDITION}/"
+    )
+    assert re.search(r"^1 +Expert +\d", text, re.MULTILINE)
+    assert "not evaluated: down: the endpoint is down" in text
+    assert "not evaluated: down (answer_only): nothing was imported" in text
+
+
+def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = StorageConfig(root=Path(tmp_path.name), shared="s3://bucket/team")
+    server, paths = "http://127.0.0.1:8080", {"Page": "report/e/index.html", "Files": "editions/e/"}
+    monkeypatch.setenv(BASE_URL_VARIABLE, f"{server}/")
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
+    monkeypatch.chdir(tmp_path.parent)
+    served = artifacts.render_links(storage, paths)
+    assert served == f"- [Page]({server}/e/index.html)\n- [Files]({server}/editions/e/)"
+    # The web server of another folder does not have them.
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path.parent))
+    assert artifacts.locate(storage, paths["Page"]) == "s3://bucket/team/report/e/index.html"
 
 
 def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +137,8 @@ def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytes
     ]
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
     write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
-    lost: list[str | None] = ["the worker was lost", "Flow run encountered an exception"]
+    reasons = ("the worker was lost", "Flow run encountered an exception")
+    lost = [dispatch.Outcome(reason, has_failed=True) for reason in reasons]
     monkeypatch.setattr(dispatch, "run_subflows", lambda *_: lost)
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
     build_warehouse(data.root)

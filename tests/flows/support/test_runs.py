@@ -1,81 +1,67 @@
-"""The configuration and the period of a run, and the names and links that it shows in the UI."""
+"""The configuration of a run, its period and its name, retries of its tasks, and its outcome."""
 
+import asyncio
+import errno
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prefect import runtime
+from prefect import Flow, Task, runtime
+from prefect.client.schemas.objects import State
+from prefect.exceptions import ParameterTypeError
+from prefect.states import Completed, Failed
 
-from flows.regenerate import MAX_STARTS, require_start_allowed
-from flows.support import artifacts
-from flows.support.configurations import find_config, name_artifact
+import flows
+from flows.build_test_set import build_test_set
+from flows.regenerate import MAX_STARTS, name_period_run, require_start_allowed
+from flows.support import cancellation
+from flows.support.cancellation import end_when_cancelled
 from flows.support.periods import list_moments, name_period, plan_period
-from flows.support.run_names import name_edition_run, name_period_run
+from flows.support.runs import RETRIES, call_flow, is_transient
+from flows.support.stage_task import RESULTS_KEPT_S, remove_old_results
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from pretexeval.config.schedule import Period, ScheduleConfig, label_period
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import TASKS_FOLDER
+from tests.support.command import build_environment
 
 DAILY_FILE = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"'
-EDITION = "starter-2026-W47-1a2b3c4d"
-SERVER = "http://127.0.0.1:8080"
 
 
 def set_parameters(monkeypatch: pytest.MonkeyPatch, **parameters: Any) -> None:  # noqa: ANN401 - of any flow
     monkeypatch.setattr(runtime.flow_run, "parameters", parameters, raising=False)
 
 
-def test_a_configuration_is_planned_or_a_file_that_may_be_named_by_its_stem(
+def test_a_configuration_is_given_or_a_file_that_may_be_named_by_its_stem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def read(given: object) -> Config:
+        found = build_test_set.validate_parameters({"config": given})["config"]
+        assert isinstance(found, Config)
+        return found
+
     planned = Config.model_validate({"edition": {"seed": 7}})
-    assert find_config(planned, tmp_path / "lost.toml") is planned
+    assert read(planned) is planned
+    assert read(planned.model_dump_json(exclude_defaults=True)) == planned
     monkeypatch.chdir(tmp_path)
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "mine.toml").write_text("[edition]\nseed = 7\n")
-    for name in ("mine", "configs/mine.toml"):
-        assert find_config(None, Path(name)).edition.seed == 7
-    moment = datetime(2026, 11, 16, tzinfo=UTC)
-    assert find_config(None, Path("mine"), moment).edition.label == "2026-W47"
-    with pytest.raises(InputError, match="lost cannot be read"):
-        find_config(None, Path("lost"))
-    with pytest.raises(InputError, match="config_file is missing; give a configuration"):
-        find_config(None, None)
-
-
-def test_key_of_an_artifact_carries_the_name_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected: dict[Path | str | None, str] = {
-        Path("configs/quickstart.toml"): "leaderboard-quickstart",
-        "configs/My base_2.toml": "leaderboard-my-base-2",
-        "mine": "leaderboard-mine",
-        None: "leaderboard",
-    }
-    keys = {}
-    for file in expected:
-        set_parameters(monkeypatch, config_file=file)
-        keys[file] = name_artifact("leaderboard", Config(), None)
-    assert keys == expected
-
-
-def test_run_that_a_person_started_is_named_after_its_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    file = tmp_path / "daily.toml"
-    file.write_text(DAILY_FILE, encoding="utf-8")
-    set_parameters(monkeypatch, config_file=str(file), moment=None, config=None)
-    assert name_edition_run("build")() == "build-starter-seed1"
-    moment = datetime(2026, 11, 16, 20, tzinfo=UTC)
-    set_parameters(monkeypatch, config_file=str(file), moment=moment)
-    assert name_edition_run("build")() == "build-starter-2026-11-17"
-    # The flow itself says what is wrong.
-    file.write_text(f"{DAILY_FILE}\n[models]\nwrong = 1", encoding="utf-8")
-    assert name_edition_run("build")() == "build-daily-2026-11-17"
-    set_parameters(monkeypatch, config_file=str(tmp_path / "lost.toml"))
-    assert name_edition_run("build")() == "build-lost"
+    for name in ("mine", "configs/mine.toml", Path("mine")):
+        assert read(name).edition.seed == 7
+    with pytest.raises(ParameterTypeError, match="lost cannot be read"):
+        read("lost")
 
 
 @pytest.mark.parametrize(
@@ -86,10 +72,8 @@ def test_run_that_a_person_started_is_named_after_its_file(
         ("", "2027-01-03T23:59:59", None, "2026-W53"),
         ("", "2027-01-04T00:00:00", datetime(2026, 11, 16, tzinfo=UTC), "2026-W47"),
         (DAILY_FILE, "2026-11-16T20:00:00", None, "2026-11-17"),
-        # Another table is wrong, then the schedule, then the syntax.
-        ("[models]\nwrong = 1", "2026-11-16T03:00:00", None, "2026-W47"),
-        ('[schedule]\nperiod = "year"', "2026-11-16T03:00:00", None, "2026-11-16"),
-        ("[schedule", "2026-11-16T03:00:00", None, "2026-11-16"),
+        # The flow itself says what is wrong.
+        ("[models]\nwrong = 1", "2026-11-16T03:00:00", None, "2026-11-16"),
     ],
 )
 def test_name_of_regenerate_contains_the_period_of_its_moment_or_schedule(
@@ -114,37 +98,6 @@ def test_run_that_lost_its_worker_too_often_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(runtime.flow_run, "run_count", MAX_STARTS + 1, raising=False)
     with pytest.raises(InputError, match=f"lost its worker {MAX_STARTS} times"):
         require_start_allowed()
-
-
-def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    links: dict[str, str] = {}
-
-    def link(address: str, *, link_text: str, key: str, description: str) -> None:
-        assert link_text
-        assert description
-        links[key] = address
-
-    def configure(root: Path) -> Config:
-        return Config.model_validate({"storage": {"root": root, "shared": "s3://bucket/team"}})
-
-    monkeypatch.setattr(artifacts, "create_link_artifact", link)
-    monkeypatch.setenv(BASE_URL_VARIABLE, f"{SERVER}/")
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
-    monkeypatch.chdir(tmp_path.parent)
-    artifacts.link_results(configure(Path(tmp_path.name)), EDITION)
-    assert links == {
-        "dashboard": f"{SERVER}/{EDITION}/index.html",
-        "parquet": f"{SERVER}/editions/{EDITION}/",
-        "warehouse": f"{SERVER}/warehouse.duckdb",
-    }
-    artifacts.link_predictions(configure(tmp_path), EDITION, f"predictions/{EDITION}/m-1")
-    assert links["parquet"] == f"{SERVER}/predictions/{EDITION}/m-1/"
-    # The web server of another folder does not have them.
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path.parent))
-    artifacts.link_results(configure(tmp_path), EDITION)
-    assert links["dashboard"] == f"s3://bucket/team/report/{EDITION}/index.html"
 
 
 MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
@@ -229,3 +182,118 @@ def test_the_present_period_of_the_time_zone_is_the_last_one() -> None:
     assert [name_period(schedule, each) for each in list_moments(schedule, label, label)] == [label]
     with pytest.raises(InputError, match="has not begun"):
         list_moments(schedule, label, name_period(schedule, now + timedelta(days=7)))
+
+
+FAIL = """
+import sys
+from pathlib import Path
+from commands.in_process import prepare_prefect
+prepare_prefect(Path(sys.argv[1]))
+from prefect import flow, task
+@task
+def break_task():
+    raise ValueError("broken")
+@flow
+def break_flow():
+    break_task()
+break_flow(return_state=True)
+"""
+
+
+def raised(error: Exception, cause: Exception | None = None) -> Exception:
+    try:
+        raise error from cause
+    except type(error) as caught:
+        return caught
+
+
+@pytest.mark.parametrize(
+    ("error", "is_retried"),
+    [
+        (ConnectionResetError("gone"), True),
+        (TimeoutError("the lock of another publisher"), True),
+        (OSError(errno.ESTALE, "Stale file handle"), True),
+        (raised(InputError("cannot be written"), OSError(errno.EIO, "Input/output error")), True),
+        (raised(ValueError("outer"), raised(InputError("inner"), ConnectionRefusedError("nobody"))), True),
+        (InputError("the key is refused"), False),
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (PermissionError(errno.EACCES, "Permission denied"), False),
+        (raised(InputError("cannot be read"), FileNotFoundError(errno.ENOENT, "no such file")), False),
+        (AssertionError("ours"), False),
+    ],
+)
+def test_only_transient_errors_are_retried(error: Exception, is_retried: bool) -> None:
+    state: State[None] = Failed(data=error)
+    assert is_transient(error) == RETRIES["retry_condition_fn"](None, None, state) == is_retried
+
+
+def test_every_task_is_retried_in_the_same_way() -> None:
+    modules = [importlib.import_module(each.name) for each in pkgutil.walk_packages(flows.__path__, "flows.")]
+    tasks = {
+        each.name: each for module in modules for each in vars(module).values() if isinstance(each, Task)
+    }
+    assert {"check_stage", "ask-model", "load-warehouse"} <= tasks.keys()
+    different = [
+        name
+        for name, each in tasks.items()
+        if (each.retries, each.retry_delay_seconds, each.retry_condition_fn) != tuple(RETRIES.values())
+    ]
+    assert different == []
+
+
+@pytest.mark.long
+def test_errors_of_runs_lie_in_the_data_folder(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+    home, root = tmp_path / "home", tmp_path / "data"
+    own = {"HOME": str(home), "PREFECT_HOME": str(home / ".prefect")}
+    command = [sys.executable, "-c", FAIL, str(root)]
+    subprocess.run(command, env=build_environment({**prefect_server, **own}), cwd=tmp_path, check=True)
+    assert len(list((root / TASKS_FOLDER).iterdir())) == 2
+    assert not [path for path in tmp_path.rglob("storage") if path.is_dir()]
+
+
+def test_old_results_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / TASKS_FOLDER
+    remove_old_results(tmp_path)
+    folder.mkdir(parents=True)
+    for name, age_s in (("old", RESULTS_KEPT_S + 60), ("new", RESULTS_KEPT_S - 60)):
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - age_s,) * 2)
+    remove_old_results(tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["new"]
+
+
+def end_in(state: State[Any]) -> Flow[..., Any]:
+    """Return a flow that ends in this state, as Prefect's client receives it."""
+    return cast("Flow[..., Any]", lambda **_: state)
+
+
+def test_outcome_of_a_flow_with_and_without_a_running_event_loop() -> None:
+    async def call_in_a_notebook(state: State[Any]) -> str:
+        return call_flow(end_in(state))
+
+    calls: tuple[Callable[[State[Any]], str], ...] = (
+        lambda state: call_flow(end_in(state)),
+        lambda state: asyncio.run(call_in_a_notebook(state)),
+    )
+    for call in calls:
+        assert call(Completed(message="64 prompts asked")) == "64 prompts asked"
+        with pytest.raises(InputError, match="no such model"):
+            call(Failed(data=InputError("no such model")))
+
+
+def test_only_in_the_process_of_a_worker_an_error_loses_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    @end_when_cancelled
+    def fail() -> None:
+        raise InputError("no such model") from OSError("gone")
+
+    def list_functions() -> list[str]:
+        with pytest.raises(InputError, match="no such model") as caught:
+            fail()
+        assert isinstance(caught.value.__cause__, OSError)
+        return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+    assert "fail" in list_functions()
+    monkeypatch.setattr(cancellation, "is_cancelled", lambda: False)
+    monkeypatch.setattr(cancellation, "was_cancelled_while_starting", lambda: False)
+    monkeypatch.setenv(cancellation.RUN_OF_WORKER, "a run")
+    assert "fail" not in list_functions()
