@@ -1,4 +1,4 @@
-"""Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
+"""Editions with texts of a language model: endpoints that reword badly or not at all."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 
 pytestmark = pytest.mark.slow
 
@@ -142,18 +142,18 @@ def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
-    recording = tmp_path / "silent.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-    config = write_config(
-        tmp_path / "silent.toml",
-        tmp_path / "silent",
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        edition={"methods": ["pretexeval", "llmeval"]},
-        rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
-        llmeval={"writer": "player"},
-        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
-    )
-    done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
+    with serve_endpoint(lambda *_: build_error(400, "this prompt fails")) as endpoint:
+        served = {"engine": "openai", "model": "x", "base_url": endpoint.base_url}
+        config = write_config(
+            tmp_path / "silent.toml",
+            tmp_path / "silent",
+            knowledge={"name": "own", "format": "table", "path": str(base)},
+            edition={"methods": ["pretexeval", "llmeval"]},
+            rephraser={"kind": "model", "writer": "silent", "max_attempts": 2},
+            llmeval={"writer": "silent"},
+            writers=[{"name": "silent", **served}],
+        )
+        done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
     assert done.err.count("gave no reply to") == 2
     assert "run the same command again" in done.err
     assert not list(tmp_path.glob("silent/editions/*/manifest.json"))

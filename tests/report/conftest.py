@@ -50,7 +50,7 @@ def fill_pairs(data: DataFolder) -> DataFolder:
 
 def name_model(data: DataFolder, model_id: str, name: str) -> None:
     path = data.root / "responses" / model_id / "model.json"
-    write_record(path, {"model_id": model_id, "name": name, "engine": "recorded"})
+    write_record(path, {"model_id": model_id, "name": name, "engine": "openai"})
 
 
 def recall(sample: Row) -> bool | None:
