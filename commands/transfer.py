@@ -17,7 +17,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
-TARGETS = ("inspect", "lm-eval", "batch", "parquet", "croissant", "every-eval-ever")
+TARGETS = ("inspect", "lm-eval", "batch", "parquet", "every-eval-ever")
 REWORDINGS = "rewordings"
 JUDGED = ("negatives", "positives", "disputed", REWORDINGS)
 EDITION = "the name of the edition, as in the table editions"
@@ -57,11 +57,6 @@ def _add_export(subcommands: Subcommands) -> None:
         metavar="N",
         help="test the pairs that a budget of N prompts in a model's table asks about; only for samples",
     )
-    parser.add_argument(
-        "--license",
-        metavar="TEXT",
-        help="the licence of the knowledge base, as a name (CC-BY-4.0) or an address (default: unknown)",
-    )
     add_root(parser)
 
 
@@ -75,7 +70,6 @@ def export(options: argparse.Namespace) -> int:
         options.to,
         options.folder,
         options.pairs_per_relation,
-        options.license,
         options.budget,
     )
     write_output(options.folder)
