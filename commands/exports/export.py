@@ -241,8 +241,10 @@ def _render_readme(manifest: Mapping[str, Any], target: str, counts: Mapping[str
         **{name: manifest.get(name) for name in ("kb", "seed", "negatives")},
     )
     # The samples of one method, and the questions.
-    first = {name == QUESTIONS.name: name for name in reversed(counts)}
-    shown = [first[is_question] for is_question in sorted(first)]
+    first: dict[bool, str] = {}
+    for name in counts:
+        first.setdefault(name == QUESTIONS.name, name)
+    shown = list(first.values())
     nouns = [
         f"{count_tokens(name)} tokens per {'question' if name == QUESTIONS.name else 'sample'}"
         for name in shown

@@ -140,7 +140,8 @@ def _count_forms(questions: pl.DataFrame) -> int:
     A point lacks a question for which the base has too few facts.
     """
     is_wrong_offered = (pl.col("type") == "RQ") & pl.col("answer").str.starts_with("F")
-    form = ["type", "is_negated", is_wrong_offered.alias("is_wrong_offered")]
-    tested = questions.filter(pl.col("split") == "test").select("point_id", *form)
+    tested = questions.filter(pl.col("split") == "test").select(
+        "point_id", "type", "is_negated", is_wrong_offered.alias("is_wrong_offered")
+    )
     place = pl.int_range(pl.len()).over(tested.columns).alias("place")
     return tested.select(pl.exclude("point_id"), place).n_unique()

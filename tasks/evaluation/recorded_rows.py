@@ -83,7 +83,7 @@ def read_recorded_file(path: Path) -> RecordedFile:
         rows = ROWS.validate_python([_build_row(row, named[0]) for row in values])
     except ValidationError as error:
         problems = [
-            f"row {detail['loc'][0] + 1}, {str(detail['loc'][1]).replace('row_id', named[0])}: "
+            f"row {int(detail['loc'][0]) + 1}, {str(detail['loc'][1]).replace('row_id', named[0])}: "
             f"{detail['input']!r:.40}: {detail['msg']}"
             for detail in error.errors()
         ]
