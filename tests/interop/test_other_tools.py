@@ -149,14 +149,6 @@ def test_lm_eval_agrees(site: Site, lm_eval_folders: Outputs, kind: str, style: 
     assert site.read_imported(asked.folder, log) == asked.read_answers(site, style)
 
 
-def test_parts_of_a_task_are_imported_one_after_the_other(site: Site) -> None:
-    half = N_SAMPLES // 2
-    logs = [site.run_inspect("chat", "pretexeval", part) for part in (f"1-{half}", f"{half + 1}-{N_SAMPLES}")]
-    ids = [{sample["id"] for sample in read_inspect_metrics(log)[1]} for log in logs]
-    assert [len(part) for part in ids] == [half] * 2
-    assert site.read_imported("predictions", *logs) == ASKED["samples"].read_answers(site, "chat")
-
-
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_a_batch_of_vllm_agrees(site: Site, asked: Asked) -> None:
     replies = site.run_batch(asked.name)
