@@ -101,15 +101,6 @@ def match_rows(
     return matched, report
 
 
-def list_groups(tested: pl.DataFrame) -> dict[str, Group]:
-    """Return id -> group of the tested items: what a file can leave out as a whole."""
-    is_right = pl.col("answer").str.starts_with("T")
-    right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
-    offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
-    groups = tested.select("item_id", "relation", "group", offer.alias("offer"), "form")
-    return {item_id: tuple(group) for item_id, *group in groups.iter_rows()}
-
-
 @dataclass(frozen=True)
 class ImportedRun:
     """An imported evaluation."""
@@ -166,17 +157,22 @@ def _match_file(
         raise InputError(
             f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {kind.id_column}"
         )
-    tested = _select_asked(evaluation, read_stage_files(evaluation.root, files, stage))
-    found, report = match_rows(recorded.rows, list_groups(tested))
+    tested = _list_groups(evaluation, read_stage_files(evaluation.root, files, stage))
+    found, report = match_rows(recorded.rows, tested)
     if not kind.has_votes and any(row.repeat for row in recorded.rows):
         raise InputError(f"{recorded.path}: samples are asked once, so that repeat must be 0")
     return found, report
 
 
-def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the tested items that the file should have."""
-    groups = evaluation.subject.kind.read_items(rows).partition_by("relation")
-    return pl.concat(select_items(group, evaluation.limit_pairs(group)) for group in groups)
+def _list_groups(evaluation: Evaluation, rows: pl.DataFrame) -> dict[str, Group]:
+    """Return id -> group of the tested items: what a file can leave out as a whole."""
+    parts = evaluation.subject.kind.read_items(rows).partition_by("relation")
+    tested = pl.concat(select_items(part, evaluation.limit_pairs(part)) for part in parts)
+    is_right = pl.col("answer").str.starts_with("T")
+    right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
+    offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
+    groups = tested.select("item_id", "relation", "group", offer.alias("offer"), "form")
+    return {item_id: tuple(group) for item_id, *group in groups.iter_rows()}
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:
@@ -212,18 +208,17 @@ def _append(
     Args:
         prompts: id of a row -> the prompt that is stored with its response: without demonstrations.
     """
+    served = f"imported from {source.name}"
     for repeat in sorted({repeat for _, repeat in fresh}):
         rows = {key: row for (key, n), row in fresh.items() if n == repeat}
-        completions = [_build_completion(row, source) for row in rows.values()]
+        completions = [
+            Completion(row.response, finish_reason=row.finish_reason, reasoning=row.reasoning, served=served)
+            if row.error is None
+            else Completion(None, status="error", error=row.error)
+            for row in rows.values()
+        ]
         shown = [prompts[row.row_id] for row in rows.values()]
         store.append(list(rows), shown, completions, repeat)
-
-
-def _build_completion(row: RecordedRow, source: Path) -> Completion:
-    if row.error is not None:
-        return Completion(None, status="error", error=row.error)
-    served = f"imported from {source.name}"
-    return Completion(row.response, finish_reason=row.finish_reason, reasoning=row.reasoning, served=served)
 
 
 def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
