@@ -25,7 +25,15 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
+from tests.support.endpoint import (
+    Body,
+    Endpoint,
+    EndpointReply,
+    build_error,
+    build_reply,
+    reply_to_chat,
+    serve_endpoint,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -138,20 +146,24 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     assert len(rows) == len(METHODS) * len(policies)
 
 
-def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
+def test_writers_without_some_replies_are_both_asked_and_named_and_stop_the_run(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
-    with serve_endpoint(lambda *_: build_error(400, "this prompt fails")) as endpoint:
+
+    def reply(_: Body, number: int) -> EndpointReply:
+        return reply_to_chat({"content": "Hm."}) if number % 2 else build_error(400, "this prompt fails")
+
+    with serve_endpoint(reply) as endpoint:
         served = {"engine": "openai", "model": "x", "base_url": endpoint.base_url}
         config = write_config(
             tmp_path / "silent.toml",
             tmp_path / "silent",
             knowledge={"name": "own", "format": "table", "path": str(base)},
             edition={"methods": ["pretexeval", "llmeval"]},
-            rephraser={"kind": "model", "writer": "silent", "max_attempts": 2},
-            llmeval={"writer": "silent"},
-            writers=[{"name": "silent", **served}],
+            rephraser={"kind": "model", "writer": "half", "max_attempts": 2},
+            llmeval={"writer": "half"},
+            writers=[{"name": "half", **served}],
         )
         done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
     assert done.err.count("gave no reply to") == 2
