@@ -1,8 +1,8 @@
 """Proof of the whole instrument by designed models: ``python -m benchmarks --only instrument [CONFIG]``.
 
 Builds the edition of the configuration, lets every designed model answer it, and compares each value of the
-views with the one that the model's rule implies. One model answers from an HTTP endpoint, the others from
-recordings. The results stay under --root; report/index.html there shows all of these models.
+views with the one that the model's rule implies. One model answers from an HTTP endpoint, the answers of the
+others are imported. The results stay under --root; report/index.html there shows all of these models.
 """
 
 import json
@@ -24,8 +24,9 @@ from warehouse.query import run_query
 SERVED = next(model for model in MODELS if model.name == "consistent-coin")
 # The edition's writer has answered prompts as well.
 PROMPTS = f"""
-    select distinct prompt from responses inner join models using (model_id)
-    where models.name = '{SERVED.name}' order by prompt
+    select sample_id, prompt from prediction_details
+    inner join responses using (model_id, prompt_key, repeat)
+    where model = '{SERVED.name}' order by sample_id
 """
 SHOWN = ("average accuracy", "joint accuracy", "mastery", "consistency", "share of true")
 ACCURACY = "average_accuracy, average_accuracy_ci_low, average_accuracy_ci_high"
@@ -61,7 +62,6 @@ COMPARED = {
     "average accuracy": "difference, difference_ci_low, difference_ci_high",
     "mastery": "mastery_difference, mastery_difference_ci_low, mastery_difference_ci_high",
 }
-Table = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def prove_instrument(tables: Mapping[str, Any], root: Path) -> Proof:
 
     Args:
         tables: the tables of a TOML file; `models` and `storage` are replaced.
-        root: folder for the data, the configuration and the recordings.
+        root: folder for the data, the configuration and the answers.
     """
     edition = dict(tables.get("edition", {})) | {"label": "designed"}
     kept = {name: table for name, table in tables.items() if name not in ("models", "storage", "edition")}
@@ -126,24 +126,32 @@ def prove_instrument(tables: Mapping[str, Any], root: Path) -> Proof:
     with serve_rule(lambda prompt: oracle.reply(SERVED, prompt)) as base_url:
         served |= {"base_url": base_url}
         run_command(root, "run", write_config(config, root, **base, models=[served]))
-        prompts = [prompt for (prompt,) in run_query(root, PROMPTS)[1]]
-        recorded = [_record(model, oracle, prompts, folder, root) for model in MODELS if model is not SERVED]
-        run_command(root, "run", write_config(config, root, **base, models=[served, *recorded]))
+    prompts = run_query(root, PROMPTS)[1]
+    for model in MODELS:
+        if model is not SERVED:
+            answers = _write_answers(model, oracle, prompts, folder, root)
+            named = ("--edition", folder.name, "--model", model.name)
+            run_command(root, "import-responses", answers, *named, "--root", root, "--no-publish")
+    run_command(root, "publish", write_config(config, root, **base, models=[served]))
     return Proof(folder.name, oracle, check_views(root, folder.name, oracle))
 
 
-def _record(model: DesignedModel, oracle: Oracle, prompts: Sequence[str], edition: Path, root: Path) -> Table:
-    """Write what the model answers to the prompts, and its card if it has one; return its [[models]]."""
-    folder = root / "recordings" / model.name
+def _write_answers(
+    model: DesignedModel, oracle: Oracle, prompts: Sequence[tuple[str, str]], edition: Path, root: Path
+) -> Path:
+    """Write what the model answers to the prompts of samples, and its card if it has one; return the path."""
+    folder = root / "answers" / model.name
     folder.mkdir(parents=True, exist_ok=True)
-    replies = [oracle.reply(model, prompt) for prompt in prompts]
-    pl.DataFrame({"prompt": prompts, "response": replies}).write_parquet(folder / "answers.parquet")
+    rows = [
+        {"sample_id": sample_id, "response": oracle.reply(model, prompt)} for sample_id, prompt in prompts
+    ]
+    pl.DataFrame(rows).write_parquet(folder / "answers.parquet")
     if model.taught_with:
         configuration = json.loads((edition / MANIFEST).read_bytes())["configuration"]
         heads = [{"relation": relation, "head": head} for relation, head in sorted(oracle.pairs.known)]
         base = {"name": configuration["kb"], "checksums": configuration["knowledge"]}
         (folder / CARD).write_text(json.dumps({"known_heads": heads, "taught_base": base}))
-    return {"name": model.name, "engine": "recorded", "model": str(folder / "answers.parquet")}
+    return folder / "answers.parquet"
 
 
 def check_views(root: Path, edition_id: str, oracle: Oracle) -> list[Check]:

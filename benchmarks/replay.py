@@ -205,7 +205,7 @@ def identify_question(row: Row) -> str:
 
 
 def replay(folder: Path, root: Path, names: Collection[str] = ()) -> dict[tuple[str, str], str]:
-    """Import the responses of all models, or of these, and publish; return reports of ids that did not fit.
+    """Import the responses of all models, or of these, and publish; return reports of missing ids.
 
     The predictions of the authors are imported as responses of a further model.
     """
@@ -225,7 +225,7 @@ def replay(folder: Path, root: Path, names: Collection[str] = ()) -> dict[tuple[
                 table = {"name": model, "engine": "imported", "model": str(path), "prompt_style": "chat"}
                 config = Config.model_validate({"models": [table], "storage": {"root": root}})
                 report = import_responses(config, read_recorded_file(path), edition_id, model, setting).report
-                if report.unknown or report.repeated or report.contradictory or report.missing:
+                if report.missing:
                     reports[setting, model] = report.render()
     build_warehouse(root)
     return reports

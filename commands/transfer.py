@@ -17,9 +17,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
-TARGETS = ("inspect", "lm-eval", "batch", "parquet", "croissant", "every-eval-ever")
-REWORDINGS = "rewordings"
-JUDGED = ("negatives", "positives", "disputed", REWORDINGS)
+TARGETS = ("inspect", "lm-eval", "batch", "parquet", "every-eval-ever")
 EDITION = "the name of the edition, as in the table editions"
 
 
@@ -57,11 +55,6 @@ def _add_export(subcommands: Subcommands) -> None:
         metavar="N",
         help="test the pairs that a budget of N prompts in a model's table asks about; only for samples",
     )
-    parser.add_argument(
-        "--license",
-        metavar="TEXT",
-        help="the licence of the knowledge base, as a name (CC-BY-4.0) or an address (default: unknown)",
-    )
     add_root(parser)
 
 
@@ -75,7 +68,6 @@ def export(options: argparse.Namespace) -> int:
         options.to,
         options.folder,
         options.pairs_per_relation,
-        options.license,
         options.budget,
     )
     write_output(options.folder)
@@ -193,82 +185,57 @@ def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Conf
 
 
 def _add_review(subcommands: Subcommands) -> None:
-    summary = "Write and read the sheets on which doctors grade samples, or judge labels."
-    exported = "starter-seed1-1a2b3c4d --grader ann --grader bob --pairs 30"
-    imported = "data/reviews/starter-seed1-1a2b3c4d/sheet-ann.csv --grader ann"
-    examples = [f"export {exported}", f"import {imported}"]
-    parser = add_command(subcommands, "review", None, summary, examples)
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    summary = "Write a blinded sheet for every grader, or a sheet with labels to judge."
+    summary = "Write and read the sheets on which people grade samples, or judge labels and rewordings."
+    exported = "starter-seed1-1a2b3c4d --reviewer ann --reviewer bob --pairs 30"
     judged = "starter-seed1-1a2b3c4d --what negatives --pairs 10"
+    imported = "data/reviews/starter-seed1-1a2b3c4d/grades-ann.csv"
+    parser = add_command(subcommands, "review", None, summary, [f"export {exported}", f"import {imported}"])
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    summary = "Write a sheet for every reviewer."
     parser = add_command(actions, "export", export_sheets, summary, [exported, judged])
     parser.add_argument("edition", help=EDITION)
+    parser.add_argument(
+        "--what",
+        choices=("grades", "negatives", "positives", "disputed", "rewordings"),
+        default="grades",
+        help="grade samples without knowing their method (default), or say whether labels are right: of the "
+        "false twins, of the facts, or those that most good models contradict; or whether the rewordings "
+        "that the gate accepted say what their statements say",
+    )
+    parser.add_argument(
+        "--reviewer",
+        action="append",
+        metavar="NAME",
+        help="the name of a reviewer; repeat for several (default: reviewer)",
+    )
     parser.add_argument(
         "--pairs",
         type=read_count,
         metavar="N",
-        help="pairs to draw for the graders (default: 50), or pairs of each relation to judge (default: all)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the draw (default: 0)")
-    kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--grader", action="append", help="the name of a grader; repeat for several")
-    kind.add_argument(
-        "--what",
-        choices=JUDGED,
-        help="ask whether labels are right: of the false twins, of the facts, or those that most good models "
-        "contradict; or whether the rewordings that the gate accepted say what their statements say",
+        help="pairs to draw for grades (default: 50), or pairs of each relation to judge (default: all)",
     )
     add_root(parser)
-    summary = "Check a filled-in sheet, and load its grades or write its verdicts against labels."
-    verdicts = "data/reviews/starter-seed1-1a2b3c4d/negatives.csv"
-    parser = add_command(actions, "import", import_sheet, summary, [imported, verdicts])
+    summary = "Check a filled-in sheet, and store and use its verdicts."
+    parser = add_command(actions, "import", import_sheet, summary, [imported])
     parser.add_argument("sheet", type=read_path, help="the CSV file, as a spreadsheet saved it")
-    parser.add_argument("--grader", help="the name of the grader; not for verdicts")
     add_root(parser)
 
 
 def export_sheets(options: argparse.Namespace) -> int:
-    """Write a sheet for every grader, or one with labels to judge, and print the paths."""
-    if options.what == REWORDINGS:
-        from commands.review.rewordings import export_rewordings
+    """Write a sheet for every reviewer, and print the paths."""
+    from commands.review import review
 
-        paths = export_rewordings(options.root, options.edition)
-    elif options.what:
-        from commands.review.verdicts import export_verdicts
-
-        paths = export_verdicts(options.root, options.edition, options.what, options.pairs)
-    else:
-        from commands.review.grades import export_review
-
-        paths = export_review(
-            options.root, options.edition, options.grader, options.pairs or 50, options.seed
-        )
-    for path in paths:
+    reviewers = options.reviewer or ["reviewer"]
+    for path in review.export_sheets(options.root, options.edition, options.what, reviewers, options.pairs):
         write_output(path)
     return 0
 
 
 def import_sheet(options: argparse.Namespace) -> int:
-    """Load the grades of a filled-in sheet, or write its verdicts against labels."""
-    from commands.review.sheet import REWORDING, VERDICT, read_sheet
+    """Store the verdicts of a filled-in sheet, and say what they change."""
+    from commands.review import review
 
-    columns = {name for row in read_sheet(options.sheet) for name in row.cells}
-    if {VERDICT, REWORDING} <= columns:
-        from commands.review.rewordings import import_rewordings
-
-        path, n_rows, n_judged = import_rewordings(options.root, options.sheet)
-        write_output(f"{path}: {n_rows} of {n_judged} rewordings are wrong; publish the edition again")
-        return 0
-    if VERDICT in columns:
-        from commands.review.verdicts import import_verdicts
-
-        path, n_rows, n_judged = import_verdicts(options.root, options.sheet)
-        written = path if path.exists() else "nothing written"
-        write_output(f"{written}: {n_rows} of {n_judged} verdicts contradict the label")
-        return 0
-    from commands.review.grades import import_review
-
-    if options.grader is None:
-        raise InputError(f"{options.sheet} is a sheet of grades: name its grader with --grader")
-    write_output(import_review(options.root, options.sheet, options.grader))
+    path, said = review.import_sheet(options.root, options.sheet)
+    for line in (path, *said):
+        write_output(line)
     return 0

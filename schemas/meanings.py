@@ -11,7 +11,7 @@ from schemas.stages import (
     ATTEMPTS,
     DIVERSITY,
     GUESSES,
-    HUMAN_GRADES,
+    HUMAN_VERDICTS,
     PREDICTIONS,
     REQUESTS,
     RESPONSES,
@@ -28,7 +28,7 @@ FILE = Path(__file__).with_name("meanings.toml")
 # Where stages give a name different meanings, views have that of the first of these.
 _SAMPLES_FIRST = (TRIPLETS, SAMPLES, PREDICTIONS, REQUESTS, RESPONSES, VARIANTS, STATEMENTS, ATTEMPTS)
 STAGE_ORDER: tuple[Stage, ...] = tuple(
-    dict.fromkeys((*_SAMPLES_FIRST, DIVERSITY, GUESSES, HUMAN_GRADES, *STAGES.values()))
+    dict.fromkeys((*_SAMPLES_FIRST, DIVERSITY, GUESSES, HUMAN_VERDICTS, *STAGES.values()))
 )
 
 

@@ -216,19 +216,34 @@ GUESSES = Stage(
         Column("guess", pa.bool_(), "whether the guesser believes the triplet"),
     ),
 )
-HUMAN_GRADES = Stage(
-    "human_grades",
-    "what a grader said of the samples of one triplet by one method",
-    ("edition_id", "triplet_id", "method", "grader"),
+HUMAN_VERDICTS = Stage(
+    "human_verdicts",
+    "what a reviewer answered to a question about an item of an edition",
+    ("edition_id", "question", "item_id", "reviewer"),
     (
         Column("edition_id", pa.string(), "the edition that was reviewed"),
+        Column(
+            "question",
+            pa.string(),
+            "a grade from 0 to 5 (PretexEval, appendix H), or whether a label or a rewording is right",
+            values=("reliability", "lexical_diversity", "structural_diversity", "label", "rewording"),
+        ),
+        define_id("item_id", "what was judged: samples of a triplet by a method, a triplet, or a variant"),
         TRIPLET_ID,
-        Column("method", pa.string(), "how the samples were made", values=METHODS),
-        Column("grader", pa.string(), "who graded"),
-        Column("reliability", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
-        Column("lexical_diversity", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
-        Column("structural_diversity", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
-        Column("comment", pa.string(), "what the grader noted", is_nullable=True),
+        Column(
+            "method",
+            pa.string(),
+            "how graded samples were made; null for labels and rewordings",
+            is_nullable=True,
+            values=METHODS,
+        ),
+        Column("reviewer", pa.string(), "who answered"),
+        Column(
+            "verdict",
+            pa.string(),
+            "0 to 5; label is right, also_true, also_false or undecided; same or wrong",
+        ),
+        Column("comment", pa.string(), "what the reviewer noted", is_nullable=True),
     ),
 )
 REQUESTS = Stage(
@@ -354,6 +369,6 @@ PREDICTIONS = Stage(
 # questions are made only if the configuration asks for them.
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES, QUESTIONS)
 # What is measured on an edition, and stored outside it.
-APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_GRADES)
+APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_VERDICTS)
 ANSWER_STAGES = (REQUESTS, RESPONSES, READINGS, PREDICTIONS)
 STAGES = {s.name: s for s in (*EDITION_STAGES, *ANSWER_STAGES, *APPRAISAL_STAGES)}

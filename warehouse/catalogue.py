@@ -10,7 +10,7 @@ import pyarrow as pa
 from pretexeval.primitives.errors import InputError
 from schemas.meanings import describe_column, list_tables
 from schemas.question_stages import FACET_OF, QUESTIONS
-from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_GRADES, SAMPLES, TRIPLETS
+from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_VERDICTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 from warehouse.estimation import create_estimated
 from warehouse.scoring import create_scores
@@ -24,7 +24,7 @@ STAGE_TABLES = {
     "questions": QUESTIONS,
     "sample_diversity": DIVERSITY,
     "guesses": GUESSES,
-    "human_grades": HUMAN_GRADES,
+    "human_verdicts": HUMAN_VERDICTS,
 }
 TYPES = {
     pa.string(): "varchar",

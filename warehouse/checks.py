@@ -1,6 +1,6 @@
 """Load what the validation of stages found.
 
-The reports on the stages of editions and on grades are in the folder `checks` of the root. The reports on
+The reports on the stages of editions and on reviews are in the folder `checks` of the root. The reports on
 measurements and evaluations are in the records of these.
 """
 
@@ -14,10 +14,10 @@ import polars as pl
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.layout import checks_record, diversity_record, freshness_record, guesses_record
 from pretexeval.storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
-from schemas.stages import EDITION_STAGES, HUMAN_GRADES
+from schemas.stages import EDITION_STAGES, HUMAN_VERDICTS
 from warehouse.catalogue import insert_rows
 from warehouse.records import parse_time
-from warehouse.sources import list_grades
+from warehouse.sources import list_reviews
 
 Report = dict[str, Any]
 NEEDED = {"stage", "content", "n_rows", "checks"}
@@ -75,15 +75,15 @@ def insert_reports(
 
 
 def _read_reports(root: Path, edition_id: str) -> Iterator[Report]:
-    """Yield the reports on the stages of an edition and on its grades; damaged ones are set aside."""
+    """Yield the reports on the stages of an edition and on its reviews; damaged ones are set aside."""
     listed = read_manifest_files(root, edition_id)
     for stage in EDITION_STAGES:
         files = [ref.sha256 for path, ref in listed.items() if f"/{stage.name}/" in path]
         yield from _read_report(root / checks_record(edition_id, stage.name), stage.name, files)
-    for path in list_grades(root, edition_id):
-        name = f"{HUMAN_GRADES.name}-{path.stem}"
-        grades = [checksum_file(path)]
-        yield from _read_report(root / checks_record(edition_id, name), HUMAN_GRADES.name, grades)
+    for path in list_reviews(root, edition_id):
+        name = f"{HUMAN_VERDICTS.name}-{path.stem}"
+        files = [checksum_file(path)]
+        yield from _read_report(root / checks_record(edition_id, name), HUMAN_VERDICTS.name, files)
 
 
 def _read_report(path: Path, stage: str, checksums: Sequence[str]) -> Iterator[Report]:

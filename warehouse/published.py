@@ -51,7 +51,7 @@ PARTS = {
     QUESTION_EVALUATIONS_FOLDER: f"select edition_id from runs where setting <> '{UNSURE}'",
     UNSURE_EVALUATIONS_FOLDER: f"select edition_id from runs where setting = '{UNSURE}'",
     ANCHOR_EVALUATIONS_FOLDER: "select edition_id from runs where period is not null",
-    REVIEWS_FOLDER: "select distinct on (edition_id, grader) edition_id from human_grades",
+    REVIEWS_FOLDER: "select distinct on (edition_id, reviewer) edition_id from human_verdicts",
 }
 """Folder -> the query for one row per part that was loaded from it.
 

@@ -47,7 +47,7 @@ from schemas.stages import (
     ATTEMPTS,
     DIVERSITY,
     GUESSES,
-    HUMAN_GRADES,
+    HUMAN_VERDICTS,
     PREDICTIONS,
     READINGS,
     REQUESTS,
@@ -94,7 +94,7 @@ BUILD = (
     "so the edition and its evaluations are left out; `pretexeval build` with its configuration completes it"
 )
 MEASURE = "run `pretexeval publish` with the configuration of its edition to measure it again"
-IMPORT = "run `pretexeval review import` with the graders' sheets"
+IMPORT = "run `pretexeval review import` with the reviewers' sheets"
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,15 @@ class Sources:
         self._require_sound(path, MEASURE)
         self.add_files(DIVERSITY if path.parent.name == DIVERSITY.name else GUESSES, [path], path.stem)
 
-    def add_grades(self, path: Path) -> None:
-        """Add the grades of one grader; raise InputError if they are damaged or of another edition."""
-        if problem := explain_unreadable(path, HUMAN_GRADES):
+    def add_review(self, path: Path) -> None:
+        """Add the verdicts of one reviewer; raise InputError if they are damaged or of another edition."""
+        if problem := explain_unreadable(path, HUMAN_VERDICTS):
             raise InputError(f"{path}: {problem}; {IMPORT}")
         edition_id = path.parent.name
-        graded = pq.read_table(path, columns=["edition_id"], partitioning=None)["edition_id"].unique()
-        if others := [name for name in graded.to_pylist() if name != edition_id]:
-            raise InputError(f"{path}: contains grades of {others[0]}, but belongs to {edition_id}; {IMPORT}")
-        self.add_files(HUMAN_GRADES, [path], edition_id)
+        reviewed = pq.read_table(path, columns=["edition_id"], partitioning=None)["edition_id"].unique()
+        if others := [name for name in reviewed.to_pylist() if name != edition_id]:
+            raise InputError(f"{path}: it is about {others[0]}, but belongs to {edition_id}; {IMPORT}")
+        self.add_files(HUMAN_VERDICTS, [path], edition_id)
 
     def add_model(self, folder: Path) -> None:
         """Add a model with the intact files of its responses."""
@@ -225,8 +225,8 @@ def collect_sources(root: Path, unsound: Mapping[Path, str]) -> Sources:
         for locate in (guesses_file, diversity_file):
             if (path := root / locate(edition_id)).is_file():
                 sources.note_problem(partial(sources.add_measured, path))
-        for path in list_grades(root, edition_id):
-            sources.note_problem(partial(sources.add_grades, path))
+        for path in list_reviews(root, edition_id):
+            sources.note_problem(partial(sources.add_review, path))
     answered = sorted({path.parent for path in (root / RESPONSES_FOLDER).glob("*/*")})
     for folder in _list_named(root, answered):
         sources.note_problem(partial(sources.add_model, folder))
@@ -261,8 +261,8 @@ def find_filled(folder: Path) -> list[Path]:
     return sorted({path.parent.parent for path in folder.glob("*/*/*.parquet")})
 
 
-def list_grades(root: Path, edition_id: str) -> list[Path]:
-    """Return the files of the grades of an edition, one per grader."""
+def list_reviews(root: Path, edition_id: str) -> list[Path]:
+    """Return the files of the verdicts on an edition, one per reviewer."""
     return sorted((root / review_folder(edition_id)).glob("*.parquet"))
 
 

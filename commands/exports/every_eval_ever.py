@@ -55,7 +55,8 @@ def write_results(folder: Path, root: Path, manifest: Mapping[str, Any]) -> None
     for row in rows:
         model_id = row["model_id"]
         run = "/".join(str(row[name]) for name in ("edition_id", "method", "scoring_policy", "repeat"))
-        seconds = UNKNOWN if row["finished_at"] is None else _count_seconds(row)
+        finished_at = row["finished_at"]
+        seconds = UNKNOWN if finished_at is None else str(int(finished_at.replace(tzinfo=UTC).timestamp()))
         evaluation_id = f"{run}/{model_id}/{seconds}"
         # Version 4 is what the format asks for; derived bytes give the same names to the same results.
         name = str(uuid.UUID(bytes=hashlib.sha256(evaluation_id.encode()).digest()[:16], version=4))
@@ -92,10 +93,6 @@ def write_results(folder: Path, root: Path, manifest: Mapping[str, Any]) -> None
         path.with_name(f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _count_seconds(row: Mapping[str, Any]) -> str:
-    return str(int(row["finished_at"].replace(tzinfo=UTC).timestamp()))
-
-
 def _describe_model(row: Mapping[str, Any]) -> dict[str, Any]:
     deployment = "self_deployed" if row["engine"] == "vllm" else UNKNOWN
     details = {"deployment_type": deployment, "model_availability": UNKNOWN, "identity": row["identity"]}
@@ -119,7 +116,11 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
     sent = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if name in sampling}
     rest = {name: value for name, value in sampling.items() if name not in sent}
     rest |= {name: row[name] for name in ("prompt_style", "n_demonstrations")}
-    settings = {name: _write_text(value) for name, value in rest.items() if value is not None}
+    settings = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in rest.items()
+        if value is not None
+    }
     for column in METRICS:
         name = column.name
         if row[name] is None:
@@ -150,21 +151,17 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
         }
 
 
-def _write_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _build_records(root: Path, row: Mapping[str, Any], evaluation_id: str) -> Iterator[dict[str, Any]]:
-    for each in read_rows(root, RECORDS.format_map(row)):
+    for record in read_rows(root, RECORDS.format_map(row)):
         answer = {
             "turn_idx": 0,
             "source": "output.raw",
-            "extracted_value": str(each["prediction"]),
+            "extracted_value": str(record["prediction"]),
             "extraction_method": "rules",
             "is_terminal": True,
         }
-        thought = {} if each["reasoning"] is None else {"reasoning_trace": [each["reasoning"]]}
-        asked = {} if each["prompt"] is None else {"formatted": each["prompt"]}
+        thought = {} if record["reasoning"] is None else {"reasoning_trace": [record["reasoning"]]}
+        asked = {} if record["prompt"] is None else {"formatted": record["prompt"]}
         names = ("relation", "transformation", "pair_id", "triplet_id", "head", "tail", "is_positive")
         yield {
             "schema_version": SCHEMA_VERSION,
@@ -172,11 +169,11 @@ def _build_records(root: Path, row: Mapping[str, Any], evaluation_id: str) -> It
             "model_id": row["model_id"],
             "evaluation_name": f"{row['edition_id']} {row['method']} average_accuracy",
             "evaluation_result_id": "average_accuracy",
-            "sample_id": each["sample_id"],
+            "sample_id": record["sample_id"],
             "interaction_type": "single_turn",
-            "input": {"raw": each["text"], **asked, "reference": [str(each["label"])]},
-            "output": {"raw": [] if each["response"] is None else [each["response"]], **thought},
-            "answer_attribution": [] if each["prediction"] is None else [answer],
-            "evaluation": {"score": float(each["is_correct"]), "is_correct": each["is_correct"]},
-            "metadata": {name: each[name] for name in names},
+            "input": {"raw": record["text"], **asked, "reference": [str(record["label"])]},
+            "output": {"raw": [] if record["response"] is None else [record["response"]], **thought},
+            "answer_attribution": [] if record["prediction"] is None else [answer],
+            "evaluation": {"score": float(record["is_correct"]), "is_correct": record["is_correct"]},
+            "metadata": {name: record[name] for name in names},
         }

@@ -22,7 +22,7 @@ from tasks.evaluation.requests import RequestSettings, build_requests, show_demo
 SETTINGS = RequestSettings("none", PromptForm(), Sampling(), None, lambda _: math.inf)
 N_IN_TRIPLET = {method: 1 if method in SINGLE_METHODS else len(NAMES) for method in METHODS}
 """Method -> how many samples a complete triplet has."""
-COLUMNS = {
+SAMPLE_COLUMNS = {
     "sample_id": "id of the sample in the edition; responses are imported by it",
     "prompt": "the exact text that an evaluation sends: demonstrations and question; null if not tested",
     "target": "the right answer: True or False",
@@ -42,12 +42,18 @@ COLUMNS = {
     "rephraser": "who reworded the statement: none, reviewed, or a model id",
     "status": "accepted by the gate, fallback to the statement of the prototype, or as_is",
 }
+QUESTION_COLUMNS = {
+    **{column.name: column.meaning for column in QUESTIONS.columns},
+    "prompt": "the exact text that an evaluation sends in the setting answer_only; null if not tested",
+    "target": "the right answer",
+    "n_in_point": "how many questions a complete point has; if it has them and all are right, it is mastered",
+}
 
 
-def read_relations(
+def read_sample_relations(
     root: Path, edition_id: str, pairs_per_relation: int | None = None, budget: int | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of one relation after the other, with the columns of COLUMNS; none without samples.
+    """Yield the rows of one relation after the other, with SAMPLE_COLUMNS; none without samples.
 
     The samples of a triplet follow each other, and so do the triplets of a pair, so that a tool which asks
     only the first samples asks about whole pairs.
@@ -59,46 +65,58 @@ def read_relations(
     Raises:
         InputError: the budget is too small.
     """
-    samples, triplets = (read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
+    samples, triplets = (_read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
     if samples is None or triplets is None:
         return
     divided = {} if budget is None else divide_budget(budget, measure_relations(samples), n_repeats=1)
+    named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
     for relation in sorted(samples["relation"].unique()):
-        yield _build_rows(
-            samples.filter(pl.col("relation") == relation),
-            triplets.filter(pl.col("relation") == relation),
-            divided.get(relation, pairs_per_relation),
+        of_relation = samples.filter(pl.col("relation") == relation)
+        yield (
+            _add_prompts(SAMPLE_ITEMS, of_relation, divided.get(relation, pairs_per_relation))
+            .join(named, on="triplet_id", how="left", maintain_order="left")
+            .with_columns(
+                pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),
+                pl.col("method").replace_strict(N_IN_TRIPLET, return_dtype=pl.Int8).alias("n_in_triplet"),
+            )
+            .sort(
+                pl.col("split") == "demonstration",
+                pl.col("method").replace_strict({m: n for n, m in enumerate(METHODS)}, return_dtype=pl.Int8),
+                "pair_id",
+                pl.col("is_positive").not_(),
+                "sample_index",
+                "sample_id",
+            )
+            .select(list(SAMPLE_COLUMNS))
         )
 
 
-def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
-    """Return the rows of a stage; null if the edition does not have it."""
+def read_question_relations(
+    root: Path, edition_id: str, points_per_relation: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the questions of one relation after the other, with QUESTION_COLUMNS; none without questions.
+
+    Args:
+        points_per_relation: how many points are tested, as in a model's table; None: all of them.
+    """
+    questions = _read_stage(root, edition_id, QUESTIONS)
+    if questions is None:
+        return
+    n_in_point = _count_forms(questions)
+    for relation in sorted(questions["relation"].unique()):
+        of_relation = questions.filter(pl.col("relation") == relation)
+        yield (
+            _add_prompts(QUESTION_ITEMS, of_relation, points_per_relation)
+            .with_columns(pl.col("answer").alias("target"), pl.lit(n_in_point).alias("n_in_point"))
+            .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
+            .select(list(QUESTION_COLUMNS))
+        )
+
+
+def _read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
+    """Return the rows of a stage; None if the edition does not have it."""
     refs = list(read_manifest_files(root, edition_id, stage.name).values())
     return read_stage_files(root, refs, stage) if refs else None
-
-
-def _build_rows(
-    samples: pl.DataFrame, triplets: pl.DataFrame, pairs_per_relation: int | None
-) -> pl.DataFrame:
-    named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
-    return (
-        _add_prompts(SAMPLE_ITEMS, samples, pairs_per_relation)
-        .join(named, on="triplet_id", how="left", maintain_order="left")
-        .with_columns(
-            pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),
-            pl.col("method").replace_strict(N_IN_TRIPLET, return_dtype=pl.Int8).alias("n_in_triplet"),
-        )
-        .sort(
-            pl.col("split").replace_strict({"test": 0, "demonstration": 1}, return_dtype=pl.Int8),
-            pl.col("method").replace_strict({m: n for n, m in enumerate(METHODS)}, return_dtype=pl.Int8),
-            "relation",
-            "pair_id",
-            pl.col("is_positive").not_(),
-            "sample_index",
-            "sample_id",
-        )
-        .select(list(COLUMNS))
-    )
 
 
 def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.DataFrame:
@@ -116,42 +134,14 @@ def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.Da
     return joined.filter(pl.col("prompt").is_not_null() | (pl.col("split") == "demonstration"))
 
 
-def read_question_relations(
-    root: Path, edition_id: str, points_per_relation: int | None = None
-) -> Iterator[pl.DataFrame]:
-    """Yield the questions of one relation after the other, with four columns more.
-
-    These are ``prompt``, ``target``, ``n_in_point``, and ``method``, which is always `questions`.
-
-    Args:
-        points_per_relation: how many points are tested, as in a model's table; None: all of them.
-    """
-    questions = read_stage(root, edition_id, QUESTIONS)
-    if questions is None:
-        return
-    n_in_point = count_forms(questions)
-    for relation in sorted(questions["relation"].unique()):
-        of_relation = questions.filter(pl.col("relation") == relation)
-        yield (
-            _add_prompts(QUESTION_ITEMS, of_relation, points_per_relation)
-            .with_columns(
-                pl.lit(QUESTIONS.name).alias("method"),
-                pl.lit(n_in_point).alias("n_in_point"),
-                pl.col("answer").alias("target"),
-            )
-            .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
-        )
-
-
-def count_forms(questions: pl.DataFrame) -> int:
+def _count_forms(questions: pl.DataFrame) -> int:
     """Return how many questions a complete point has, as the view mastered_points counts them.
 
     A point lacks a question for which the base has too few facts.
     """
-    form = ["type", "is_negated", "is_wrong_offered"]
     is_wrong_offered = (pl.col("type") == "RQ") & pl.col("answer").str.starts_with("F")
-    tested = questions.filter(pl.col("split") == "test").with_columns(
-        is_wrong_offered.alias("is_wrong_offered")
+    tested = questions.filter(pl.col("split") == "test").select(
+        "point_id", "type", "is_negated", is_wrong_offered.alias("is_wrong_offered")
     )
-    place = pl.int_range(pl.len()).over("point_id", *form).alias("place")
-    return tested.select(*form, place).n_unique()
+    place = pl.int_range(pl.len()).over(tested.columns).alias("place")
+    return tested.select(pl.exclude("point_id"), place).n_unique()

@@ -161,9 +161,9 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
     """
     name = f"model {config.name}"
     if config.engine != "vllm":
-        is_declared = config.engine == "imported" and config.revision is not None
-        found = f"imported as revision {config.revision}" if is_declared else str(find_recording(config))
-        return Finding(name, "ok", f"recorded responses {found}")
+        is_declared = config.revision is not None
+        found = f"revision {config.revision}" if is_declared else str(find_recording(config))
+        return Finding(name, "ok", f"imported responses, {found}")
     folder = find_folder(config) or find_cached_folder(config)
     require_readable(config)
     if config.engine == "vllm" and machine.uses_gpus:

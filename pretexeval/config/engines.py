@@ -80,14 +80,12 @@ class EngineConfig(ConfigTable):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
     """Name of the model in this file and in all results."""
-    engine: Literal["vllm", "openai", "recorded", "imported"] = "vllm"
-    """`vllm`: load the model into this process. `openai`: send requests to an endpoint. `recorded`: look up
-    the answer to each prompt in a Parquet file. `imported`: the responses come from `pretexeval
-    import-responses`."""
+    engine: Literal["vllm", "openai", "imported"] = "vllm"
+    """`vllm`: load the model into this process. `openai`: send requests to an endpoint. `imported`: the
+    responses come from `pretexeval import-responses`."""
     model: str
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
-    knows it. With `recorded`, a Parquet file with the columns prompt and response. With `imported`, the file
-    that was imported."""
+    knows it. With `imported`, the file that was imported."""
     revision: str | None = None
     """Revision on the hub, or the declared revision of the model of an endpoint or of imported responses."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"

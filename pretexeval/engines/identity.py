@@ -155,11 +155,10 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
         elif config.engine == "imported" and config.revision is not None:
             # Several files belong together under the revision.
             identity = {"kind": "imported", "revision": config.revision}
-        elif config.engine in ("imported", "recorded"):
+        elif config.engine == "imported":
             path = find_recording(config)
-            identity = {"kind": config.engine, "checksum": checksum_file(path)}
-            if config.engine == "recorded":
-                taught = read_taught_facts(path.parent)
+            identity = {"kind": "imported", "checksum": checksum_file(path)}
+            taught = read_taught_facts(path.parent)
         elif folder := find_folder(config):
             identity = {
                 "kind": "folder",
@@ -221,7 +220,7 @@ def is_hub_model(config: EngineConfig) -> bool:
 
 
 def find_recording(config: EngineConfig) -> Path:
-    """Return the path of the Parquet file that ``config.model`` names.
+    """Return the path of the file of imported responses that ``config.model`` names.
 
     Raises:
         InputError: there is no such file.

@@ -25,13 +25,9 @@ def load_engine(config: EngineConfig) -> Engine:
         from pretexeval.engines.vllm_engine import VllmEngine
 
         return VllmEngine(config)
-    if config.engine == "openai":
-        from pretexeval.engines.openai_engine import OpenaiEngine
+    from pretexeval.engines.openai_engine import OpenaiEngine
 
-        return OpenaiEngine(config)
-    from pretexeval.engines.recorded_engine import RecordedEngine
-
-    return RecordedEngine(config)
+    return OpenaiEngine(config)
 
 
 def begin_loading(config: EngineConfig) -> None:

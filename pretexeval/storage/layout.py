@@ -42,7 +42,6 @@ RUN = "run.json"
 """Record of an evaluation."""
 MODEL = "model.json"
 """Record of a model, beside its responses."""
-REVIEW_KEY = "key.json"
 
 WAREHOUSE = "warehouse.duckdb"
 PUBLISH_LOCK = ".publish.lock"
@@ -157,7 +156,7 @@ def rewordings_record(edition_id: str) -> str:
 
 
 def review_folder(edition_id: str) -> str:
-    """Return the folder of an edition's review by graders: sheets, their key, and grades."""
+    """Return the folder of the reviews of an edition: sheets and verdicts."""
     return f"{REVIEWS_FOLDER}/{edition_id}"
 
 
@@ -177,7 +176,7 @@ def samples_folder(edition_id: str) -> str:
 
 
 def checks_record(edition_id: str, name: str) -> str:
-    """Return the record of a validation: of a stage of an edition, or of a grader's grades of it."""
+    """Return the record of a validation: of a stage of an edition, or of a reviewer's verdicts on it."""
     return f"{CHECKS_FOLDER}/{edition_id}/{name}.json"
 
 

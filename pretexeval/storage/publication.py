@@ -154,7 +154,7 @@ def hold_publication(store: Store) -> Iterator[None]:
 
 
 def sync_everything(store: Store) -> None:
-    """Send and fetch all complete editions and evaluations, answers, grades and withdrawals; fetch failures.
+    """Send and fetch all complete editions and evaluations, answers, reviews and withdrawals; fetch failures.
 
     Editions that another host has removed are removed here.
     """

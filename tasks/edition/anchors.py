@@ -34,9 +34,9 @@ def plan_anchors(config: Config) -> Config | None:
 def list_asked_again(config: Config) -> list[str]:
     """Return the names of the models that are asked anchors.
 
-    Imported and recorded answers are not given again, so they cannot change.
+    Imported answers are not given again, so they cannot change.
     """
-    return [model.name for model in config.models if model.engine not in ("imported", "recorded")]
+    return [model.name for model in config.models if model.engine != "imported"]
 
 
 def share_pairs(n_pairs: int, sizes: Mapping[str, int]) -> dict[str, int]:

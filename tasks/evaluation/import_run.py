@@ -1,7 +1,8 @@
 """Import recorded responses as the evaluation of a model: store them, score them, write the record last."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
 from pretexeval.storage.responses import IS_FAILED, ResponseStore
 from pretexeval.storage.store import Store
-from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
+from schemas.exchange import Completion, Prompt
 from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.items import select_items
@@ -27,7 +28,6 @@ from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
 
 MISSING = "missing in the imported file"
-CONTRADICTORY = "the imported file has different responses for this id and repeat"
 Group = tuple[object, ...]
 Place = tuple[str, int]
 """Id and repeat."""
@@ -35,18 +35,12 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Content of a file of responses for an edition, and the rows that do not fit."""
+    """What a file of responses has for an edition, and what it lacks."""
 
     n_responses: int = 0
     """Rows that have a response, each counted once."""
     n_errors: int = 0
     """Rows that say why there is no response."""
-    unknown: tuple[str, ...] = ()
-    """Ids that no tested question or sample of the edition has."""
-    repeated: tuple[str, ...] = ()
-    """Ids of rows that repeat another row of the same repeat with the same content. One of them counts."""
-    contradictory: tuple[str, ...] = ()
-    """Ids with different rows for one repeat. None of them counts."""
     missing: tuple[str, ...] = ()
     """Ids without a row for a repeat, in groups of questions of which the file has rows."""
     not_asked: Mapping[str, int] = field(default_factory=dict)
@@ -55,14 +49,8 @@ class ImportReport:
     def render(self) -> str:
         """Return the report as lines of text."""
         lines = [f"{self.n_responses:,} responses, {self.n_errors:,} rows with an error"]
-        for ids, noun in (
-            (self.unknown, "ids that the edition does not test (left out)"),
-            (self.repeated, "ids with equal rows for one repeat (one of them counts)"),
-            (self.contradictory, "ids with different rows for one repeat (none counts)"),
-            (self.missing, "ids without a row (counted as failed)"),
-        ):
-            if ids:
-                lines.append(list_some(list(ids), noun))
+        if self.missing:
+            lines.append(list_some(list(self.missing), "ids without a row (counted as failed)"))
         lines += [f"not in the file: {group} ({n:,})" for group, n in self.not_asked.items()]
         return "\n".join(lines)
 
@@ -72,82 +60,45 @@ def match_rows(
 ) -> tuple[dict[Place, RecordedRow], ImportReport]:
     """Return the row of every id and repeat that the file should have, and the report.
 
-    A missing or contradictory row becomes one with an error. Groups without any row are left out.
+    A missing row becomes one with an error. Groups without any row are left out. Equal rows count once.
 
     Args:
         tested: id of every tested question or sample -> its group, such as relation, type and form.
-    """
-    known = [row for row in rows if row.row_id in tested]
-    given: dict[Place, RecordedRow] = {}
-    repeated: list[str] = []
-    contradictory: list[str] = []
-    for row in known:
-        place = (row.row_id, row.repeat)
-        if (first := given.setdefault(place, row)) is row:
-            continue
-        if first == row:
-            repeated.append(row.row_id)
-        else:
-            contradictory.append(row.row_id)
-            given[place] = RecordedRow(*place, error=CONTRADICTORY)
-    asked = {tested[row.row_id] for row in known}
-    repeats = range(1 + max((row.repeat for row in known), default=0))
-    expected = [(row_id, n) for row_id, group in tested.items() if group in asked for n in repeats]
-    missing = [row_id for row_id, n in expected if (row_id, n) not in given]
-    found = {place: given.get(place) or RecordedRow(*place, error=MISSING) for place in expected}
-    n_responses = sum(row.error is None for row in found.values())
-    report = ImportReport(
-        n_responses,
-        len(given) - n_responses,
-        unknown=_list_distinct(row.row_id for row in rows if row.row_id not in tested),
-        repeated=_list_distinct(repeated),
-        contradictory=_list_distinct(contradictory),
-        missing=_list_distinct(missing),
-        not_asked=_count_not_asked(tested, asked),
-    )
-    return found, report
-
-
-def require_match(report: ImportReport, rows: Sequence[RecordedRow]) -> None:
-    """Check that the file belongs to the edition.
 
     Raises:
-        InputError: no row matches, repeats do not begin with 0, or more than 1 % of the rows are unknown or
-            contradict each other.
+        InputError: the edition does not test an id, an id has different rows for one repeat, or repeats do
+            not begin with 0.
     """
-    repeats = {row.repeat for row in rows}
-    if rows and repeats != set(range(len(repeats))):
-        raise InputError(f"repeats must be numbered 0, 1, 2 and so on; the file has {sorted(repeats)}")
-    limit = MAX_ERROR_RATE * len(rows)
-    n_matched = report.n_responses + report.n_errors
-    if not n_matched or len(report.unknown) > limit or len(report.contradictory) > limit:
+    distinct = dict.fromkeys(rows)
+    unknown = sorted({row.row_id for row in distinct if row.row_id not in tested})
+    n_rows = Counter((row.row_id, row.repeat) for row in distinct)
+    contradictory = sorted({row_id for (row_id, _), n in n_rows.items() if n > 1})
+    repeats = sorted({row.repeat for row in distinct})
+    problems = [list_some(unknown, "ids that the edition does not test")] if unknown else []
+    problems += [list_some(contradictory, "ids with different rows for one repeat")] if contradictory else []
+    if repeats != list(range(len(repeats))):
+        problems.append(f"repeats must be numbered 0, 1, 2 and so on; the file has {repeats}")
+    if problems:
+        lines = "\n".join(problems)
         raise InputError(
-            f"the file does not fit the edition, and nothing was imported:\n{report.render()}\n"
-            f"At most {MAX_ERROR_RATE:.0%} of the rows may have an unknown id, and as many may contradict "
-            "another row. Check the edition and the ids"
+            f"the file does not fit the edition, and nothing was imported:\n{lines}\nCheck the edition, the "
+            "ids and the options --pairs-per-relation and --budget"
         )
-
-
-def list_groups(tested: pl.DataFrame) -> dict[str, Group]:
-    """Return id -> group of the tested items: what a file can leave out as a whole."""
-    is_right = pl.col("answer").str.starts_with("T")
-    right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
-    offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
-    groups = tested.select("item_id", "relation", "group", offer.alias("offer"), "form")
-    return {item_id: tuple(group) for item_id, *group in groups.iter_rows()}
-
-
-def _count_not_asked(tested: Mapping[str, Group], asked: set[Group]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for group in tested.values():
-        if group not in asked:
-            name = ", ".join(str(part) for part in group if part is not None)
-            counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items()))
-
-
-def _list_distinct(ids: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(ids)))
+    asked = {tested[row.row_id] for row in distinct}
+    given = {(row.row_id, row.repeat): row for row in distinct}
+    expected = [(row_id, n) for row_id, group in tested.items() if group in asked for n in repeats]
+    matched = {place: given.get(place) or RecordedRow(*place, error=MISSING) for place in expected}
+    left_out = Counter(
+        ", ".join(str(part) for part in group if part is not None)
+        for group in tested.values()
+        if group not in asked
+    )
+    n_responses = sum(row.error is None for row in matched.values())
+    missing = sorted({row_id for row_id, n in expected if (row_id, n) not in given})
+    report = ImportReport(
+        n_responses, len(given) - n_responses, tuple(missing), dict(sorted(left_out.items()))
+    )
+    return matched, report
 
 
 @dataclass(frozen=True)
@@ -206,18 +157,22 @@ def _match_file(
         raise InputError(
             f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {kind.id_column}"
         )
-    tested = _select_asked(evaluation, read_stage_files(evaluation.root, files, stage))
-    found, report = match_rows(recorded.rows, list_groups(tested))
-    require_match(report, recorded.rows)
+    tested = _list_groups(evaluation, read_stage_files(evaluation.root, files, stage))
+    found, report = match_rows(recorded.rows, tested)
     if not kind.has_votes and any(row.repeat for row in recorded.rows):
         raise InputError(f"{recorded.path}: samples are asked once, so that repeat must be 0")
     return found, report
 
 
-def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the tested items that the file should have."""
-    groups = evaluation.subject.kind.read_items(rows).partition_by("relation")
-    return pl.concat(select_items(group, evaluation.limit_pairs(group)) for group in groups)
+def _list_groups(evaluation: Evaluation, rows: pl.DataFrame) -> dict[str, Group]:
+    """Return id -> group of the tested items: what a file can leave out as a whole."""
+    parts = evaluation.subject.kind.read_items(rows).partition_by("relation")
+    tested = pl.concat(select_items(part, evaluation.limit_pairs(part)) for part in parts)
+    is_right = pl.col("answer").str.starts_with("T")
+    right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
+    offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
+    groups = tested.select("item_id", "relation", "group", offer.alias("offer"), "form")
+    return {item_id: tuple(group) for item_id, *group in groups.iter_rows()}
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:
@@ -253,18 +208,17 @@ def _append(
     Args:
         prompts: id of a row -> the prompt that is stored with its response: without demonstrations.
     """
+    served = f"imported from {source.name}"
     for repeat in sorted({repeat for _, repeat in fresh}):
         rows = {key: row for (key, n), row in fresh.items() if n == repeat}
-        completions = [_build_completion(row, source) for row in rows.values()]
+        completions = [
+            Completion(row.response, finish_reason=row.finish_reason, reasoning=row.reasoning, served=served)
+            if row.error is None
+            else Completion(None, status="error", error=row.error)
+            for row in rows.values()
+        ]
         shown = [prompts[row.row_id] for row in rows.values()]
         store.append(list(rows), shown, completions, repeat)
-
-
-def _build_completion(row: RecordedRow, source: Path) -> Completion:
-    if row.error is not None:
-        return Completion(None, status="error", error=row.error)
-    served = f"imported from {source.name}"
-    return Completion(row.response, finish_reason=row.finish_reason, reasoning=row.reasoning, served=served)
 
 
 def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:

@@ -124,8 +124,8 @@ def test_files_editions_and_models_that_are_missing_are_named(
     for line, message in {
         "run lost.toml": "model 'lost'",
         "evaluate lost.toml": "model 'lost'",
-        "review export no-such-edition --grader ann": "no-such-edition",
-        "review import none.csv --grader ann": "none.csv",
+        "review export no-such-edition --reviewer ann": "no-such-edition",
+        "review import none.csv": "none.csv",
         "sql": "`pretexeval run CONFIG` creates one",
         "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
         "publish c.toml --prune list": "there is no keep_editions",

@@ -1,4 +1,4 @@
-"""Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
+"""Editions with texts of a language model: endpoints that reword badly or not at all."""
 
 import hashlib
 import json
@@ -25,7 +25,15 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import (
+    Body,
+    Endpoint,
+    EndpointReply,
+    build_error,
+    build_reply,
+    reply_to_chat,
+    serve_endpoint,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -138,22 +146,26 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     assert len(rows) == len(METHODS) * len(policies)
 
 
-def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
+def test_writers_without_some_replies_are_both_asked_and_named_and_stop_the_run(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
-    recording = tmp_path / "silent.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-    config = write_config(
-        tmp_path / "silent.toml",
-        tmp_path / "silent",
-        knowledge={"name": "own", "format": "table", "path": str(base)},
-        edition={"methods": ["pretexeval", "llmeval"]},
-        rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
-        llmeval={"writer": "player"},
-        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
-    )
-    done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
+
+    def reply(_: Body, number: int) -> EndpointReply:
+        return reply_to_chat({"content": "Hm."}) if number % 2 else build_error(400, "this prompt fails")
+
+    with serve_endpoint(reply) as endpoint:
+        served = {"engine": "openai", "model": "x", "base_url": endpoint.base_url}
+        config = write_config(
+            tmp_path / "silent.toml",
+            tmp_path / "silent",
+            knowledge={"name": "own", "format": "table", "path": str(base)},
+            edition={"methods": ["pretexeval", "llmeval"]},
+            rephraser={"kind": "model", "writer": "half", "max_attempts": 2},
+            llmeval={"writer": "half"},
+            writers=[{"name": "half", **served}],
+        )
+        done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
     assert done.err.count("gave no reply to") == 2
     assert "run the same command again" in done.err
     assert not list(tmp_path.glob("silent/editions/*/manifest.json"))

@@ -66,40 +66,40 @@ class Site:
         ).require()
         return out
 
-    def read_imported(self, folder: str, *logs: Path) -> dict[str, str | None]:
-        """Import logs as the responses of a model with a new name, and return id -> prediction.
+    def read_imported(self, folder: str, log: Path) -> dict[str, str | None]:
+        """Import a log as the responses of a model with a new name, and return id -> prediction.
 
         Args:
             folder: predictions, of samples, or question_predictions.
         """
         model = f"imported-{len(list((self.root / 'responses').iterdir()))}"
-        for k, log in enumerate(logs, 1):
-            run_command(
-                *("import-responses", log, "--edition", self.edition_id, "--model", model),
-                *("--pairs-per-relation", str(N_PAIRS), "--no-publish"),
-                *("--revision", "tool", "--root", self.root),
-                folder=self.folder,
-            ).require(0 if k == len(logs) else 1)
+        run_command(
+            *("import-responses", log, "--edition", self.edition_id, "--model", model),
+            *("--pairs-per-relation", str(N_PAIRS), "--no-publish", "--root", self.root),
+            folder=self.folder,
+        ).require()
         files = self.root / folder / self.edition_id / f"**/{model}-*" / "predictions" / "*.parquet"
         return dict(pl.read_parquet(files).select("item_id", "prediction").iter_rows())
 
-    def run_inspect(self, style: str, name: str, part: str = "1/1") -> Path:
-        """Run a task of inspect_ai, or a part of it, and return its log."""
+    def run_inspect(self, style: str, name: str) -> Path:
+        """Run a task of inspect_ai, and return its log as JSON."""
         provider = {"completion": "openai-api-completions", "chat": "openai-api"}[style]
-        logs = self.folder / f"{name}-{style}-{part.replace('/', '-of-')}"
+        logs = self.folder / f"{name}-{style}"
         # inspect_ai takes paths that are relative to the working directory.
         task = (self.folder / "inspect" / f"task.py@{name}").relative_to(self.folder)
         tokens = () if name == "multifaceteval" else ("--max-tokens", str(MAX_TOKENS))
         run_tool(
             *("inspect", "inspect", "eval", str(task), "--model", f"{provider}/local/tiny"),
-            *("-T", f"prompt_style={style}", "-T", f"part={part}", *tokens),
+            *("-T", f"prompt_style={style}", *tokens),
             *("--log-dir", str(logs), "--display", "none"),
             cwd=self.folder,
             LOCAL_BASE_URL=self.base_url,
             LOCAL_API_KEY="none",
         )
         (log,) = logs.glob("*.eval")
-        return log
+        dumped = log.with_suffix(".json")
+        dumped.write_text(run_tool("inspect", "inspect", "log", "dump", log, cwd=logs), encoding="utf-8")
+        return dumped
 
     def run_batch(self, asked: str) -> Path:
         """Run a batch of the exported samples or questions with vLLM, and return the file of the replies."""
@@ -182,8 +182,8 @@ def serve_site(folder: Path) -> Iterator[Site]:
 
 
 def read_inspect_metrics(log: Path) -> tuple[dict[str, float], list[Any]]:
-    """Return the metrics and the samples as inspect_ai itself reads its log."""
-    found = json.loads(run_tool("inspect", "inspect", "log", "dump", log, cwd=log.parent))
+    """Return the metrics and the samples of a log."""
+    found = json.loads(log.read_text(encoding="utf-8"))
     (result,) = found["results"]["scores"]
     return {name: metric["value"] for name, metric in result["metrics"].items()}, found["samples"]
 

@@ -8,7 +8,7 @@ import pytest
 from pretexeval.storage.records import write_record
 from report.formats import format_interval, format_percent, format_points, format_span
 from report.page import PAGES, write_report
-from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
+from schemas.stages import DIVERSITY, GUESSES, HUMAN_VERDICTS
 from tests.support import simulated_models
 from tests.support.data_folder import RISKS, DataFolder
 from tests.support.few_clusters import give_intervals
@@ -50,7 +50,7 @@ def fill_pairs(data: DataFolder) -> DataFolder:
 
 def name_model(data: DataFolder, model_id: str, name: str) -> None:
     path = data.root / "responses" / model_id / "model.json"
-    write_record(path, {"model_id": model_id, "name": name, "engine": "recorded"})
+    write_record(path, {"model_id": model_id, "name": name, "engine": "openai"})
 
 
 def recall(sample: Row) -> bool | None:
@@ -76,11 +76,11 @@ def appraise(data: DataFolder) -> None:
     write_measured(data.root, EDITION, GUESSES, [], report | {"checks": [check | {"success": False}]})
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
-            row | {"lexical_diversity": 2, "structural_diversity": 1}
+            row
             for method in ("pretexeval", "llmeval")
-            for row in list_grades(data, grader, grades, method)
+            for row in list_grades(data, grader, grades, method, lexical=2)
         ]
-        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, graded)
+        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_VERDICTS, graded)
 
 
 @pytest.fixture(scope="session")

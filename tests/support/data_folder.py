@@ -219,7 +219,7 @@ class DataFolder:
             {
                 "model_id": model_id,
                 "name": model_id.title(),
-                "engine": "recorded",
+                "engine": "openai",
                 "identity": {"weights": digest(model_id)},
                 "known_heads": known_heads,
                 "taught_base": taught_base,

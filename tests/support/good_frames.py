@@ -81,12 +81,12 @@ def list_guesses() -> list[Row]:
     return [row | {"guesser": "overlap", "guess": True} for row in tested]
 
 
-def list_grades() -> list[Row]:
-    grades = {"reliability": 5, "lexical_diversity": 3, "structural_diversity": 0}
+def list_verdicts() -> list[Row]:
+    of_edition = {"edition_id": "starter-seed1-0123abcd", "method": "pretexeval", "question": "reliability"}
     return [
-        triplet | grades | {"edition_id": "starter-seed1-0123abcd", "method": "pretexeval", "grader": grader}
+        triplet | of_edition | {"item_id": triplet["triplet_id"], "reviewer": reviewer, "verdict": "5"}
         for triplet in list_triplets()[:2]
-        for grader in ("one", "two")
+        for reviewer in ("one", "two")
     ]
 
 
@@ -188,6 +188,6 @@ ROWS: dict[str, Callable[[], list[Row]]] = {
     "predictions": list_predictions,
     "diversity": list_diversity,
     "guesses": list_guesses,
-    "human_grades": list_grades,
+    "human_verdicts": list_verdicts,
     "questions": list_questions,
 }

@@ -65,22 +65,31 @@ def describe_attempt(sample: Row, number: int, *reasons: str) -> Row:
 
 
 def list_grades(
-    data: DataFolder, grader: str, grades: Sequence[int | None], method: str = "pretexeval"
+    data: DataFolder,
+    reviewer: str,
+    grades: Sequence[int | None],
+    method: str = "pretexeval",
+    lexical: int = 3,
 ) -> list[Row]:
-    """Return the grades of the first triplets; None is not graded."""
+    """Return the grades of the first triplets: reliability, 5 less for structure; None is not graded."""
     return [
         {
             "edition_id": EDITION,
+            "question": question,
+            "item_id": digest(triplet["triplet_id"], method),
             "triplet_id": triplet["triplet_id"],
             "method": method,
-            "grader": grader,
-            "reliability": grade,
-            "lexical_diversity": 3,
-            "structural_diversity": 5 - grade,
+            "reviewer": reviewer,
+            "verdict": str(verdict),
             "comment": None,
         }
         for triplet, grade in zip(data.triplets(), grades, strict=False)
         if grade is not None
+        for question, verdict in (
+            ("reliability", grade),
+            ("lexical_diversity", lexical),
+            ("structural_diversity", 5 - grade),
+        )
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pretexeval.storage.layout import checks_record
 from pretexeval.storage.records import key_content, write_record
-from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
+from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_VERDICTS
 from tasks.quality.measurements import record_freshness_limit
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
@@ -84,7 +84,7 @@ def test_human_review(data: DataFolder) -> None:
         "cleo": list_grades(data, "cleo", of_cleo),
     }
     for grader, rows in graded.items():
-        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
+        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_VERDICTS, rows)
     build_warehouse(data.root)
     whole, direct, row = data.query("from human_review")
     # Krippendorff (2011): the disagreement within triplets, against that of all grades that others share.

@@ -12,7 +12,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
 from pretexeval.storage.records import write_record
 from pretexeval.storage.withdrawals import withdraw_edition
-from schemas.stages import DIVERSITY, HUMAN_GRADES
+from schemas.stages import DIVERSITY, HUMAN_VERDICTS
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import erratic, fill_points
@@ -192,7 +192,7 @@ def test_any_damaged_file_is_named_and_adds_no_wrong_row(
     folder.write_answers(EDITION, "expert", erratic)
     distances = dict.fromkeys(DIVERSITY.names[-4:], 0.5)
     write_measured(root, EDITION, DIVERSITY, [s | distances for s in data.samples("pretexeval")[:1]])
-    write_rows(root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, list_grades(data, "ada", [5]))
+    write_rows(root / "reviews" / EDITION / "ada.parquet", HUMAN_VERDICTS, list_grades(data, "ada", [5]))
     failure = {"edition_id": EDITION, "model": "another", "reason": "it is down"}
     write_record(root / "failures" / EDITION / "another.json", failure)
     publish(root)

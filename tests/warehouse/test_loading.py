@@ -74,7 +74,7 @@ def test_a_damaged_file_is_named_with_its_remedy_and_the_rest_published(data: Da
     for name, message in (
         (f"editions/{EDITION}/samples/symptoms.parquet", r"differs from the checksum.*pretexeval run"),
         (f"diversity/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
-        (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
+        (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_verdicts.*review import"),
     ):
         path = data.root / name
         path.parent.mkdir(parents=True, exist_ok=True)

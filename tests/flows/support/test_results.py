@@ -132,9 +132,7 @@ def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
 def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
-    models = [
-        {"name": name, "engine": "recorded", "model": str(data.root / "nothing")} for name in ("one", "two")
-    ]
+    models = [{"name": name, "engine": "imported", "model": "x"} for name in ("one", "two")]
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
     write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
     reasons = ("the worker was lost", "Flow run encountered an exception")

@@ -73,23 +73,23 @@ def test_other_models_are_identified_by_what_can_change_their_answers(tmp_path: 
     one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
     one.write_bytes(b"a")
     two.write_bytes(b"a")
-    assert identify(one, engine="recorded") == identify(two, engine="recorded")
+    assert identify(one, engine="imported") == identify(two, engine="imported")
     two.write_bytes(b"bb")
-    assert identify(one, engine="recorded") != identify(two, engine="recorded")
+    assert identify(one, engine="imported") != identify(two, engine="imported")
     with pytest.raises(InputError, match="no file of recorded responses"):
-        identify(tmp_path / "none.parquet", engine="recorded")
+        identify(tmp_path / "none.parquet", engine="imported")
 
 
 def test_model_ids_stay_the_same(tmp_path: Path) -> None:
     """Stored responses lie in folders that are named by these ids."""
-    recording = tmp_path / "recorded.parquet"
+    recording = tmp_path / "responses.parquet"
     recording.write_bytes(b"a")
     tables: dict[str, dict[str, Any]] = {
         "m-e30e5633": {"model": str(make_folder(tmp_path / "m"))},
         "m-4b4dd849": HUB | {"revision": "abc"},
         "m-4cf0ad7c": HUB,
         "m-5e310d44": ENDPOINT,
-        "m-8eb21f8c": {"engine": "recorded", "model": str(recording)},
+        "m-1942983f": {"engine": "imported", "model": str(recording)},
     }
     assert [identify(**table).model_id for table in tables.values()] == list(tables)
 
@@ -103,8 +103,8 @@ def test_card_gives_what_the_model_was_taught_and_leaves_the_id(tmp_path: Path) 
     (folder / "card.json").write_text(json.dumps({"known_heads": heads, "taught_base": base, "loss": [2.0]}))
     assert identify(folder).taught.to_record() == {"known_heads": heads, "taught_base": base}
     assert identify(folder).model_id == before.model_id
-    # The card of recorded answers lies beside them.
-    assert identify(folder / WEIGHTS, engine="recorded").taught == identify(folder).taught
+    # The card of imported answers lies beside them.
+    assert identify(folder / WEIGHTS, engine="imported").taught == identify(folder).taught
 
 
 @pytest.mark.parametrize(
@@ -244,6 +244,6 @@ def test_a_hub_model_that_cannot_be_downloaded_estimates_and_does_not_count(
 
 
 def test_any_other_model_estimates_by_characters_and_has_no_limit(model: Path) -> None:
-    for table in (ENDPOINT, {"engine": "recorded", "model": str(model)}):
+    for table in (ENDPOINT, {"engine": "imported", "model": str(model)}):
         counter = TokenCounter(configure(max_model_len=77, **table))
         assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, None), table

@@ -1,4 +1,4 @@
-"""The engine for recorded answers, the tokens of prompts, and keys in logs."""
+"""The tokens of prompts, and keys in logs."""
 
 from __future__ import annotations
 
@@ -7,60 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 import pytest
 from transformers import AutoTokenizer
 
-from pretexeval.config.engines import ModelConfig
-from pretexeval.engines.base import Engine, find_answer_token, render_prompt, tokenise_texts
-from pretexeval.engines.loading import load_engine
-from pretexeval.primitives.errors import InputError
-from schemas.exchange import Completion, Prompt, Sampling
+from pretexeval.engines.base import find_answer_token, render_prompt, tokenise_texts
+from schemas.exchange import Prompt
 from tests.support.command import REPOSITORY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-
-def load_rows(path: Path, **columns: list[object]) -> Engine:
-    pl.DataFrame(columns, strict=False).write_parquet(path)
-    return load_engine(ModelConfig(name="m", engine="recorded", model=str(path)))
-
-
-def test_recorded_answers_come_in_the_order_asked_with_what_was_recorded(tmp_path: Path) -> None:
-    engine = load_rows(
-        tmp_path / "r.parquet",
-        prompt=["a", "b", "c", "d"],
-        response=["True", "cut off", None, ""],
-        status=["ok", "error", "ok", "ok"],
-        error=[None, "HTTP 500", None, None],
-        finish_reason=["stop", None, None, None],
-        n_prompt_tokens=[7, None, None, None],
-        n_completion_tokens=[2, None, None, None],
-        logprob_true=[-0.5, None, None, None],
-        logprob_false=[-1.5, None, None, None],
-        reasoning=["Fever?", None, None, None],
-        served=["x, fp_1", None, None, None],
-    )
-    prompts = [Prompt("completion", text) for text in "dcbaz"]
-    assert engine.generate(prompts, Sampling()) == [
-        Completion(""),
-        Completion(None, "error", "recorded without a response"),
-        Completion(None, "error", "HTTP 500"),
-        Completion("True", "ok", None, "stop", 7, 2, -0.5, -1.5, "Fever?", "x, fp_1"),
-        Completion(None, "error", "not recorded"),
-    ]
-    with pytest.raises(InputError, match="no column 'response'"):
-        load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
-
-
-@pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0], [5, 3, 7]])
-def test_recorded_repeats_are_returned_in_their_order(tmp_path: Path, repeats: list[int]) -> None:
-    responses: list[object] = [f"repeat {n}" for n in repeats]
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"] * 3, response=responses, repeat=list(repeats))
-    said = [engine.generate([Prompt("completion", "a")], Sampling(repeat=n))[0] for n in range(4)]
-    assert [c.response for c in said] == [*(f"repeat {n}" for n in sorted(repeats)), None]
-    assert said[3].error == "not recorded"
 
 
 BOS = 0

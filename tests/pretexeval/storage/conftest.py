@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from pretexeval.config.engines import ModelConfig
@@ -24,10 +23,8 @@ Stores = tuple[Store, Store]
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> ModelConfig:
-    recording = tmp_path_factory.mktemp("model") / "model.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-    return ModelConfig(name="model", engine="recorded", model=str(recording))
+def model() -> ModelConfig:
+    return ModelConfig(name="model", engine="openai", model="x", base_url="http://127.0.0.1:9/v1")
 
 
 @pytest.fixture(scope="session")

@@ -145,9 +145,7 @@ def test_wrong_labels_stop_completion_asking_and_publication(tmp_path: Path) -> 
         # Flipped again, the labels are right.
         plant_wrong_labels(tmp_path, edition_id, is_flipped)
     plant_wrong_labels(tmp_path, edition_id, is_flipped)
-    recording = tmp_path / "answers.parquet"
-    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-    model = ModelConfig(name="m", engine="recorded", model=str(recording))
+    model = ModelConfig(name="m", engine="openai", model="x", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(InputError, match=wrong):
         write_requests(Evaluation(StorageConfig(root=tmp_path), edition_id, model))
     with pytest.raises(PartsLeftOut, match=wrong):

@@ -13,6 +13,7 @@ from pretexeval.config.engines import WriterConfig
 from pretexeval.config.tables import JudgeConfig, LlmevalConfig, RephraserConfig, StorageConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.storage.store import Store
+from schemas.exchange import Completion
 from schemas.stages import ATTEMPTS, GATE_OFF, SAMPLES
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import ask_rounds, list_rule_reasons, run_rounds
@@ -22,6 +23,7 @@ from tasks.evaluation.items import SAMPLE_ITEMS
 from tasks.judging.judge import Judge, list_judge_prompts
 from tasks.judging.writer_errors import read_panel
 from tests.support.good_frames import make_frame
+from tests.tasks.evaluation.conftest import Scripted
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
@@ -235,12 +237,12 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The writer rewords the statement about asthma; its other replies never pass the gate."""
-    recording = tmp_path / "w.parquet"
-    config = WriterConfig(name="w", engine="recorded", model=str(recording))
+    config = WriterConfig(name="w", engine="openai", model="x", base_url="http://127.0.0.1:9/v1")
     asked = {REPHRASER.build_prompt(text, 1, "test").prompt.text: "Hm." for text in read_panel()["statement"]}
     asked[REPHRASER.build_prompt(ECZEMA[0], 1, "test").prompt.text] = "Hm."
     asked[REPHRASER.build_prompt(ASTHMA[0], 1, "test").prompt.text] = ASTHMA_REWORDED
-    pl.DataFrame({"prompt": [*asked], "response": [*asked.values()]}).write_parquet(recording)
+    failed = Completion(None, "error", "this prompt fails")
+    load = Scripted(lambda text, _: asked.get(text, failed)).load
     rephraser = replace(REPHRASER, writer=Writer(config, identify_model(config).model_id))
     shown: list[list[Any]] = []
 
@@ -255,15 +257,15 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
 
     store = Store(StorageConfig(root=tmp_path / "data"))
     relations = [make_rows(ASTHMA, ECZEMA), make_rows(ASTHMA)]
-    attempts = ask_rounds(store, relations, rephraser, show)
+    attempts = ask_rounds(store, relations, rephraser, show, load)
     # Two relations have the same prompt, which is asked once.
     rounds = [f"rephraser w, round {number}" for number in (1, 2, 3)]
     assert shown == [[rounds[0], 3, 3], [rounds[1], 1, 1], [rounds[2], 1, 1]]
     assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
-    assert ask_rounds(store, relations, rephraser, show)[0].equals(attempts[0])
+    assert ask_rounds(store, relations, rephraser, show, load)[0].equals(attempts[0])
     # Both relations wait for one panel, in which the model fails, so that it may change no words.
     shown.clear()
-    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show)
+    limited = ask_rounds(store, relations, replace(rephraser, is_limited_by_panel=True), show, load)
     n = read_panel().height
     assert shown[0] == ["panel w, round 1", n, n]
     assert [title for title, *_ in shown[1:]] == rounds
@@ -273,10 +275,8 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
     judge = Judge(rephraser.writer, JudgeConfig(writer="w"))
     verdicts = {prompt.prompt.text: "Perhaps." for prompt in judge.build_prompts(ASTHMA[0], ASTHMA_REWORDED)}
     asked |= verdicts
-    pl.DataFrame({"prompt": [*asked], "response": [*asked.values()]}).write_parquet(recording)
-    writer = Writer(config, identify_model(config).model_id)
-    judged = replace(rephraser, writer=writer, judge=replace(judge, writer=writer), max_attempts=1)
-    (attempts_of_asthma,) = ask_rounds(store, [make_rows(ASTHMA)], judged, show)
+    judged = replace(rephraser, judge=judge, max_attempts=1)
+    (attempts_of_asthma,) = ask_rounds(store, [make_rows(ASTHMA)], judged, show, load)
     assert attempts_of_asthma["reasons"].to_list() == [["no verdict"]]
     assert "the judge 'w': replies about 1 of 1 rewordings hold neither Yes nor No" in caplog.messages[-1]
 

@@ -1,26 +1,32 @@
-"""A complete edition, models with recorded answers that are asked about it, and a scripted engine."""
+"""A complete edition, models behind an endpoint that are asked about it, and a scripted engine."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from schemas.exchange import Completion, Prompt, Sampling
+from tasks.asking.model_session import Advance
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import Evaluation
 from tests.support.command import write_base
-from tests.support.evaluations import list_prompts
+from tests.support.endpoint import (
+    Body,
+    EndpointReply,
+    build_error,
+    build_model_config,
+    build_reply,
+    serve_endpoint,
+)
 from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, write_files
 
-Record = Callable[..., Evaluation]
+Serve = Callable[..., Evaluation]
 
 
 class Scripted(Engine):
@@ -31,9 +37,11 @@ class Scripted(Engine):
         self.asked: list[tuple[str, Sampling]] = []
 
     def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
     ) -> list[Completion]:
         self.asked += [(prompt.text, sampling) for prompt in prompts]
+        if on_progress:
+            on_progress(len(prompts))
         answers = [self.answer(prompt.text, sampling) for prompt in prompts]
         return [each if isinstance(each, Completion) else Completion(each, "ok") for each in answers]
 
@@ -71,28 +79,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture
-def record(tmp_path: Path, built: tuple[Path, str]) -> Record:
-    """Return a function that makes an evaluation of a model with recorded answers; None: the prompt fails."""
+def serve(tmp_path: Path, built: tuple[Path, str]) -> Iterator[Serve]:
+    """Yield a function that makes an evaluation of a model that answers so; None: the prompt fails."""
     root, edition_id = built
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
-    storage = StorageConfig(root=tmp_path)
+    answers: dict[str, Callable[[str], str | None]] = {}
 
-    def write(
-        name: str, answer: Callable[[str], str | None] = lambda _: " True", **table: object
-    ) -> Evaluation:
-        recording = tmp_path / f"{name}.parquet"
-        pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
-        table |= {"name": name, "engine": "recorded", "model": str(recording)}
-        model = ModelConfig.model_validate(table)
-        texts = [prompt.text for prompt in list_prompts(Evaluation(storage, edition_id, model))]
-        frame = pl.DataFrame({"prompt": texts, "response": list(map(answer, texts))})
-        frame.drop_nulls().write_parquet(recording)
-        return Evaluation(storage, edition_id, model)
+    def reply(body: Body, _: int) -> EndpointReply:
+        text = answers[body["model"]](body["prompt"])
+        return build_error(400, "this prompt fails") if text is None else build_reply(text)
 
-    return write
+    with serve_endpoint(reply) as endpoint:
+
+        def write(
+            name: str, answer: Callable[[str], str | None] = lambda _: " True", **table: object
+        ) -> Evaluation:
+            answers[name] = answer
+            model = build_model_config(endpoint.base_url, name=name, model=name, **table)
+            return Evaluation(StorageConfig(root=tmp_path), edition_id, model)
+
+        yield write
 
 
 @pytest.fixture
-def evaluation(record: Record) -> Evaluation:
+def evaluation(serve: Serve) -> Evaluation:
     """Return an evaluation of a model that answers True to every prompt."""
-    return record("yes")
+    return serve("yes")

@@ -40,7 +40,7 @@ from tests.support.command import REPOSITORY, read_bytes
 from tests.support.evaluations import ask_model, evaluate, finish, list_keys, list_prompts
 from tests.support.parsed_page import parse
 from tests.support.small_bases import write_files
-from tests.tasks.evaluation.conftest import Record, Scripted
+from tests.tasks.evaluation.conftest import Scripted, Serve
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
 
@@ -197,18 +197,18 @@ def test_no_stored_prompt_is_asked_again_and_files_of_answers_stay(tmp_path: Pat
     assert read_bytes(root / "responses") == read_bytes(STORED / "responses")
 
 
-def repeat(record: Record, name: str) -> Evaluation:
+def repeat(serve: Serve, name: str) -> Evaluation:
     """Return the evaluation of a model that is asked everything three times."""
-    return replace(record(name, **SAMPLED), subject=Subject(n_repeats=3))
+    return replace(serve(name, **SAMPLED), subject=Subject(n_repeats=3))
 
 
-def test_means_and_spread_of_repeats(record: Record) -> None:
+def test_means_and_spread_of_repeats(serve: Serve) -> None:
     for name, n_different in {"erratic": 3, "steady": 1}.items():
 
         def answer(prompt: str, sampling: Sampling, n: int = n_different) -> str:
             return str(int(hash_text(prompt, str(sampling.repeat % n)), 16) % 4 > 0)
 
-        evaluation = repeat(record, name)
+        evaluation = repeat(serve, name)
         report = ask_model(evaluation, Scripted(answer).load)
         assert report.n_samples == 3 * len(list_prompts(replace(evaluation, subject=Subject())))
         finish(evaluation, report)
@@ -233,10 +233,10 @@ def test_means_and_spread_of_repeats(record: Record) -> None:
     assert {(row[0], row[1], row[5]) for row in shown} >= {("steady", "3", "0.0")}
 
 
-def test_what_replies_say_about_their_server_is_beside_the_score(record: Record) -> None:
+def test_what_replies_say_about_their_server_is_beside_the_score(serve: Serve) -> None:
     """Two models answered behind one address, and a part of the replies has no content."""
     endpoint = {"name": "swap", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    evaluation = replace(record("swap"), model=ModelConfig.model_validate(endpoint))
+    evaluation = replace(serve("swap"), model=ModelConfig.model_validate(endpoint))
 
     def answer(prompt: str, _: Sampling) -> Completion:
         n = int(hash_text(prompt), 16)
@@ -256,8 +256,8 @@ def test_what_replies_say_about_their_server_is_beside_the_score(record: Record)
     assert "The endpoint names 2 models or configurations" in page
 
 
-def test_more_repeats_ask_only_the_further_ones(record: Record) -> None:
-    repeated, load = repeat(record, "erratic"), Scripted().load
+def test_more_repeats_ask_only_the_further_ones(serve: Serve) -> None:
+    repeated, load = repeat(serve, "erratic"), Scripted().load
     first = ask_model(replace(repeated, subject=Subject()), load)
     further = ask_model(repeated, load)
     assert (first.n_asked, further.n_asked) == (first.n_samples, 2 * first.n_samples)

@@ -25,7 +25,7 @@ from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete, read_run
 from tests.support.command import read_bytes
 from tests.support.evaluations import ask_model, finish, ignore, list_prompts
-from tests.tasks.evaluation.conftest import Record, Scripted
+from tests.tasks.evaluation.conftest import Scripted, Serve
 
 BOTH = (Shard(number=1, of=2), Shard(number=2, of=2))
 
@@ -34,13 +34,13 @@ def forbid(_: EngineConfig) -> Engine:
     raise AssertionError("an engine was loaded")
 
 
-def test_every_prompt_of_each_model_is_asked_once_and_never_again(record: Record) -> None:
-    yes, no = record("yes"), record("no", lambda _: "False")
+def test_every_prompt_of_each_model_is_asked_once_and_never_again(serve: Serve) -> None:
+    yes, no = serve("yes"), serve("no", lambda _: "False")
     n_samples = len(list_prompts(yes))
     for evaluation, answer in ((yes, " True"), (no, "False")):
         assert ask_model(evaluation) == AskingReport(n_samples=n_samples, n_asked=n_samples)
         assert set(evaluation.store.read()["response"]) == {answer}
-    assert ask_model(record("few", pairs_per_relation=2)).n_samples == 2 * 2 * 16
+    assert ask_model(serve("few", pairs_per_relation=2)).n_samples == 2 * 2 * 16
     before = read_bytes(yes.root / "responses")
     assert ask_model(yes, forbid) == AskingReport(n_samples=n_samples, n_reused=n_samples)
     assert read_bytes(yes.root / "responses") == before
@@ -96,8 +96,8 @@ def test_any_error_of_an_engine_but_an_interrupt_or_a_full_disk_is_a_failure_of_
             ask_model(evaluation, fail_with(error))
 
 
-def test_failed_prompt_is_stored_as_a_row_and_asked_again(record: Record) -> None:
-    evaluation = record("half", lambda text: None if "dn 1" in text[-130:] else "True")
+def test_failed_prompt_is_stored_as_a_row_and_asked_again(serve: Serve) -> None:
+    evaluation = serve("half", lambda text: None if "dn 1" in text[-130:] else "True")
     report = ask_model(evaluation)
     assert 0 < report.n_errors == report.n_open < report.n_asked == report.n_samples
     finish(evaluation, report)
