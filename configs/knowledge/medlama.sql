@@ -1,22 +1,34 @@
 -- MedLAMA (Meng et al., ACL 2022): path is the folder data/medlama/2021AA as published, with a file <relation>_1000.csv
--- for each relation. The files <relation>_<n>_hard.csv repeat some of their rows.
+-- for each relation, or one Parquet file with the same rows and their names and ids as lists. The files
+-- <relation>_<n>_hard.csv repeat some of the rows.
 -- Where: github.com/cambridgeltl/medlama. Licence: that of UMLS, from which the facts are.
 --
 -- As in the papers, without gene_associated_with_disease and gene_product_encoded_by_gene, which are the inverses of two
 -- other relations.
 -- Names are published as titles ("Kidney Failure"). A word loses its capital if another name has it in small letters. A
 -- name stays as it is if a word behind its first title word is known with a capital only ("Kidney Wilms Tumor").
-with published as (
+with listed as (
+    from query(
+        case
+            when ends_with($path, '.parquet')
+                then 'select head_name, relation as rel, tail_names, head_cui, tail_cuis from read_parquet($$'
+                    || $path || '$$)'
+            else 'select head_name, rel, string_split(tail_names, $$||$$) as tail_names, head_cui, '
+                || 'string_split(tail_cuis, $$||$$) as tail_cuis from read_csv($$' || $path || '/*_[0-9]*.csv$$, '
+                || 'header = true, delim = $$,$$, quote = $$"$$, escape = $$"$$, all_varchar = true, '
+                || 'union_by_name = true)'
+        end
+    )
+),
+
+published as (
     select distinct
         head_name,
         rel as relation,
-        trim(unnest(string_split(tail_names, '||'))) as tail_name,
+        trim(unnest(tail_names)) as tail_name,
         head_cui as head_id,
-        trim(unnest(string_split(tail_cuis, '||'))) as tail_id
-    from read_csv(
-        $path || '/*_[0-9]*.csv',
-        header = true, delim = ',', quote = '"', escape = '"', all_varchar = true, union_by_name = true
-    )
+        trim(unnest(tail_cuis)) as tail_id
+    from listed
 ),
 
 names as (
