@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 from _thread import start_new_thread
 from collections import deque
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -69,7 +72,7 @@ def finish(work: Callable[[], Result]) -> Result:
     """Return the result of the work, which no signal breaks off: another thread does it.
 
     Raises:
-        BaseException: what the work raises; else, once it is done, what a signal has raised meanwhile.
+        BaseException: what the work raises; else, once it is done, what a signal or Prefect raises.
     """
     interrupt: BaseException | None = None
     future: Future[Result] = Future()
@@ -81,18 +84,52 @@ def finish(work: Callable[[], Result]) -> Result:
         except BaseException as error:
             future.set_exception(error)
 
-    # The start of a `Thread` waits for the thread, and a signal can break off this wait.
-    start_new_thread(do_work, ())
-    while True:
-        try:
-            wait([future])
-            break
-        except BaseException as error:
-            interrupt = error
-    result = future.result()
+    with _defer_signals():
+        # The start of a `Thread` waits for the thread, and Prefect can break off this wait.
+        start_new_thread(do_work, ())
+        while True:
+            try:
+                wait([future])
+                break
+            except BaseException as error:
+                interrupt = error
+        result = future.result()
     if interrupt is not None:
         raise interrupt
     return result
+
+
+@contextmanager
+def _defer_signals() -> Iterator[None]:
+    """Call the handlers of signals after the block. An exception of theirs could be raised anywhere in it.
+
+    Only the main thread handles signals, so nothing is deferred in another one.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    handled = ((number, signal.getsignal(number)) for number in signal.valid_signals())
+    handlers = {number: handler for number, handler in handled if callable(handler)}
+    pending: list[int] = []
+    is_deferring = True
+
+    def defer(number: int, frame: FrameType | None) -> None:
+        if is_deferring:
+            pending.append(number)
+        else:
+            handlers[number](number, frame)
+
+    for number in handlers:
+        signal.signal(number, defer)
+    try:
+        yield
+    finally:
+        # From here on, a handler may raise, and those that are not restored yet still call the original.
+        is_deferring = False
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for received in pending:
+            signal.raise_signal(received)
 
 
 def count_threads() -> int:
