@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -109,7 +109,7 @@ def _defer_signals() -> Iterator[None]:
         yield
         return
     handled = ((number, signal.getsignal(number)) for number in signal.valid_signals())
-    handlers = {number: handler for number, handler in handled if callable(handler)}
+    handlers: dict[int, Any] = {number: handler for number, handler in handled if callable(handler)}
     pending: list[int] = []
     is_deferring = True
 
