@@ -123,16 +123,17 @@ def test_every_run_has_one_page_and_its_links_lead_to_what_they_name(
     assert {"markdown", "progress"} <= set(server.list_artifacts(server.list_runs("evaluate-model")[0]))
 
     artifacts = server.ask("POST", "artifacts/filter", {"limit": 200})
+    pages = [row["data"] for row in artifacts if row["type"] == "markdown"]
     # A report of data quality holds brackets too, in patterns.
-    links = {link for row in artifacts for link in re.findall(r"^- \[.*\]\((.*)\)$", row["data"] or "", re.M)}
+    links = {link for text in pages for link in re.findall(r"^- \[.*\]\((.*)\)$", text, re.MULTILINE)}
     assert len(links) >= 4
     assert all(link.startswith(running.report_url) for link in links)
     found = {link: httpx.get(link) for link in sorted(links)}
     assert {link: answer.status_code for link, answer in found.items()} == dict.fromkeys(links, 200)
     (edition,) = (root / "editions").iterdir()
     (folder,) = [link for link in links if link.endswith(f"/editions/{edition.name}/")]
-    pages = [link for link in links if link.endswith(("/", ".html"))]
-    assert [link for link in pages if "href=" not in found[link].text] == []
+    listings = [link for link in links if link.endswith(("/", ".html"))]
+    assert [link for link in listings if "href=" not in found[link].text] == []
     assert "samples/" in found[folder].text
     assert httpx.get(f"{folder}samples/{RELATION}.parquet").content[:4] == b"PAR1"
     missing = httpx.get(f"{running.report_url}{edition.name}0/index.html")
