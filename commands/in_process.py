@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
@@ -98,7 +97,6 @@ def prepare_prefect(root: Path) -> None:
         # Prefect gives up after 5 retries, which take a minute. These take about eight minutes.
         "PREFECT_CLIENT_MAX_RETRIES": "8",
     }
-    load_client_settings(root)
     # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
     # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
     os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from commands.deploy.local.client_settings import load_client_settings
 from commands.preflight.machine import Finding, Machine, check_local_model, check_machine, inspect_machine
 from commands.preflight.reading import list_asked_models, read_edition
 from commands.preflight.services import (
@@ -42,7 +41,6 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
     except InputError as error:
         findings.append(Finding("configuration", "failing", str(error)))
     root = config.storage.root if config else Path("data")
-    load_client_settings(root)
     machine, models = inspect_machine(), list_asked_models(config) if config else []
     shared = config.storage.shared if config else None
     needed = [model.api_key_env for model in models if model.engine == "openai" and model.api_key_env]

@@ -1,8 +1,10 @@
 """Artifacts of a run in the Prefect UI: links to its results, the leaderboard, facets, and its progress."""
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -21,7 +23,6 @@ from flows.support.cancellation import require_not_cancelled
 from flows.support.configurations import name_artifact
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import find_base_url
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
@@ -37,6 +38,10 @@ from report.score_tables import list_numbers, note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 
+BASE_URL_VARIABLE = "PRETEXEVAL_BASE_URL"
+"""Address of the web server, such as `http://127.0.0.1:8080`."""
+SERVED_ROOT_VARIABLE = "PRETEXEVAL_SERVED_ROOT"
+"""The data folder that it serves. A configuration with another `[storage] root` gets no links to it."""
 SECONDS_BETWEEN_LINES = 20.0
 
 
@@ -116,9 +121,10 @@ def _link_page(config: Config, edition_id: str | None, what: str) -> None:
 def locate(config: Config, path: str) -> str:
     """Return the address of a path: on the web server, or else in the shared storage or under the root."""
     root, shared = config.storage.root, config.storage.shared
-    if base_url := find_base_url(root):
+    base_url, served = (os.environ.get(name, "") for name in (BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE))
+    if base_url and (not served or Path(served).resolve() == root.resolve()):
         # It serves the pages at the top.
-        return f"{base_url}/{path.removeprefix(f'{PAGES_FOLDER}/')}"
+        return f"{base_url.rstrip('/')}/{path.removeprefix(f'{PAGES_FOLDER}/')}"
     return f"{shared.rstrip('/')}/{path}" if shared else (root.absolute() / path).as_uri()
 
 

@@ -16,7 +16,6 @@ from flows.support.configurations import find_config, name_artifact
 from flows.support.periods import list_moments, name_period, plan_period
 from flows.support.run_names import name_edition_run, name_period_run
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from pretexeval.config.schedule import Period, ScheduleConfig, label_period
 from pretexeval.primitives.errors import InputError
 
@@ -130,8 +129,8 @@ def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
         return Config.model_validate({"storage": {"root": root, "shared": "s3://bucket/team"}})
 
     monkeypatch.setattr(artifacts, "create_link_artifact", link)
-    monkeypatch.setenv(BASE_URL_VARIABLE, f"{SERVER}/")
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(artifacts.BASE_URL_VARIABLE, f"{SERVER}/")
+    monkeypatch.setenv(artifacts.SERVED_ROOT_VARIABLE, str(tmp_path))
     monkeypatch.chdir(tmp_path.parent)
     artifacts.link_results(configure(Path(tmp_path.name)), EDITION)
     assert links == {
@@ -142,7 +141,7 @@ def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
     artifacts.link_predictions(configure(tmp_path), EDITION, f"predictions/{EDITION}/m-1")
     assert links["parquet"] == f"{SERVER}/predictions/{EDITION}/m-1/"
     # The web server of another folder does not have them.
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path.parent))
+    monkeypatch.setenv(artifacts.SERVED_ROOT_VARIABLE, str(tmp_path.parent))
     artifacts.link_results(configure(tmp_path), EDITION)
     assert links["dashboard"] == f"s3://bucket/team/report/{EDITION}/index.html"
 
