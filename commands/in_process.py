@@ -124,7 +124,7 @@ def prepare_prefect(root: Path) -> None:
 
 @contextmanager
 def _begin_flows(root: Path, config_file: Path | None = None) -> Iterator[None]:
-    """Import the flows while the server starts, and tag the runs of the block as those of this installation.
+    """Import the flows while the server starts, and tag the runs of the block for the automations.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,

@@ -36,8 +36,8 @@ from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
 from warehouse.query import open_warehouse
 
-# How often the server may start a run whose worker is lost (commands/deploy/automations.py). Without a limit,
-# a run that kills its worker by using too much memory would be started again forever.
+# How often the server may start a run whose worker is lost (commands/deploy/automations.yaml). Without a
+# limit, a run that kills its worker by using too much memory would be started again forever.
 MAX_STARTS = 4
 
 

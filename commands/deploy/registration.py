@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
-import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import (
@@ -27,6 +26,7 @@ from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
+from ruamel.yaml import YAML
 
 from flows.support.run_names import name_waiting_runs
 from pretexeval.config.engines import CPU_POOL
@@ -150,7 +150,7 @@ def _deploy_flows(config_file: Path, config: Config, home: Path, pools: Sequence
         "PRETEXEVAL_TIMEZONE": config.schedule.timezone,
         "PYTHONPATH": str(PROJECT),
     }
-    project = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))
+    project = YAML(typ="safe").load(PROJECT / "prefect.yaml")
     of_models = [table for table in project["deployments"] if table["name"] == EVERY_POOL]
     project["deployments"] = [
         *(table for table in project["deployments"] if table["name"] != EVERY_POOL),
@@ -162,7 +162,7 @@ def _deploy_flows(config_file: Path, config: Config, home: Path, pools: Sequence
     ]
     with TemporaryDirectory() as folder:
         file = Path(folder, "prefect.yaml")
-        file.write_text(yaml.safe_dump(project), encoding="utf-8")
+        YAML(typ="safe").dump(project, file)
         done = subprocess.run(
             [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)],
             cwd=PROJECT,
@@ -177,7 +177,7 @@ def _deploy_flows(config_file: Path, config: Config, home: Path, pools: Sequence
 
 def _provide_automations(client: SyncPrefectClient) -> list[str]:
     """Create or update the automations and return their names; one that was switched off stays off."""
-    tables = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))["automations"]
+    tables = YAML(typ="safe").load(AUTOMATIONS)["automations"]
     automations = [AutomationCore.model_validate(table) for table in tables]
     for automation in automations:
         known = client.read_automations_by_name(automation.name)

@@ -1,7 +1,6 @@
 """The cards of a host that a worker holds."""
 
 import os
-import runpy
 import sys
 from pathlib import Path
 
@@ -83,7 +82,7 @@ def test_a_worker_shows_its_runs_its_cards_alone(monkeypatch: pytest.MonkeyPatch
 
     def start(asked: str) -> None:
         monkeypatch.setattr(sys, "argv", ["gpu_worker", asked, "--with-healthcheck"])
-        runpy.run_module("commands.deploy.gpu_worker", run_name="__main__")
+        gpu_worker.main()
 
     for asked, pool, visible in (("4,5", "gpu-2", "4,5"), ("big=3", "big", "3"), ("none", "gpu", None)):
         start(asked)
