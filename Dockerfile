@@ -46,7 +46,7 @@ COPY --from=cpu-packages /opt/venv /opt/venv
 COPY . /app
 RUN pip install --no-deps --no-build-isolation -e .
 USER 10001:10001
-CMD ["prefect", "worker", "start", "--pool", "pretexeval-cpu", "--type", "process", "--with-healthcheck"]
+CMD ["prefect", "worker", "start", "--pool", "cpu", "--type", "process", "--with-healthcheck"]
 
 FROM runtime AS gpu
 # Triton compiles the launchers of its kernels at run time.
@@ -59,4 +59,4 @@ RUN pip install --no-deps --no-build-isolation -e .
 # FlashInfer would compile its sampler at the start, and the image has no nvcc (vllm-project/vllm#49497).
 ENV TRITON_CACHE_DIR=/cache/triton VLLM_USE_FLASHINFER_SAMPLER=0
 USER 10001:10001
-CMD ["prefect", "worker", "start", "--pool", "pretexeval-gpu", "--type", "process", "--limit", "1", "--with-healthcheck"]
+CMD ["prefect", "worker", "start", "--pool", "gpu", "--type", "process", "--limit", "1", "--with-healthcheck"]

@@ -8,10 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import find_installation
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import begin_loading
@@ -132,7 +130,6 @@ def prepare_prefect(root: Path) -> None:
         # Prefect gives up after 5 retries, which take a minute. These take about eight minutes.
         "PREFECT_CLIENT_MAX_RETRIES": "8",
     }
-    load_client_settings(root)
     # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
     # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
     os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"
@@ -160,7 +157,7 @@ def prepare_prefect(root: Path) -> None:
 
 @contextmanager
 def _begin_flows(root: Path) -> Iterator[None]:
-    """Import the flows while the server starts, and tag the runs of the block as those of this installation.
+    """Import the flows while the server starts, and tag the runs of the block for the automations.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
@@ -173,7 +170,7 @@ def _begin_flows(root: Path) -> Iterator[None]:
         from prefect import tags
 
     wait_for_server()
-    with nullcontext() if is_own_server() else tags(find_installation().tag):
+    with nullcontext() if is_own_server() else tags("pretexeval"):
         yield
 
 

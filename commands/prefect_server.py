@@ -7,6 +7,7 @@ is killed and dies before a command that Ctrl-C interrupts. This one starts whil
 
 import atexit
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -14,15 +15,11 @@ import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
-from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
-from commands.deploy.local.services import KEEP_RUNS, SERVER_FILE, end_with_parent, stop
+from commands.deploy.local import KEEP_RUNS, PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch_local
-from pretexeval.storage.user_cache import copy_cached, keep_cached
 
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
@@ -44,10 +41,9 @@ SETTINGS = {
     **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in UNUSED_SERVICES},
     **KEEP_RUNS,
 }
+SERVER = ["-m", "uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "error"]
 HISTORY = "prefect.db"
 LOG = "server.log"
-COPY = f"prefect-{version('prefect')}.db"
-"""Name of the user's copy of a new history."""
 _own: dict[str, "_OwnServer"] = {}
 """Address -> the server that this process started there."""
 _answered: set[str] = set()
@@ -61,8 +57,6 @@ class _OwnServer:
     command: list[str]
     home: Path
     process: "subprocess.Popen[bytes]"
-    is_new: bool
-    """Whether the server creates the tables of its history."""
 
 
 def start_server(home: Path) -> None:
@@ -79,15 +73,13 @@ def start_server(home: Path) -> None:
     """
     home.mkdir(parents=True, exist_ok=True)
     _require_intact_history(home / HISTORY)
-    # Prefect creates the tables by more than a hundred migrations, which take 4 s of one core. Changes that
-    # SQLite left in files beside the history must not be applied to a copy.
-    is_new = not list(home.glob(f"{HISTORY}*")) and not copy_cached(COPY, home / HISTORY)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
-    command = [sys.executable, "-P", str(SERVER_FILE), "--port", str(port), "--log-level", "error"]
-    _own[address] = _OwnServer(command, home, _launch(command, home), is_new)
+    # With -P, no module of a user's folder takes the place of one of Prefect's.
+    command = [sys.executable, "-P", *SERVER, "--app-dir", str(home), "--port", str(port)]
+    _own[address] = _OwnServer(command, home, _launch(command, home))
 
 
 def is_own_server() -> bool:
@@ -141,23 +133,15 @@ def wait_for_server() -> None:
             )
         time.sleep(0.05)
     _answered.add(address)
-    # The environment may name another database.
-    if server.is_new and (server.home / HISTORY).is_file():
-        keep_cached(COPY, partial(_copy_history, server.home / HISTORY))
-
-
-def _copy_history(history: Path, copy: Path) -> None:
-    try:
-        with closing(sqlite3.connect(history)) as source, closing(sqlite3.connect(copy)) as target:
-            source.backup(target)
-    except sqlite3.Error as error:
-        raise OSError(str(error)) from error
 
 
 def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
+    setpriv = shutil.which("setpriv")
+    # Linux kills the server when this process ends.
+    prefix = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
     with (home / LOG).open("ab") as log:
         server = subprocess.Popen(
-            end_with_parent(command),
+            [*prefix, *command],
             env=os.environ | SETTINGS,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -167,8 +151,18 @@ def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     # Handlers run in reverse order: this one is registered before Prefect's own, which still need the server.
-    atexit.register(stop, server, STOP_S)
+    atexit.register(_stop, server)
     return server
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    """Ask the server to end, and kill it if it takes longer than STOP_S."""
+    server.terminate()
+    try:
+        server.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def _require_intact_history(path: Path) -> None:

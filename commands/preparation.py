@@ -1,18 +1,12 @@
-"""The subcommands that prepare an evaluation: init, draft, deploy, undeploy."""
+"""The subcommands that prepare an evaluation: init, draft, deploy."""
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from commands.arguments import Subcommands, add_command, add_config, read_path, write_output
-from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import require_named_server
 from pretexeval.config.file import load_config
-from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
 from pretexeval.primitives.errors import InputError
-
-if TYPE_CHECKING:
-    from commands.deploy.cards import GpuWorker
 
 HERE = Path(__file__).parents[1]
 SCAFFOLD = HERE / "configs" / "scaffold"
@@ -28,7 +22,6 @@ def add_commands(subcommands: Subcommands) -> None:
     )
     _add_draft(subcommands)
     _add_deploy(subcommands)
-    _add_undeploy(subcommands)
 
 
 def create_scaffold(options: argparse.Namespace) -> int:
@@ -106,115 +99,61 @@ def draft(options: argparse.Namespace) -> int:
 
 
 def _add_deploy(subcommands: Subcommands) -> None:
-    summary = "Register the work pools, the deployments and the schedule with a Prefect server."
+    summary = "Register the work pools, deployments and the schedule with a Prefect server, or remove it."
     examples = [
         "configs/medlama.toml --gpus 0,1,2,3 --gpus 4 --gpus 5 --dry-run",
-        "configs/medlama.toml --pool-type kubernetes --runs gpu=4 --update-pools",
+        "configs/medlama.toml --remove",
     ]
     parser = add_command(subcommands, "deploy", deploy, summary, examples)
     add_config(parser, "the TOML file of the scheduled runs")
     parser.add_argument(
         "--gpus",
-        type=_read_worker,
         action="append",
         metavar="[POOL=]CARDS",
         help="the cards of one worker, such as 0 or 0,1,2,3, as for commands.deploy.local; repeat the option "
         "for each worker (default: one worker for each card of this host)",
     )
     parser.add_argument(
-        "--runs",
-        type=_read_runs,
-        action="append",
-        default=[],
-        metavar="[POOL=]N",
-        help="how many runs a pool of containers starts at once (default: one in a new pool; a pool that "
-        "exists keeps its limit without --update-pools)",
+        "--home",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder in which runs start, if pools of containers ask the models: /app in the images "
+        "(default: the one you are in, and workers on hosts ask the models)",
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
         help="only print which worker holds which cards, and asks which models",
     )
-    parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
-        "--pools",
-        type=read_path,
-        help="settings of runs in containers (default: commands/deploy/pools.toml of the project)",
-    )
-    parser.add_argument(
-        "--update-pools", action="store_true", help="apply --runs and --pools to pools that exist"
-    )
-    _add_installation(parser)
-
-
-def _add_undeploy(subcommands: Subcommands) -> None:
-    summary = (
-        "Remove a configuration with its schedule from the Prefect server; with the last one, everything."
-    )
-    parser = add_command(subcommands, "undeploy", undeploy, summary, ["configs/medlama.toml"])
-    add_config(parser, "the TOML file that was deployed")
-    _add_installation(parser)
-
-
-def _add_installation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--installation",
-        metavar="NAME",
-        help="the name of this installation on the server (default: that of the variable "
-        "PRETEXEVAL_INSTALLATION, or else pretexeval)",
+        "--remove",
+        action="store_true",
+        help="delete the deployment of this configuration with its schedule and its waiting runs",
     )
 
 
 def deploy(options: argparse.Namespace) -> int:
-    """Register everything with a Prefect server, and print what was created, changed and left."""
-    config = load_config(options.config)
-    from commands.deploy.cards import describe_workers, list_default_workers
+    """Register the configuration with a Prefect server or remove it, and print what is there."""
+    if options.remove:
+        require_named_server()
+        from commands.deploy.registration import remove
 
-    workers = (options.gpus or list_default_workers()) if options.pool_type == "process" else []
-    held = list(describe_workers(workers, config.list_pools())) if workers else []
-    if options.dry_run:
-        write_output("\n".join(held))
+        write_output(remove(options.config))
         return 0
-    load_client_settings(config.storage.root)
-    require_named_server()
-    from commands.deploy.deployments import POOLS, deploy
-
-    changes = deploy(
-        options.config,
-        workers,
-        dict(options.runs),
-        options.pool_type,
-        options.pools or POOLS,
-        find_installation(options.installation),
-        updates_pools=options.update_pools,
-    )
-    for change in changes:
-        write_output(change.render())
-    return 0
-
-
-def undeploy(options: argparse.Namespace) -> int:
-    """Remove the configuration from the server, and print what was removed, changed and left."""
     config = load_config(options.config)
-    load_client_settings(config.storage.root)
+    if options.home is None:
+        from commands.deploy.gpu_worker import describe_workers, list_default_workers, read_gpu_worker
+
+        # Compose gives an empty text for a worker that is switched off.
+        given = list(filter(None, options.gpus or ())) or list_default_workers()
+        held = list(describe_workers(list(map(read_gpu_worker, given)), config.list_pools()))
+        if options.dry_run:
+            write_output("\n".join(held))
+    if options.dry_run:
+        return 0
     require_named_server()
-    from commands.deploy.removal import undeploy
+    from commands.deploy.registration import deploy
 
-    changes = undeploy(options.config, config, find_installation(options.installation))
-    for change in changes:
-        write_output(change.render())
-    if not changes:
-        write_output(f"{options.config} is not deployed")
+    for line in deploy(options.config, config, options.home or Path.cwd()):
+        write_output(line)
     return 0
-
-
-def _read_worker(text: str) -> "GpuWorker":
-    from commands.deploy.cards import read_gpu_worker
-
-    return read_gpu_worker(text)
-
-
-def _read_runs(text: str) -> tuple[str, int]:
-    """Return the pool and how many runs it starts at once."""
-    pool, _, number = text.rpartition("=")
-    return pool or DEFAULT_POOL, int(number)

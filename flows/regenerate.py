@@ -18,7 +18,6 @@ from flows.support.results import show_results
 from flows.support.retention import remove_old_editions
 from flows.support.runs import RETRIES, TIME_LIMIT_S, call_flow, complete_with, read_config
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import find_installation
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
@@ -28,8 +27,8 @@ from warehouse.drift import describe_stale_texts
 from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
 
-# How often the server may start a run whose worker is lost (commands/deploy/automations.py). Without a limit,
-# a run that kills its worker by using too much memory would be started again forever.
+# How often the server may start a run whose worker is lost (commands/deploy/automations.yaml). Without a
+# limit, a run that kills its worker by using too much memory would be started again forever.
 MAX_STARTS = 4
 
 
@@ -76,7 +75,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     require_usable_root(given.storage.root)
     config = plan_period(given, find_moment())
     # By this tag, the installation's automations find the runs that begin in the block.
-    with tags(find_installation().tag):
+    with tags("pretexeval"):
         stages = call_flow(build_test_set, config=config)
         edition_id = plan_edition(config).edition_id
         not_anchored = ask_anchors(given, str(config.edition.label))

@@ -198,7 +198,7 @@ def test_every_documented_command_is_one_and_every_query_names_columns_of_views(
 
 # A documented call with one of these words is run by other tests, is the reader's own, or needs MedLAMA or
 # the designed models of `python -m benchmarks`.
-RUN_ELSEWHERE = {"run", "deploy", "undeploy", "backfill", "withdraw", "import", "import-responses"}
+RUN_ELSEWHERE = {"run", "deploy", "backfill", "withdraw", "import", "import-responses"}
 RUN_ELSEWHERE |= {"publish", "configs/mine.toml", "configs/paper.toml", "designed", "baseline"}
 # The commands of these pages are run by tests of their own.
 README = REPOSITORY / "README.md"

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from commands.deploy.local.client_settings import load_client_settings
 from commands.preflight.findings import Finding, run_check
 from commands.preflight.machine import Machine, check_local_model, check_machine, inspect_machine
 from commands.preflight.services import (
@@ -48,7 +47,6 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
             findings.append(Finding("configuration", "failing", str(error)))
             path = None
     root, shared = config.storage.root, config.storage.shared
-    load_client_settings(root)
     machine, models = inspect_machine(), [*config.list_used_writers(), *config.models]
     needed = [model.api_key_env for model in models if model.engine == "openai" and model.api_key_env]
     # A machine with a cloud role needs no key of its storage.

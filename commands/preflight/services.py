@@ -1,18 +1,17 @@
 """Checks of the services that a run uses: keys, endpoints, Prefect's server and the shared storage."""
 
+import base64
 import os
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from commands.deploy.local.client_settings import authorize, list_workers
 from commands.preflight.findings import Finding
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import find_installation
 from pretexeval.engines.endpoint_client import read_api_key, render_safe_address
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch
@@ -94,6 +93,15 @@ def check_endpoint(config: EngineConfig) -> Finding:
     return Finding(name, "warning", found, "set model to one of the server's names")
 
 
+def authorize(environment: Mapping[str, str]) -> str | None:
+    """Return the Authorization header that the environment sets for the server; None if it sets none."""
+    if key := environment.get("PREFECT_API_KEY"):
+        return f"Bearer {key}"
+    if pair := environment.get("PREFECT_API_AUTH_STRING"):
+        return f"Basic {base64.b64encode(pair.encode()).decode()}"
+    return None
+
+
 def require_server() -> object:
     """Return the version of the Prefect server that the environment names.
 
@@ -112,7 +120,7 @@ def require_server() -> object:
     if reply.status in (401, 403):
         raise InputError(
             f"PREFECT_API_URL: {shown} refuses access (HTTP {reply.status}); set PREFECT_API_AUTH_STRING (or "
-            "PREFECT_API_KEY), or load ROOT/prefect/client.env"
+            "PREFECT_API_KEY), or run `source data/prefect/client.env`"
         )
     if reply.status != 200:
         raise InputError(
@@ -146,9 +154,10 @@ def check_server() -> Finding:
 
 def check_workers(config: Config) -> Iterator[Finding]:
     """Yield a warning per work pool of the models that has no worker on the server."""
-    for role, models in config.list_pools().items():
-        pool = find_installation().name_pool(role)
-        if not list_workers(os.environ, pool):
+    for pool, models in config.list_pools().items():
+        address = f"{os.environ['PREFECT_API_URL'].rstrip('/')}/work_pools/{pool}/workers/filter"
+        rows = fetch(address, authorize(os.environ), {}).read_json()
+        if not (isinstance(rows, list) and any(row["status"] == "ONLINE" for row in rows)):
             names = ", ".join(model.name for model in models)
             yield Finding(
                 f"pool {pool}",

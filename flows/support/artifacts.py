@@ -1,9 +1,11 @@
 """What a run shows in the Prefect UI: its progress, and one page with its results and their links."""
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -14,10 +16,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from flows.support.cancellation import require_not_cancelled
-from pretexeval.config.installation_names import find_base_url
 from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.layout import PAGES_FOLDER
 
+BASE_URL_VARIABLE = "PRETEXEVAL_BASE_URL"
+"""Address of the web server, such as `http://127.0.0.1:8080`."""
+SERVED_ROOT_VARIABLE = "PRETEXEVAL_SERVED_ROOT"
+"""The data folder that it serves. A configuration with another `[storage] root` gets no links to it."""
 SECONDS_BETWEEN_LINES = 20.0
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
@@ -104,11 +109,12 @@ def render_links(storage: StorageConfig, paths: Mapping[str, str]) -> str:
 
 def locate(storage: StorageConfig, path: str) -> str:
     """Return the address of a path: on the web server, or else in the shared storage or under the root."""
-    if base_url := find_base_url(storage.root):
+    root, shared = storage.root, storage.shared
+    base_url, served = (os.environ.get(name, "") for name in (BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE))
+    if base_url and (not served or Path(served).resolve() == root.resolve()):
         # It serves the pages at the top.
-        return f"{base_url}/{path.removeprefix(f'{PAGES_FOLDER}/')}"
-    shared = storage.shared
-    return f"{shared.rstrip('/')}/{path}" if shared else (storage.root.absolute() / path).as_uri()
+        return f"{base_url.rstrip('/')}/{path.removeprefix(f'{PAGES_FOLDER}/')}"
+    return f"{shared.rstrip('/')}/{path}" if shared else (root.absolute() / path).as_uri()
 
 
 def show_in_ui(

@@ -23,8 +23,8 @@ from pydantic_core import to_jsonable_python
 
 from flows.support.cancellation import require_not_cancelled
 from flows.support.runs import call_flow
+from pretexeval.config.engines import DEFAULT_POOL
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.primitives.hashing import hash_text
 from tasks.evaluation.evaluation import find_model
@@ -120,9 +120,7 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> Outcome:
 
 
 def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str = DEFAULT_POOL) -> UUID:
-    """Create a run of the flow's deployment, which is named after the installation and the work pool.
-
-    Return the run's id.
+    """Create a run of the flow's deployment, which is named after its work pool; return the run's id.
 
     Args:
         key: identifies the run, together with its parameters, among those that this run creates. If it is
@@ -145,7 +143,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
 
     def create() -> FlowRun:
         run = run_deployment(
-            f"{subflow.name}/{find_installation().name_subflow(pool)}",
+            f"{subflow.name}/{pool}",
             parameters=as_json,
             flow_run_name=name_run(parameters),
             timeout=0,

@@ -12,9 +12,12 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from pretexeval.config.installation_names import CPU_POOL, name_gpu_pool
 from pretexeval.primitives.secrets import has_secret
 
+CPU_POOL = "cpu"
+"""The work pool for flows that take no card."""
+DEFAULT_POOL = "gpu"
+"""The work pool for models that take one card."""
 # Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
 _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
@@ -38,6 +41,11 @@ MAX_MODEL_NAME = 80
 MAX_BASE_NAME = 56
 MAX_LABEL = 56
 _SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
+
+
+def name_gpu_pool(n_cards: int) -> str:
+    """Return the work pool for models that take so many cards."""
+    return DEFAULT_POOL if n_cards == 1 else f"{DEFAULT_POOL}-{n_cards}"
 
 
 class ConfigTable(BaseModel):
@@ -158,7 +166,7 @@ class EngineConfig(ConfigTable):
 
     @property
     def work_pool(self) -> str:
-        """The role of the work pool in which a deployed run asks this model."""
+        """The work pool in which a deployed run asks this model."""
         return self.pool or (name_gpu_pool(self.n_gpus) if self.engine == "vllm" else CPU_POOL)
 
     @property

@@ -6,8 +6,7 @@ from typing import Self
 
 from pydantic import field_validator, model_validator
 
-from pretexeval.config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
-from pretexeval.config.installation_names import DEFAULT_POOL
+from pretexeval.config.engines import DEFAULT_POOL, ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from pretexeval.config.questions import UNSURE, ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.config.schedule import ANCHORS_LABEL, AnchorsConfig, ScheduleConfig
 from pretexeval.config.tables import (

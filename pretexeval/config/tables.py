@@ -307,7 +307,7 @@ class ScoringConfig(ConfigTable):
 
 
 class StorageConfig(ConfigTable):
-    """Where the files are. Several hosts can share object storage (docs/object-storage.md)."""
+    """Where the files are. Several hosts can share object storage (docs/operations.md)."""
 
     root: Path = Path("data")
     """Folder of editions, responses, predictions, the warehouse and the report pages."""

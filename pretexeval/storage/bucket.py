@@ -31,7 +31,7 @@ def explain_error(address: str, error: Exception) -> InputError:
     """Return an InputError that says what failed at this address and what to check."""
     return InputError(
         f"[storage] shared {address}: {render_reason(error)}; check the address and the keys in the "
-        "environment (docs/object-storage.md). Files made on this host are kept, and the next run sends them"
+        "environment (docs/operations.md). Files made on this host are kept, and the next run sends them"
     )
 
 

@@ -49,8 +49,6 @@ PREFECT_FOLDER = "prefect"
 """Settings and history of the Prefect server that a command or an installation starts."""
 CLIENT_SETTINGS = f"{PREFECT_FOLDER}/client.env"
 """The address and the password of the server of an installation; only its owner can read the file."""
-POSTGRES_FOLDER = "postgres"
-"""The database of an installation without containers."""
 LOGS_FOLDER = "logs"
 """The logs of the services of an installation without containers."""
 

@@ -68,7 +68,7 @@ def list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 def test_the_help_of_a_subcommand_has_examples_that_the_parser_accepts() -> None:
     """They fit a terminal, and name configurations that exist."""
     parsers = list(list_parsers(build_parser()))
-    assert len(parsers) == 21
+    assert len(parsers) == 20
     for parser in parsers:
         shown = parser.format_help()
         assert max(map(len, shown.splitlines())) <= 110, parser.prog

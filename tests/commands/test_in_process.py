@@ -34,13 +34,12 @@ def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_LOCAL_STORAGE_PATH", "set back after the test")
-    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     # Prefect's default, with which the server would take a healthy run for lost after 90 s.
     monkeypatch.setenv("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "180")
     monkeypatch.setattr(in_process, "require_named_server", lambda: None)
     with in_process._begin_flows(tmp_path):
         assert os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
-        assert TagsContext.get().current_tags == {"pretexeval:lab"}
+        assert TagsContext.get().current_tags == {"pretexeval"}
     assert TagsContext.get().current_tags == set()
     # A server that was started here has no automations, and looking for the limits of a tag costs time.
     monkeypatch.setattr(in_process, "is_own_server", lambda: True)

@@ -148,7 +148,7 @@ def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
 # A server that ends before it answers as often as there are tokens, and then answers.
 FAILING = """
 import http.server, pathlib, sys
-port, folder = int(sys.argv[2]), pathlib.Path(__file__).parent / "tokens"
+port, folder = int(sys.argv[-1]), pathlib.Path(__file__).parent / "tokens"
 tokens = sorted(folder.iterdir())
 if tokens:
     tokens[0].unlink()
@@ -178,8 +178,8 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     stopped: list[subprocess.Popen[bytes]] = []
     (tmp_path / "failing.py").write_text(FAILING)
-    monkeypatch.setattr(prefect_server, "SERVER_FILE", tmp_path / "failing.py")
-    monkeypatch.setattr(atexit, "register", lambda _, process, __: stopped.append(process))
+    monkeypatch.setattr(prefect_server, "SERVER", [str(tmp_path / "failing.py")])
+    monkeypatch.setattr(atexit, "register", lambda _, process: stopped.append(process))
     for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         monkeypatch.setenv(name, "set back after the test")
     yield folder

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from commands.deploy.local.client_settings import authorize
-from commands.deploy.local.installation import Installation
+from commands.preflight.services import authorize
 from tests.support.fault_models import wait_until
+from tests.support.installation import Installation
 
 ENDS = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 Row = dict[str, Any]
@@ -38,11 +38,11 @@ class Deployed:
     def list_evaluations(self, model: str) -> list[Row]:
         return [run for run in self.list_runs("evaluate-model") if run["parameters"]["model_name"] == model]
 
-    def start(self, flow: str, deployment: str = "pretexeval", **parameters: object) -> str:
+    def start(self, flow: str, deployment: str = "cpu", **parameters: object) -> str:
         """Start a run of a deployment of the flow, and return its id.
 
         Args:
-            deployment: the name of the deployment; that of `regenerate` ends in the name of a configuration.
+            deployment: the work pool; for `regenerate`, the name of a configuration.
         """
         deployment_id = self.ask("GET", f"deployments/name/{flow}/{deployment}")["id"]
         made = self.ask("POST", f"deployments/{deployment_id}/create_flow_run", {"parameters": parameters})

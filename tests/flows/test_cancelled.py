@@ -13,11 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from commands.deploy.cards import GpuWorker
-from commands.deploy.local.installation import start_installation
 from tests.flows.deployed import ENDS, Deployed, Row
 from tests.support.command import REPOSITORY, build_environment, run_command, write_config
-from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
@@ -26,7 +24,7 @@ from tests.support.fault_models import (
     count_requests,
     wait_until,
 )
-from tests.support.installation import kill_service
+from tests.support.installation import start_installation
 from tests.support.prefect_server import open_client
 
 pytestmark = pytest.mark.long
@@ -45,7 +43,7 @@ class Cancelled(Deployed):
     config: Path = field(kw_only=True)
 
     def regenerate(self) -> str:
-        return self.start("regenerate", "pretexeval.c", config_file=str(self.config), moment=MOMENT)
+        return self.start("regenerate", "c", config_file=str(self.config), moment=MOMENT)
 
     def count_asked(self) -> Counter[tuple[str, str]]:
         counts = {name: count_requests(self.endpoint, name) for name in MODELS}
@@ -73,12 +71,8 @@ class Cancelled(Deployed):
 def deployed(tmp_path: Path) -> Iterator[Cancelled]:
     with ExitStack() as stack:
         endpoint = stack.enter_context(serve_endpoint(answer_slowly))
-        database = stack.enter_context(open_database_folder())
         root = tmp_path / "data"
-        workers = [GpuWorker()] * 2
-        running = stack.enter_context(
-            start_installation(root, gpu_workers=workers, database=database, folder=REPOSITORY)
-        )
+        running = stack.enter_context(start_installation(root, n_gpu_workers=2))
         models = [
             build_model_table(name, endpoint, pairs_per_relation=60, **own) for name, own in MODELS.items()
         ]
@@ -100,7 +94,7 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(d
         wait_until(lambda: deployed.read_stored() == set(deployed.count_asked()), "all is stored")
         assert deployed.ask("GET", f"flow_runs/{run_id}")["state_type"] == "CANCELLED"
         if n_more == 1:
-            kill_service(deployed.installation, "server")
+            deployed.installation.kill("server")
     cancelled = deployed.list_runs("regenerate", "evaluate-model")
     (regenerated,) = deployed.wait_for_runs("the rest is asked", [deployed.regenerate()])
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]

@@ -13,19 +13,19 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 
-from commands.deploy.cards import GpuWorker
-from commands.deploy.local.installation import Installation, start_installation
 from pretexeval.config.schedule import label_period
 from tests.flows.deployed import ENDS, Deployed, Row
 from tests.support.command import REPOSITORY, run_command, write_config
 from tests.support.data_folder import query_rows
-from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.fault_models import wait_until
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
     MAKE_BLOCK,
+    Installation,
     run_python,
+    start_installation,
     write_falling_score,
 )
 
@@ -70,11 +70,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(root: Path) -> Iterator[Installation]:
-    workers = [GpuWorker()] * 2
-    with (
-        open_database_folder() as database,
-        start_installation(root, gpu_workers=workers, database=database, folder=REPOSITORY) as processes,
-    ):
+    with start_installation(root, n_gpu_workers=2) as processes:
         config = write_config(
             root.parent / "config.toml",
             root,
@@ -97,8 +93,8 @@ def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Return a web hook that gets the notifications of all runs."""
     with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
         block = run_python(running, MAKE_BLOCK, receiver.base_url).strip()
-        written = (REPOSITORY / "commands" / "deploy" / "automations.yaml").read_text()
-        file = tmp_path_factory.mktemp("notifications") / "automations.yaml"
+        written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
+        file = tmp_path_factory.mktemp("notifications") / "notifications.yaml"
         file.write_text(written.replace("BLOCK\n", f"{block}\n"))
         create = ["automation", "create", "--from-file", str(file)]
         subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)
@@ -107,7 +103,7 @@ def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def regenerated(server: Server, hook: Endpoint) -> Row:
-    return server.run("regenerate", deployment="pretexeval.config")
+    return server.run("regenerate", deployment="config")
 
 
 def test_every_run_has_one_page_and_its_links_lead_to_what_they_name(
@@ -172,7 +168,7 @@ def test_cron_starts_a_run_that_asks_anchors_and_its_edition(
             schedule={"cron": "* * * * *", "timezone": zone},
         )
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
-        begun = server.wait_for_cron("pretexeval.anchored")
+        begun = server.wait_for_cron("anchored")
         (done,) = server.wait_for_runs("it has ended", [begun["id"]])
         assert done["state_type"] == "COMPLETED", done["state"]["message"]
         assert done["auto_scheduled"]

@@ -6,7 +6,6 @@ evaluation; and the run was triggered twice.
 
 import json
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,8 +14,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from commands.deploy.cards import GpuWorker
-from commands.deploy.local.installation import start_installation
 from tests.flows.deployed import Deployed, Row
 from tests.support.command import (
     REPOSITORY,
@@ -26,7 +23,7 @@ from tests.support.command import (
     run_process_command,
     write_config,
 )
-from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
@@ -37,7 +34,7 @@ from tests.support.fault_models import (
     list_different_tables,
     wait_until,
 )
-from tests.support.installation import kill_service
+from tests.support.installation import start_installation
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
@@ -51,7 +48,7 @@ LARGE = {
 }
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
 MOMENT = "2026-11-16T03:00:00+00:00"
-GPU_WORKERS = ("gpu", "gpu-2")
+GPU_WORKERS = ("gpu-0", "gpu-1")
 # The number of prompts after which a fault happens: within the first chunk, before any answer is stored.
 IN_THE_MIDDLE = 400
 # How long the database is away, as during its upgrade on another host. A restart alone takes 0.2 s.
@@ -73,7 +70,7 @@ class Story(Deployed):
         return write_config(path, self.root, knowledge=KNOWLEDGE, models=models)
 
     def regenerate(self, config: Path) -> str:
-        return self.start("regenerate", "pretexeval.c", config_file=str(config), moment=MOMENT)
+        return self.start("regenerate", "c", config_file=str(config), moment=MOMENT)
 
     def read_answers(self, name: str) -> pl.DataFrame:
         """Return the stored answers of the model with this name."""
@@ -89,7 +86,7 @@ class Story(Deployed):
         wait_until(find_answers, "first answers")
         self.kept = find_answers()
         for name in GPU_WORKERS:
-            kill_service(self.installation, name, signal.SIGKILL)
+            self.installation.kill(name, signal.SIGKILL)
 
         def is_noticed() -> bool:
             return "CRASHED" in [run["state_type"] for run in self.list_evaluations("large")]
@@ -99,9 +96,9 @@ class Story(Deployed):
     def restart_server_and_database(self) -> None:
         """Cause each fault in the middle of the evaluation of the model that is named after it."""
         faults: dict[str, Callable[[], None]] = {
-            "server-restarted": lambda: kill_service(self.installation, "server"),
-            "database-ended": self.take_database_away,
-            "database-crashed": lambda: kill_service(self.installation, "database", signal.SIGQUIT),
+            "server-restarted": lambda: self.installation.kill("server"),
+            "database-ended": lambda: self.installation.take_database_away(AWAY_S),
+            "database-crashed": lambda: self.installation.take_database_away(0, signal.SIGQUIT),
         }
 
         def find_asked() -> list[str]:
@@ -111,12 +108,6 @@ class Story(Deployed):
             wait_until(find_asked, f"one of {len(faults)} is asked")
             faults.pop(find_asked()[0])()
 
-    def take_database_away(self) -> None:
-        self.installation.control.stopProcess("database")
-        time.sleep(AWAY_S)
-        self.installation.start("database")
-        self.installation.wait("database")
-
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
@@ -124,16 +115,12 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     root = tmp_path_factory.mktemp("faults") / "data"
     with ExitStack() as stack:
         endpoint = stack.enter_context(serve_endpoint(answer_slowly))
-        database = stack.enter_context(open_database_folder())
-        workers = [GpuWorker()] * len(GPU_WORKERS)
-        running = stack.enter_context(
-            start_installation(root, gpu_workers=workers, database=database, folder=REPOSITORY)
-        )
+        running = stack.enter_context(start_installation(root, n_gpu_workers=len(GPU_WORKERS)))
         story = Story(root, running, endpoint=endpoint)
         config = story.configure("c", LARGE, *(build_model_table(name, endpoint) for name in RESTARTED))
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         # One run at a time, so that the model after the first one is not asked when both workers are killed.
-        story.ask("PATCH", "work_pools/pretexeval-gpu", {"concurrency_limit": 1})
+        story.ask("PATCH", "work_pools/gpu", {"concurrency_limit": 1})
         run_ids = [story.regenerate(config) for _ in range(2)]
         story.kill_workers()
         story.restart_server_and_database()

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import uvicorn
+
+from tests.support.processes import find_free_port
+
 Route = tuple[int, object]
 
 
@@ -44,6 +48,25 @@ def serve(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def serve_app(app: object) -> Iterator[str]:
+    """Run an ASGI application on a free port, and yield its address."""
+    port = find_free_port()
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=port, lifespan="off", log_level="critical")  # type: ignore[arg-type]
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from commands.deploy.local.client_settings import authorize
+from commands.preflight.services import authorize
 from tests.support.prefect_server import open_client
 
 Row = dict[str, Any]
@@ -41,5 +41,5 @@ class PrefectApi:
         row: Row = self.post(f"/deployments/{deployment_id}/create_flow_run", **body)
         return row
 
-    def set_state(self, run_id: str, state: Mapping[str, str], *, force: bool = False) -> None:
+    def set_state(self, run_id: str, state: Mapping[str, object], *, force: bool = False) -> None:
         self.post(f"/flow_runs/{run_id}/set_state", state=dict(state), force=force)

@@ -1,4 +1,4 @@
-"""Containers: Dockerfile and docker-compose.yml keep the rules of the project; pools get their settings."""
+"""Containers: Dockerfile and docker-compose.yml keep the rules of the project."""
 
 import os
 import re
@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from commands.deploy.deployments import POOLS
-from commands.deploy.local.services import DEFAULTS
-from commands.deploy.pools import build_template, plan_pools
-from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
-from pretexeval.primitives.errors import InputError
+from commands.deploy.local import CLIENT_DEFAULTS, SERVER_DEFAULTS
 from pretexeval.primitives.process import ALLOCATOR_VARIABLES
-from tests.support.command import REPOSITORY
+from tests.support.command import REPOSITORY, run_command, write_config
 
 FILE = REPOSITORY / "docker-compose.yml"
 PROFILES = ("cpu", "gpu", "second-gpu", "serve")
@@ -39,10 +35,6 @@ LINES = [
 ]
 INSTRUCTIONS = [(kind, argument) for kind, _, argument in (line.partition(" ") for line in LINES)]
 STAGES = dict(argument.split(" AS ")[::-1] for kind, argument in INSTRUCTIONS if kind == "FROM")
-DOCKER: dict[str, Any] = {
-    "job_configuration": {"image": "{{ image }}", "env": "{{ env }}"},
-    "variables": {"properties": {"image": {"type": "string"}, "env": {"type": "object"}}},
-}
 
 
 def run_compose(tmp_path: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -72,6 +64,31 @@ def test_compose_accepts_every_profile_and_requires_passwords(tmp_path: Path) ->
         done = run_compose(tmp_path, "config", **{k: v for k, v in REQUIRED.items() if k != missing})
         assert done.returncode != 0
         assert missing in done.stderr
+
+
+def test_compose_registers_the_cards_of_its_workers_and_refuses_a_shared_one(tmp_path: Path) -> None:
+    """The file as `docker compose` reads it, with the variables of the example."""
+    example = (REPOSITORY / "commands" / "deploy" / ".env.example").read_text(encoding="utf-8")
+    written = dict(re.findall(r"(?m)^([A-Z_]+)=(.*)$", example)) | REQUIRED
+    for cards, n_gpus, words in (
+        ({}, 1, ["card 0: pool gpu: m"]),
+        ({"GPU_IDS": "0,1"}, 2, ["cards 0, 1: pool gpu-2: m"]),
+        ({"SECOND_GPU_IDS": "1"}, 1, ["card 0: pool gpu: m", "card 1: pool gpu: m"]),
+        (
+            {"GPU_IDS": "0,1,2,3", "SECOND_GPU_IDS": "4", "SERVE_GPU_IDS": "5"},
+            4,
+            ["cards 0, 1, 2, 3", "card 5"],
+        ),
+        ({"SERVE_GPU_IDS": "0"}, 1, ["two workers hold card 0"]),
+    ):
+        done = run_compose(tmp_path, "config", **{**written, **cards})
+        assert done.returncode == 0, done.stderr
+        command = YAML(typ="safe").load(done.stdout)["services"]["register"]["command"]
+        model = {"name": "m", "model": "x", "tensor_parallel_size": n_gpus}
+        config = write_config(tmp_path / "c.toml", tmp_path, models=[model])
+        options = [word for word in command if word.startswith("--gpus")]
+        outcome = run_command("deploy", config, *options, "--dry-run", folder=tmp_path)
+        assert [word for word in words if word not in outcome.out + outcome.err] == []
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -106,10 +123,9 @@ def test_a_service_is_pinned_and_confined_and_waits_for_what_it_needs(name: str)
 
 
 def test_compose_has_the_settings_of_an_installation_and_explains_its_variables() -> None:
-    wanted = {key: value for key, value in DEFAULTS.items() if key.startswith("PREFECT_SERVER_")}
-    # The image sets this one.
-    assert wanted.pop("PREFECT_SERVER_ANALYTICS_ENABLED") == "false"
-    assert wanted.items() <= SERVICES["server"]["environment"].items()
+    of_server = {key: value for key, value in SERVER_DEFAULTS.items() if "SERVICES" in key or "LEASE" in key}
+    assert of_server.items() <= SERVICES["server"]["environment"].items()
+    assert CLIENT_DEFAULTS.items() <= SERVICES["cpu-worker"]["environment"].items()
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == WRITTEN["volumes"].keys()
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
@@ -158,69 +174,8 @@ def test_a_role_runs_as_an_ordinary_user_with_its_own_packages() -> None:
         assert f"--from={role}-packages /opt/venv /opt/venv" in find_all(role, "COPY")
         assert f"requirements/{role}.txt" in " ".join(find_all(f"{role}-packages", "COPY"))
         assert len(find_all(role, "HEALTHCHECK")) == 1
-        assert f'"--pool", "pretexeval-{role}"' in find_all(role, "CMD")[0]
+        assert f'"--pool", "{role}"' in find_all(role, "CMD")[0]
         variables = " ".join(find_all(role, "ENV")).split()
         assert {f"{name}={value}" for name, value in ALLOCATOR_VARIABLES.items()} <= set(variables)
         # vLLM's server in the image has no compiler for FlashInfer's sampler.
         assert role == "cpu" or "VLLM_USE_FLASHINFER_SAMPLER=0" in variables
-
-
-def write_pools(path: Path, env: str = "", variables: str = 'image = "ours:1"') -> Path:
-    path.write_text(f'home = "/app"\n[docker.all.variables]\n{variables}\n[docker.all.variables.env]\n{env}')
-    return path
-
-
-def test_runs_in_containers_link_to_the_web_server_of_their_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(BASE_URL_VARIABLE, "https://reports.example.org/")
-    addresses = {"/app/data": "https://reports.example.org", "/somewhere/else": "http://127.0.0.1:8080"}
-    for served, address in addresses.items():
-        monkeypatch.setenv(SERVED_ROOT_VARIABLE, served)
-        for table in plan_pools("docker", POOLS, ["gpu-4x80"]).tables.values():
-            env = table["variables"]["env"]
-            assert (env.get(BASE_URL_VARIABLE), env[SERVED_ROOT_VARIABLE]) == (address, "/app/data")
-
-
-def test_docker_pools_use_the_names_of_compose(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
-    tables = plan_pools("docker", POOLS).tables
-    address = WRITTEN["x-worker"][BASE_URL_VARIABLE]
-    assert address == "${PRETEXEVAL_BASE_URL:-http://127.0.0.1:${REPORT_PORT:-8080}}"
-    assert tables["cpu"]["variables"]["env"][BASE_URL_VARIABLE] == "http://127.0.0.1:8080"
-    for pool in ("cpu", "gpu"):
-        variables, service = tables[pool]["variables"], SERVICES[f"{pool}-worker"]
-        assert variables["image"] == service["image"]
-        own = {f"pretexeval_{mount}" for mount in service["volumes"] if mount[0] != "."}
-        assert set(variables["volumes"]) <= own
-        named = {volume.partition(":")[0].removeprefix("pretexeval_") for volume in variables["volumes"]}
-        assert named <= WRITTEN["volumes"].keys()
-
-
-def test_variables_of_a_pool_become_defaults_of_the_template(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
-    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", 'A = "1"'))
-    template = build_template(DOCKER, "docker", plan.tables["gpu"])
-    assert template["variables"]["properties"]["image"]["default"] == "ours:1"
-    assert template["variables"]["properties"]["env"]["default"] == {"A": "1"}
-    assert "default" not in DOCKER["variables"]["properties"]["image"]
-    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", variables='imagee = "ours:1"'))
-    with pytest.raises(InputError, match=r"no variable 'imagee'; it has image, env"):
-        build_template(DOCKER, "docker", plan.tables["cpu"])
-    with pytest.raises(InputError, match=r"a table \[kubernetes\]"):
-        plan_pools("kubernetes", write_pools(tmp_path / "pools.toml"))
-    for name in ("OPENAI_API_KEY", "HF_TOKEN", "PREFECT_API_AUTH_STRING"):
-        with pytest.raises(InputError, match=f"{name} looks like a secret") as refusal:
-            plan_pools("docker", write_pools(tmp_path / "pools.toml", f'{name} = "hush-hush"'))
-        assert "hush" not in str(refusal.value)
-
-
-def test_a_named_pool_has_the_settings_of_the_gpu_pool_and_its_own(tmp_path: Path) -> None:
-    file = tmp_path / "pools.toml"
-    file.write_text(
-        'home = "/app"\n[docker.gpu.variables]\nimage = "a"\nnetworks = ["n"]\n'
-        '[docker.gpu-4x80.variables]\nimage = "b"\n'
-    )
-    tables = plan_pools("docker", file, ["gpu-4x80", "other"]).tables
-    assert tables["gpu-4x80"]["variables"] == {"image": "b", "networks": ["n"]}
-    assert tables["other"] == tables["gpu"]

@@ -196,8 +196,7 @@ OURS = version("prefect")
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("MY_KEY", "PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING")
-    for name in (*names, "PRETEXEVAL_INSTALLATION"):
+    for name in ("MY_KEY", "PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"):
         monkeypatch.delenv(name, raising=False)
 
 

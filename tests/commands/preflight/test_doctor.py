@@ -57,16 +57,15 @@ def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = write_configuration(tmp_path, models=[FAR | {"pool": "gpu-4x80"}])
-    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert not [each for each in collect_findings(config) if each.name.startswith("pool ")]
     server: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, version("prefect"))}
     found = []
     for workers in (None, [], [{"name": "a", "status": "OFFLINE"}], [{"name": "a", "status": "ONLINE"}]):
-        path = "/api/work_pools/lab-gpu-4x80/workers/filter"
+        path = "/api/work_pools/gpu-4x80/workers/filter"
         with serve_routes(server | ({path: (200, workers)} if workers is not None else {})) as web:
             monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
-            found.append([each for each in collect_findings(config) if each.name == "pool lab-gpu-4x80"])
+            found.append([each for each in collect_findings(config) if each.name == "pool gpu-4x80"])
     assert [len(each) for each in found] == [1, 1, 1, 0]
     assert found[0][0].state == "warning"
     assert "a deployed run of far would wait" in found[0][0].found

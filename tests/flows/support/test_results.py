@@ -9,7 +9,6 @@ from flows import regenerate
 from flows.support import artifacts, dispatch, results
 from flows.support.results import find_score_changes, read_changes
 from pretexeval.config.file import Config
-from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.records import write_record
 from pretexeval.storage.store import Store
@@ -119,7 +118,7 @@ def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
 ) -> None:
     storage = StorageConfig(root=Path(tmp_path.name), shared="s3://bucket/team")
     server, paths = "http://127.0.0.1:8080", {"Page": "report/e/index.html", "Files": "editions/e/"}
-    monkeypatch.setenv(BASE_URL_VARIABLE, f"{server}/")
+    monkeypatch.setenv(artifacts.BASE_URL_VARIABLE, f"{server}/")
     monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
     monkeypatch.chdir(tmp_path.parent)
     served = artifacts.render_links(storage, paths)

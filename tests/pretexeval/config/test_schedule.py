@@ -1,11 +1,10 @@
-"""The table [schedule], and the names that an installation has on a Prefect server."""
+"""The table [schedule]."""
 
 from pathlib import Path
 
 import pytest
 
 from pretexeval.config.file import load_config
-from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames, find_installation
 from pretexeval.primitives.errors import InputError
 
 
@@ -43,39 +42,3 @@ def test_schedule_of_any_cadence_is_accepted(tmp_path: Path) -> None:
     ):
         schedule = load_config(write_schedule(tmp_path, text)).schedule
         assert schedule.cron in text, text
-
-
-def test_a_name_that_a_server_or_another_installation_could_misread_is_refused() -> None:
-    for name in (
-        "",
-        "-lab",
-        "lab-",
-        "Lab",
-        "lab.mine",
-        "lab/mine",
-        "a b",
-        "ü",
-        "a" * 41,
-        "*",
-    ):
-        with pytest.raises(InputError, match="lower-case letters, digits and dashes"):
-            InstallationNames(name)
-
-
-def test_two_installations_share_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Joined by a dash, these two would have the same schedule.
-    lab, other = InstallationNames("lab"), InstallationNames("lab-x")
-    names = {lab.name_schedule(Path("x-mine.toml")), other.name_schedule(Path("mine.toml"))}
-    assert names == {"lab.x-mine", "lab-x.mine"}
-    assert (lab.name_pool("gpu"), lab.tag) == ("lab-gpu", "pretexeval:lab")
-    # The name comes from the option, then from the environment.
-    monkeypatch.setenv(INSTALLATION_VARIABLE, " clinic ")
-    assert [find_installation("lab").name, find_installation().name] == ["lab", "clinic"]
-    monkeypatch.setenv(INSTALLATION_VARIABLE, "")
-    assert find_installation().name == "pretexeval"
-
-
-@pytest.mark.parametrize("file", ["my file.toml", "a%b.toml", "{{ x }}.toml", "a&b.toml"])
-def test_a_file_name_that_prefect_refuses_is_named(file: str) -> None:
-    with pytest.raises(InputError, match="rename it"):
-        InstallationNames().name_schedule(Path("configs") / file)

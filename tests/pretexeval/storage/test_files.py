@@ -13,7 +13,6 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.disk import measure_free_space, reserve_space
 from pretexeval.storage.files import FileRef, link_file, read_stage_files, write_atomically, write_stage_file
-from pretexeval.storage.user_cache import copy_cached, find_cached, keep_cached
 from schemas.stages import VARIANTS
 
 
@@ -139,38 +138,3 @@ def test_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
             measure_free_space(root)
         assert str(refused.value).startswith(f"[storage] root {root} cannot be written (")
     assert (tmp_path / "file").read_text() == "mine"
-
-
-@pytest.fixture
-def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    return tmp_path / "caches" / "pretexeval"
-
-
-def write_text(path: Path) -> None:
-    path.write_text("made")
-
-
-def fail_halfway(path: Path) -> None:
-    path.write_text("ma")
-    raise OSError("the disk is full")
-
-
-def test_cached_file_is_made_once_and_replaces_other_versions(tmp_path: Path, caches: Path) -> None:
-    assert not copy_cached("table-2.db", tmp_path / "copy")
-    for name in ("table-1.db", "other-1.db", "table-2.db"):
-        keep_cached(name, write_text)
-    assert sorted(path.name for path in caches.iterdir()) == ["other-1.db", "table-2.db"]
-    assert copy_cached("table-2.db", tmp_path / "copy")
-    assert (tmp_path / "copy").read_text() == "made"
-
-
-def test_cache_that_cannot_be_written_is_no_error(tmp_path: Path, caches: Path) -> None:
-    keep_cached("table-1.db", fail_halfway)
-    assert list(caches.iterdir()) == []
-    caches.rmdir()
-    caches.write_text("a file where the folder should be")
-    keep_cached("table-1.db", write_text)
-    assert not find_cached("table-1.db").exists()
-    assert not copy_cached("table-1.db", tmp_path / "copy")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["caches"]

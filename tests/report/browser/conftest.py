@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from commands.deploy.local.web_server import PageHandler
+from commands.deploy.pages import Results
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
 from tests.support import question_models, simulated_models
@@ -16,7 +15,7 @@ from tests.support.chromium import WatchedPage, start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.stage_rows import Row, digest
-from tests.support.web_server import serve
+from tests.support.web_server import serve_app
 from warehouse.publishing import build_warehouse
 
 EDITION = "hostile-seed1-00000005"
@@ -130,15 +129,8 @@ def pages(hostile: Path) -> Path:
 @pytest.fixture(scope="session")
 def addresses(pages: Path) -> Iterator[dict[str, str]]:
     """The address of the folder of pages: as files, and from the web server."""
-    with serve(partial(QuietPageHandler, directory=str(pages.parent))) as address:
+    with serve_app(Results(directory=pages.parent, html=True)) as address:
         yield {"file": pages.as_uri(), "server": address}
-
-
-class QuietPageHandler(PageHandler):
-    """The web server of the project, without its log."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
 
 
 @pytest.fixture

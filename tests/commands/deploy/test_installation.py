@@ -1,0 +1,246 @@
+"""A real installation: who may use its server, its services, its automations, and its end with the command.
+
+Restarts of single services under load: tests/flows/test_faults.py.
+"""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from prefect.settings import Settings
+
+from commands.deploy.local import (
+    PASSWORD_VARIABLE,
+    SERVER_DEFAULTS,
+    SERVER_PASSWORD_VARIABLE,
+    provide_client_settings,
+)
+from commands.prefect_server import SETTINGS
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import CLIENT_SETTINGS, LOGS_FOLDER, PREFECT_FOLDER
+from tests.commands.deploy.prefect_api import PrefectApi, Row
+from tests.support.command import REPOSITORY, build_environment, run_command, write_config
+from tests.support.database_folder import NEEDS_POSTGRES
+from tests.support.endpoint import Endpoint, EndpointReply, serve_endpoint
+from tests.support.fault_models import wait_until
+from tests.support.installation import MAKE_BLOCK, Installation, run_python, start_installation
+
+# A password with all that a shell could take apart.
+WORD = "me:a b'c\"$d#e=f"
+
+
+def test_the_password_is_private_and_kept_until_the_file_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / PREFECT_FOLDER).mkdir()
+    path = tmp_path / CLIENT_SETTINGS
+    monkeypatch.setenv(SERVER_PASSWORD_VARIABLE, WORD)
+    assert provide_client_settings(tmp_path, 1, 2)[PASSWORD_VARIABLE] == WORD
+    assert path.stat().st_mode & 0o777 == 0o600
+    monkeypatch.delenv(SERVER_PASSWORD_VARIABLE)
+    assert provide_client_settings(tmp_path, 1, 2)[PASSWORD_VARIABLE] == WORD
+    script = f'. {path} && printf %s "${PASSWORD_VARIABLE}"'
+    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout == WORD
+    path.unlink()
+    assert len(provide_client_settings(tmp_path, 1, 2)[PASSWORD_VARIABLE]) > 40
+    monkeypatch.setenv(SERVER_PASSWORD_VARIABLE, "me:gegebén")
+    with pytest.raises(InputError, match="ASCII"):
+        provide_client_settings(tmp_path, 1, 2)
+
+
+@pytest.mark.parametrize("settings", [SERVER_DEFAULTS, SETTINGS])
+def test_servers_remove_old_runs(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Prefect understands the settings of an installation, and of the server of a command."""
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    vacuum = Settings().server.services.db_vacuum
+    assert vacuum.enabled == {"events", "flow_runs"}
+    assert vacuum.retention_period == timedelta(days=90)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation with a configuration that is deployed."""
+    root = tmp_path_factory.mktemp("installation") / "data"
+    with start_installation(root, n_gpu_workers=2) as started:
+        config = write_config(root.parent / "mine.toml", root)
+        run_command("deploy", config, folder=root.parent, environment=started.environment).require()
+        yield started
+
+
+@pytest.fixture(scope="module")
+def api(installation: Installation) -> PrefectApi:
+    return PrefectApi(installation.environment)
+
+
+@pytest.mark.long
+@NEEDS_POSTGRES
+def test_the_server_answers_only_with_the_password(installation: Installation, api: PrefectApi) -> None:
+    assert sorted(installation.list_workers("gpu")) == ["gpu-0", "gpu-1"]
+    assert list((installation.root / PREFECT_FOLDER).rglob("*.db")) == []
+    path, asked = "/block_documents/filter", {"include_secrets": True}
+    for header in ("", "Basic cHJldGV4ZXZhbDp3cm9uZw=="):
+        answer = api.client.post(path, json=asked, headers={"Authorization": header})
+        assert answer.status_code == 401
+    # A page of another site has no password.
+    answer = httpx.post(
+        f"{installation.api_url}{path}", json=asked, headers={"Origin": "http://evil.example"}
+    )
+    assert answer.status_code == 401
+    assert api.client.post(path, json=asked).status_code == 200
+
+
+@pytest.mark.long
+@NEEDS_POSTGRES
+def test_the_password_is_in_no_log_and_no_command_line(installation: Installation) -> None:
+    password = installation.environment[PASSWORD_VARIABLE]
+    words = [password, password.partition(":")[2]]
+    logs = [log.read_text(errors="replace") for log in (installation.root / LOGS_FOLDER).glob("*.log")]
+    supervisor = psutil.Process(installation.supervisor.pid)
+    lines = [" ".join(process.cmdline()) for process in [supervisor, *supervisor.children(recursive=True)]]
+    assert min(len(logs), len(lines)) >= 6
+    assert [text for text in (*logs, *lines) if any(word in text for word in words)] == []
+
+
+@pytest.mark.long
+@NEEDS_POSTGRES
+def test_runs_of_the_project_that_lose_their_worker_are_crashed(api: PrefectApi) -> None:
+    # The automation waits 10 s, the shortest time, and not 90 s.
+    named = {"name": {"any_": ["pretexeval: crash what lost its worker"]}}
+    (row,) = api.post("/automations/filter", automations=named)
+    kept = {key: row[key] for key in ("name", "description", "enabled", "actions")}
+    api.ask("PUT", f"/automations/{row['id']}", kept | {"trigger": row["trigger"] | {"within": 10}})
+
+    def begin(tags: list[str]) -> str:
+        """Begin a run with these tags, which sends one heartbeat; return its id."""
+        run = api.post("/flow_runs/", flow_id=api.create_flow("publish"), tags=tags)["id"]
+        api.set_state(run, {"type": "RUNNING"}, force=True)
+        related = [
+            {"prefect.resource.id": f"prefect.tag.{tag}", "prefect.resource.role": "tag"} for tag in tags
+        ]
+        heartbeat = {
+            "event": "prefect.flow-run.heartbeat",
+            "occurred": datetime.now(UTC).isoformat(),
+            "resource": {"prefect.resource.id": f"prefect.flow-run.{run}"},
+            "related": related,
+            "id": run,
+        }
+        api.ask("POST", "/events", [heartbeat])
+        return str(run)
+
+    theirs, ours = begin(["theirs"]), begin(["pretexeval"])
+    wait_until(lambda: api.get(f"/flow_runs/{ours}")["state_name"] == "Crashed", "the run is crashed", 60)
+    assert api.get(f"/flow_runs/{theirs}")["state_name"] == "Running"
+
+
+REASON = "2 of 5 models failed on starter-2026-W47: first: the key is refused; second: no answer in 60 s"
+FAILED = {"type": "FAILED", "name": "Failed", "message": REASON}
+COMPLETED, RUNNING, CRASHED = {"type": "COMPLETED"}, {"type": "RUNNING"}, {"type": "CRASHED"}
+# No worker takes the run for an hour.
+NOT_TAKEN = {"type": "SCHEDULED"}
+# The outcomes of the runs of a deployment, each with the states of a run -> the messages about them.
+SEQUENCES: dict[str, list[tuple[list[dict[str, str]], list[str]]]] = {
+    "fails twice": [
+        ([RUNNING, FAILED], ["Failed"]),
+        ([RUNNING, FAILED], ["Failed"]),
+        ([RUNNING, COMPLETED], ["well again"]),
+        ([RUNNING, COMPLETED], []),
+    ],
+    "is well": [([RUNNING, CRASHED, RUNNING, COMPLETED], []), ([RUNNING, COMPLETED], [])],
+    "takes too long": [
+        ([RUNNING, {"type": "FAILED", "name": "TimedOut"}], ["TimedOut"]),
+        ([RUNNING, {"type": "CANCELLED"}], []),
+        ([RUNNING, CRASHED, RUNNING, COMPLETED], ["well again"]),
+    ],
+    "begins late": [
+        ([NOT_TAKEN, RUNNING, COMPLETED], ["Late", "well again"]),
+        ([RUNNING, CRASHED, NOT_TAKEN, RUNNING, COMPLETED], ["Late", "well again"]),
+        ([RUNNING, FAILED], ["Failed"]),
+    ],
+    "crashes before it runs": [
+        ([{"type": "PENDING"}, CRASHED], ["Failed"]),
+        ([RUNNING, COMPLETED], ["well again"]),
+    ],
+}
+
+
+@pytest.fixture
+def hook() -> Iterator[Endpoint]:
+    with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
+        yield receiver
+
+
+def create_deployment(api: PrefectApi, flow: str, name: str) -> str:
+    return str(api.post("/deployments/", name=name, flow_id=api.create_flow(flow), tags=["pretexeval"])["id"])
+
+
+def run_deployment(api: PrefectApi, deployment: str, name: str, states: list[Row]) -> None:
+    """Create a run, and lead it through the states; after a crash, wait until it is scheduled again."""
+    run = api.start_run(deployment, name=name)["id"]
+
+    def wait_for_server(was: str) -> None:
+        """Wait until the server itself has changed the state."""
+        path = f"/flow_runs/{run}"
+        wait_until(lambda: api.get(path)["state_name"] != was, f"{name} is no longer {was}", 90)
+
+    for state in states:
+        if state == NOT_TAKEN:
+            an_hour_ago = {"scheduled_time": str(datetime.now(UTC) - timedelta(hours=1))}
+            api.set_state(run, {**state, "state_details": an_hour_ago}, force=True)
+            wait_for_server("Scheduled")
+            continue
+        api.set_state(run, state)
+        if state == CRASHED:
+            wait_for_server("Crashed")
+
+
+@pytest.mark.long
+@NEEDS_POSTGRES
+def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
+    installation: Installation, api: PrefectApi, hook: Endpoint, tmp_path: Path
+) -> None:
+    """The notifications are created with the commands of docs/operations.md."""
+    block = run_python(installation, MAKE_BLOCK, hook.base_url).strip()
+    file = tmp_path / "notifications.yaml"
+    written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
+    file.write_text(written.replace("BLOCK\n", f"{block}\n"))
+    create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
+    subprocess.run(create, env=build_environment(installation.environment), capture_output=True, check=True)
+    deployments = {name: create_deployment(api, "regenerate", name) for name in SEQUENCES}
+    child = create_deployment(api, "evaluate-model", "child")
+    for name, outcomes in SEQUENCES.items():
+        run_deployment(api, child, f"child of {name}", [FAILED])
+        for states, _ in outcomes:
+            run_deployment(api, deployments[name], name, states)
+    run_deployment(api, create_deployment(api, "regenerate", "last"), "last", [FAILED])
+
+    def read_notes() -> list[Row]:
+        return [note for *_, note in hook.requests]
+
+    expected = [
+        f"{name}: {what}" for name, outcomes in SEQUENCES.items() for _, caused in outcomes for what in caused
+    ]
+    expected.append("last: Failed")
+    # The server evaluates its automations one after another, so that the last failure can be told first.
+    wait_until(lambda: len(read_notes()) >= len(expected), "all messages")
+    assert Counter(note["subject"] for note in read_notes()) == Counter(expected)
+    bodies = [note["body"] for note in read_notes() if note["subject"].endswith(": Failed")]
+    assert sum(REASON in body for body in bodies) == len(bodies) - 1
+    assert sum("before the flow began" in body for body in bodies) == 1
+
+
+@pytest.mark.long
+@NEEDS_POSTGRES
+def test_all_services_end_with_a_killed_supervisord(tmp_path: Path) -> None:
+    with start_installation(tmp_path / "data") as started:
+        services = psutil.Process(started.supervisor.pid).children(recursive=True)
+        assert len(services) >= 4
+        started.supervisor.kill()
+        _, alive = psutil.wait_procs(services, timeout=60)
+        assert alive == []
