@@ -119,12 +119,12 @@ def test_links_lead_to_the_web_server_only_if_it_serves_the_root(
     storage = StorageConfig(root=Path(tmp_path.name), shared="s3://bucket/team")
     server, paths = "http://127.0.0.1:8080", {"Page": "report/e/index.html", "Files": "editions/e/"}
     monkeypatch.setenv(artifacts.BASE_URL_VARIABLE, f"{server}/")
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(artifacts.SERVED_ROOT_VARIABLE, str(tmp_path))
     monkeypatch.chdir(tmp_path.parent)
     served = artifacts.render_links(storage, paths)
     assert served == f"- [Page]({server}/e/index.html)\n- [Files]({server}/editions/e/)"
     # The web server of another folder does not have them.
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path.parent))
+    monkeypatch.setenv(artifacts.SERVED_ROOT_VARIABLE, str(tmp_path.parent))
     assert artifacts.locate(storage, paths["Page"]) == "s3://bucket/team/report/e/index.html"
 
 
