@@ -129,7 +129,8 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
     # Heads have one tail, and those whose number is a multiple of three have two.
     frame = draw_triplets(edition.base, "may_treat", edition.sampling)
     assert {int(head.split()[-1]) for head in frame["head"]} == set(range(8, N_HEADS))
-    (facts,) = check_facts(edition, {})
+    facts, ages = check_facts(edition, {})
+    assert ages.rows == [{"release": "old", "n_facts": 0}, {"release": "new", "n_facts": 16}]
     assert f"may be tested: {12 + 4}; " in facts.found
     assert facts.found.endswith(f"not tested: {(8 + 3) + (14 + 5)}")
     text = render_findings(validate_config(configure(tmp_path, 12, 6)))
