@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import find_free_port, wait_until_served
+from tests.support.processes import END_WITH_PARENT, find_free_port, wait_until_served
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-tests"}
 
@@ -81,7 +81,9 @@ def serve_rclone(folder: Path) -> Iterator[ObjectStorage]:
 def _start(command: list[str], port: int) -> Iterator[ObjectStorage]:
     quiet = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     none = subprocess.DEVNULL
-    process = subprocess.Popen(command, env=quiet, stdout=none, stderr=none, start_new_session=True)
+    process = subprocess.Popen(
+        [*END_WITH_PARENT, *command], env=quiet, stdout=none, stderr=none, start_new_session=True
+    )
     try:
         wait_until_served(process, f"http://127.0.0.1:{port}/")
         yield ObjectStorage(process, port)

@@ -19,6 +19,10 @@ SHOWN_CHARACTERS = 20_000
 DUMP_S = 10.0
 
 
+END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
+"""The beginning of the command of a server that is killed when the process of the tests ends in any way."""
+
+
 def run_process(
     command: Sequence[str],
     *,

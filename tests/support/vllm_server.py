@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pretexeval.engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
-from tests.support.processes import find_free_port, wait_until_served
+from tests.support.processes import END_WITH_PARENT, find_free_port, wait_until_served
 
 
 @dataclass
@@ -38,7 +38,7 @@ def start_vllm_server(
     address = ["--host", "127.0.0.1", "--port", str(port)]
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*module, *options, *address, "--enforce-eager"],
+            [*END_WITH_PARENT, *module, *options, *address, "--enforce-eager"],
             env=os.environ | ENVIRONMENT | {HUB_VARIABLE: "1"},
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -19,7 +19,7 @@ from pretexeval.config.schedule import label_period
 from pretexeval.storage.layout import PREFECT_FOLDER
 from tests.support.command import Environment, run_command, use_server, write_base, write_config
 from tests.support.prefect_server import start_prefect
-from tests.support.processes import find_free_port, wait_until_served
+from tests.support.processes import END_WITH_PARENT, find_free_port, wait_until_served
 from tests.support.weeks_endpoint import ERRORS, N_TESTED, list_facts
 from warehouse.query import read_rows
 
@@ -227,7 +227,8 @@ def start_history(root: Path) -> Environment:
 def serve_models() -> Iterator[str]:
     """Run the endpoint of the models in a process of its own, and yield its address."""
     port = find_free_port()
-    process = subprocess.Popen([sys.executable, "-m", "tests.support.weeks_endpoint", str(port)])
+    program = [sys.executable, "-m", "tests.support.weeks_endpoint", str(port)]
+    process = subprocess.Popen([*END_WITH_PARENT, *program])
     try:
         wait_until_served(process, f"http://127.0.0.1:{port}/")
         yield f"http://127.0.0.1:{port}"
