@@ -28,7 +28,7 @@ from benchmarks.measuring import (
 from pretexeval.primitives.mixing import Numbers, combine
 from pretexeval.primitives.toml_files import parse_toml
 from pretexeval.storage.layout import MODEL, RESPONSES_FOLDER, WAREHOUSE
-from tests.support.published_bases import configure_medlama
+from tests.support.published_bases import MEDLAMA_TABLE
 
 RELATIONS = ("has_target", "may_prevent", "may_treat", "occurs_after")
 FACTS_PER_HEAD = 2
@@ -44,7 +44,7 @@ def measure_builds(folder: Path, sizes: Sequence[int]) -> str:
     rows = {}
     if os.environ.get(REFERENCE):
         tables = {
-            "knowledge": configure_medlama(folder / "medlama-files"),
+            "knowledge": MEDLAMA_TABLE,
             "edition": {"heads_per_relation": 1000},
         }
         questions = {"settings": ["answer_only"]}
@@ -83,8 +83,7 @@ def measure_publication(root: Path) -> str:
     find_reference()
     config, warehouse = root / "config.toml", root / WAREHOUSE
     if not warehouse.exists():
-        knowledge = configure_medlama(root / "medlama-files")
-        prove_instrument(parse_toml(Path("configs/medlama.toml")) | {"knowledge": knowledge}, root)
+        prove_instrument(parse_toml(Path("configs/medlama.toml")) | {"knowledge": MEDLAMA_TABLE}, root)
     warehouse.unlink()
     # A model without a record is not published.
     record = min((root / RESPONSES_FOLDER).glob(f"*/{MODEL}"))

@@ -3,7 +3,6 @@
 import os
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -24,22 +23,18 @@ needs_reference = pytest.mark.skipif(
 )
 
 
-def configure_medlama(folder: Path) -> dict[str, str]:
-    """Return the table [knowledge] of MedLAMA, whose files are written into the folder as published."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
-    for (relation,), rows in pl.read_parquet(MEDLAMA).group_by("relation"):
-        columns = rows.select("head_cui", "head_name", lists, rel="relation")
-        columns.write_csv(folder / f"{relation}_1000.csv")
-        columns.head(9).write_csv(folder / f"{relation}_9_hard.csv")
-    (folder / "prompts.csv").write_text("pid,human_prompt\n")
-    return {"name": "medlama", "format": "sql", "path": str(folder), "query": str(RECIPES / "medlama.sql")}
+MEDLAMA_TABLE = {
+    "name": "medlama",
+    "format": "sql",
+    "path": str(MEDLAMA),
+    "query": str(RECIPES / "medlama.sql"),
+}
+"""The table [knowledge] of MedLAMA."""
 
 
 @cache
 def read_medlama() -> KnowledgeBase:
-    with TemporaryDirectory() as folder:
-        return read_knowledge_base(KnowledgeConfig.model_validate(configure_medlama(Path(folder))))
+    return read_knowledge_base(KnowledgeConfig.model_validate(MEDLAMA_TABLE))
 
 
 def require_published(name: str) -> Path:

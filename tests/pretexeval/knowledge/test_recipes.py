@@ -7,10 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import read_hierarchy
+from pretexeval.knowledge.reader import read_knowledge_base
 from tests.pretexeval.knowledge.own_base import read_own, write
-from tests.support.published_bases import RECIPES, needs_reference, read_medlama
+from tests.support.published_bases import MEDLAMA, MEDLAMA_TABLE, RECIPES, needs_reference, read_medlama
 
 EXCERPTS = Path(__file__).with_name("excerpts")
 
@@ -282,3 +284,17 @@ def test_medlama_is_complete() -> None:
     assert base.triplets.select("relation", "head").n_unique() == 17_000
     # The ids of its editions depend on it.
     assert base.checksum_relation("may_treat") == "33d25fa60c5dd668f71d7a720a25eaf9"
+
+
+@needs_reference
+def test_medlama_as_published_is_the_same_base(tmp_path: Path) -> None:
+    lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
+    for (relation,), rows in pl.read_parquet(MEDLAMA).group_by("relation"):
+        columns = rows.select("head_cui", "head_name", lists, rel="relation")
+        columns.write_csv(tmp_path / f"{relation}_1000.csv")
+        columns.head(9).write_csv(tmp_path / f"{relation}_9_hard.csv")
+    (tmp_path / "prompts.csv").write_text("pid,human_prompt\n")
+    table = MEDLAMA_TABLE | {"path": str(tmp_path)}
+    published, base = read_knowledge_base(KnowledgeConfig.model_validate(table)), read_medlama()
+    assert published.relations == base.relations
+    assert all(published.checksum_relation(name) == base.checksum_relation(name) for name in base.relations)

@@ -14,7 +14,7 @@ from report.page import write_report
 from tasks.edition.planning import plan_edition
 from tests.support.command import write_base
 from tests.support.parsed_page import parse
-from tests.support.published_bases import configure_hpo, configure_medlama, needs_reference
+from tests.support.published_bases import MEDLAMA_TABLE, configure_hpo, needs_reference
 from tests.support.small_bases import build_edition, read_rows_of
 from warehouse.publishing import build_warehouse
 
@@ -34,7 +34,7 @@ def name_own(folder: Path) -> KnowledgeConfig:
 
 
 def name_medlama(folder: Path) -> KnowledgeConfig:
-    return KnowledgeConfig.model_validate(configure_medlama(folder / "medlama"))
+    return KnowledgeConfig.model_validate(MEDLAMA_TABLE)
 
 
 @pytest.mark.parametrize(
