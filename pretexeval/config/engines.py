@@ -105,11 +105,12 @@ class EngineConfig(ConfigTable):
     own."""
     trust_remote_code: bool = False
     """Only `vllm`: run the Python code that comes with the model, which some models need. It can do anything
-    that you can do, so read it first, and name its commit as `revision`, which is required for a model of the hub."""
+    that you can do, so read it first, and name its commit as `revision`, which is required for a model of
+    the hub."""
     deterministic: bool = False
     """Only `vllm`: use vLLM's batch-invariant kernels, which are meant to make an answer independent of the
-    prompts that are computed at the same time (docs/models.md). All models of a file that run in vLLM need the same
-    value."""
+    prompts that are computed at the same time (docs/models.md). All models of a file that run in vLLM need
+    the same value."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
