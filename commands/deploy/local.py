@@ -114,6 +114,8 @@ def main() -> None:
         "N_CPU_WORKERS": str(options.cpu_workers),
         "N_GPU_WORKERS": str(len(gpu_workers)),
         "GPU_WORKERS": " ".join(gpu_workers),
+        # A service that may not keep what Python compiles would compile it again at every start.
+        "PYTHONDONTWRITEBYTECODE": "",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     print(
