@@ -205,8 +205,9 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
         )
         preview = preview_edition(load_config(config), 1)
         assert "nothing will check its rewordings" in preview.unwritten["pretexeval"]
-        (warning,) = (each for each in validate_config(load_config(config)) if each.state != "ok")
-        assert warning.found.startswith("The gate is off: nothing checks that the rewordings say")
+        warnings = {each.name: each for each in validate_config(load_config(config)) if each.state != "ok"}
+        assert set(warnings) == {"names", "gate"}
+        assert warnings["gate"].found.startswith("The gate is off: nothing checks that the rewordings say")
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
         asked = [body for _, _, body in endpoint.requests if "paraphrase" in body["prompt"]]
 
