@@ -172,9 +172,6 @@ class EditionConfig(ConfigTable):
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What speaks against a negative besides what the base lists (docs/negatives.md). An empty list
     draws as the papers do."""
-    max_share: Annotated[float, Field(gt=0, le=1)] = 0.2
-    """With the evidence `generality`: a tail that a larger share of the heads has is not asked, in relations
-    of possibility."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use
     1000."""

@@ -21,6 +21,8 @@ from tasks.edition.triplets import draw_triplets
 
 # To draw a relation with so many heads takes a fraction of a second. With more heads, some pair can be drawn.
 MAX_HEADS = 200
+MAX_SHARE = 0.2
+"""In relations of possibility, a tail that a larger share of the heads has is not asked."""
 TOO_FEW = "too few heads have a fact that the older release lacks"
 
 
@@ -66,7 +68,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     is_guessed = "hierarchy" in table.evidence
     base = replace(base, shapes=find_shapes(base, config.knowledge.shape, possible, is_guessed=is_guessed))
     general = possible if "generality" in table.evidence else []
-    base = leave_untested(base, general, table.max_share)
+    base = leave_untested(base, general, MAX_SHARE)
     return _leave_out_small_relations(Edition(config, base, pool, wording))
 
 

@@ -31,6 +31,9 @@ ANSWER_TEXTS = tuple(
 # A parameter of vLLM: the text at which generation ends is part of the response.
 KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
 
+TOP_P = 0.8
+"""Probability of the likeliest tokens among which a chain of thought is sampled (MultifacetEval, 4.1)."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -107,7 +110,7 @@ class Subject:
             temperature=chain.temperature,
             seed=0,
             stop=stop,
-            top_p=chain.top_p,
+            top_p=TOP_P,
         )
 
 
