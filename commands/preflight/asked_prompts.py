@@ -25,7 +25,7 @@ from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
 from tasks.judging.writer_errors import read_panel
 
 MILLION = 1_000_000
-# How many prompts of each relation have their tokens counted.
+# Number of prompts of each relation whose tokens are counted.
 N_SAMPLED_PROMPTS = 16
 # A text that only the prompts of a setting contain.
 MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK, UNSURE: ASK_UNSURE}
@@ -34,7 +34,7 @@ NOT_MEASURED = "time not measured: no evaluation of this model has ended here"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one model will be asked in one part of a run, and what that takes, at most."""
+    """Upper bounds of what one part of a run asks one model, and of its tokens, time and cost."""
 
     name: str
     part: str
@@ -44,7 +44,7 @@ class Estimate:
     """The prompts that have an answer already."""
     n_to_ask: int
     n_prompt_tokens: int
-    """Of the prompts to ask, as `n_completion_tokens`."""
+    """Tokens of the prompts to ask; `n_completion_tokens` are those of their completions."""
     n_completion_tokens: int
     duration_s: float | None
     """None if the model was not measured."""
@@ -63,7 +63,7 @@ class AskedPrompts:
     part: str
     store: ResponseStore
     max_tokens: int
-    """Of a completion."""
+    """Limit of the tokens of a completion."""
     marker: str | None = None
     """A text by which earlier prompts of the part are known; None: all count."""
     n_repeats: int = 1
@@ -79,16 +79,22 @@ class AskedPrompts:
 
     @cached_property
     def _settled(self) -> list[set[str]]:
-        """Of each repeat, the keys of prompts that need not be asked."""
+        """The keys of the prompts that need not be asked, for each repeat."""
         return [self.store.read_settled_keys(repeat) for repeat in range(self.n_repeats)]
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The counter of the model's tokens, which reads the tokenizer once for all relations."""
+        return TokenCounter(self.config)
 
     def add(
         self, rows: pl.DataFrame, build: Callable[[pl.DataFrame], dict[str, str]], *, is_written: bool = True
     ) -> None:
         """Count the prompts of rows, each of which has prompts of its own.
 
-        All of them are built only for a model that has answers: those of MedLAMA take 10 s. Of the others, a
-        few are drawn with a fixed seed, because every n-th row could have one transformation.
+        All prompts are built only for a model that has answers, because those of MedLAMA take 10 s. For a
+        model without answers, a few rows are sampled with a fixed seed: every n-th row could be of the same
+        transformation.
 
         Args:
             build: returns key -> text of the prompts of rows, of one repeat.
@@ -109,7 +115,7 @@ class AskedPrompts:
         Args:
             rate: prompts per second, and its basis; None if it was never measured.
         """
-        config, counter, n_to_ask = self.config, TokenCounter(self.config), self.n_prompts - self.n_answered
+        config, counter, n_to_ask = self.config, self.counter, self.n_prompts - self.n_answered
         sampled = [(n, sum(map(counter.estimate, texts)) / len(texts)) for n, texts in self._sampled if texts]
         tokens_in = n_to_ask * sum(n * mean for n, mean in sampled) / max(sum(n for n, _ in sampled), 1)
         per_completion, basis_of_completions = self._measure_completions()
@@ -177,11 +183,11 @@ def add_items(
         chains: item_id -> the chain of thought of a demonstration.
         unwritten: methods whose texts a language model has yet to write.
     """
-    subject, count = evaluation.subject, TokenCounter(evaluation.model).estimate
-    settings = replace(evaluation.request_settings, n_repeats=1, count_tokens=count)
+    subject = evaluation.subject
     # A model with imported responses is asked nothing.
     if subject.imported is not None:
         return
+    settings = replace(evaluation.request_settings, n_repeats=1, count_tokens=asked.counter.estimate)
     items = subject.kind.read_items(rows)
     shots = show_demonstrations(subject.kind, items, chains if subject.is_reasoned else None)
 

@@ -26,15 +26,17 @@ class TokenCounter:
     def limit(self) -> int | None:
         """The number of tokens that the model takes, prompt and answer together; None if it is not known.
 
-        Of a hub model it is only known if the configuration says it: prompts are cut to this limit, so they
-        would depend on the state of the hub's cache if it were read from there.
+        The limit of a hub model is known only if the configuration states it. Prompts are cut to this limit,
+        so they would depend on the state of the hub's cache if the limit were read from there.
 
         Raises:
             InputError: the configuration names a folder that does not exist or is incomplete, or config.json
                 cannot be read.
         """
-        if self._config.engine != "vllm" or self._config.max_model_len is not None:
-            return self._config.max_model_len if self._config.engine == "vllm" else None
+        if self._config.engine != "vllm":
+            return None
+        if self._config.max_model_len is not None:
+            return self._config.max_model_len
         folder = find_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None

@@ -73,9 +73,9 @@ def judge_rewordings(
     replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
     for row, both in zip(accepted, prompts, strict=True):
         verdicts = [read_verdict(replies[prompt.key]) for prompt in both]
-        denied = zip((NOT_IMPLIED, NOT_IMPLYING), verdicts, strict=True)
-        row["reasons"] = (*(reason for reason, verdict in denied if verdict is False),)
-        row["reasons"] += (NO_VERDICT,) if None in verdicts else ()
+        judged = zip((NOT_IMPLIED, NOT_IMPLYING), verdicts, strict=True)
+        denials = [reason for reason, verdict in judged if verdict is False]
+        row["reasons"] = (*denials, *([NO_VERDICT] if None in verdicts else []))
 
 
 def drop_verdicts(reasons: Iterable[str]) -> list[str]:

@@ -184,11 +184,11 @@ def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) ->
     """
     totals: list[ExpectationResult] = []
     n_rows = 0
-    for rows, checks in map_in_threads(lambda rows: (rows, _count_unexpected(stage, rows)), parts):
+    for height, checks in map_in_threads(lambda rows: (rows.height, _count_unexpected(stage, rows)), parts):
         if any(check.n_unexpected and not check.is_warning for check in checks):
-            require_valid(ValidationReport(stage.name, context, rows.height, tuple(_judge(checks))))
+            require_valid(ValidationReport(stage.name, context, height, tuple(_judge(checks))))
         totals = [_add_counts(*pair) for pair in zip(totals, checks, strict=True)] if totals else checks
-        n_rows += rows.height
+        n_rows += height
     report = ValidationReport(stage.name, context, n_rows, tuple(_judge(totals)))
     require_valid(report)
     return report
