@@ -68,7 +68,7 @@ def is_published(config: Config, edition_id: str) -> bool:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run made, and where it is."""
+    """The results of a run, and their places."""
 
     edition_id: str
     root: Path

@@ -198,9 +198,9 @@ def _add_review(subcommands: Subcommands) -> None:
         "--what",
         choices=("grades", "negatives", "positives", "disputed", "rewordings"),
         default="grades",
-        help="grade samples without knowing their method (default), or say whether labels are right: of the "
-        "false twins, of the facts, or those that most good models contradict; or whether the rewordings "
-        "that the gate accepted say what their statements say",
+        help="grades: grade samples without knowing their method (default); negatives, positives, disputed: "
+        "judge the labels of false twins, of facts, or of triplets that most good models contradict; "
+        "rewordings: judge whether the rewordings that the gate accepted say what their statements say",
     )
     parser.add_argument(
         "--reviewer",

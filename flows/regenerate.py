@@ -27,8 +27,8 @@ from warehouse.drift import describe_stale_texts
 from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
 
-# How often the server may start a run whose worker is lost (commands/deploy/automations.yaml). Without a
-# limit, a run that kills its worker by using too much memory would be started again forever.
+# Number of times that the server may start a run that loses its worker (commands/deploy/automations.yaml).
+# Without a limit, a run that kills its worker by using too much memory would be started again forever.
 MAX_STARTS = 4
 
 

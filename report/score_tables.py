@@ -64,7 +64,7 @@ def render_scores(
 ) -> str:
     """Return the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     where = f"where edition_id = '{edition_id}'"
-    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
+    # Show the first repeat of a model that was asked several times; note_repeats adds the means.
     rows = read_rows(
         root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
     )

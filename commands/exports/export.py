@@ -68,8 +68,8 @@ export LOCAL_BASE_URL=http://127.0.0.1:8000/v1 LOCAL_API_KEY=none
 inspect log dump logs/NAME.eval > NAME.json
 ```
 
-Of each two `inspect eval` lines, the first one sends each prompt as one chat message, the second one as a
-text to continue. `-T method=NAME` asks the samples of another method. At most {max_tokens} are generated; a
+The first `inspect eval` line of each task sends each prompt as one chat message, the second one as a text to
+continue. `-T method=NAME` asks the samples of another method. At most {max_tokens} are generated; a
 model that thinks needs more: `--max-tokens 2000`.
 
 inspect_ai keeps a whole log in memory. Ask a large edition in parts: `--limit 1-20000`, `--limit 20001-40000`
@@ -86,8 +86,8 @@ LM_EVAL = """
 {commands}
 ```
 
-Of each two commands, the first one sends each prompt as one chat message, the second one as a text to
-continue. All tasks: {tasks}. At most {max_tokens} are generated; a model that thinks needs more:
+The first command of each task sends each prompt as one chat message, the second one as a text to continue.
+All tasks: {tasks}. At most {max_tokens} are generated; a model that thinks needs more:
 `--gen_kwargs max_gen_toks=2000`.
 """
 LM_EVAL_COMMANDS = """\

@@ -39,8 +39,8 @@ class PreviewedFact:
     true_tail: str
     false_tail: str
     texts: tuple[Mapping[str, Any], ...]
-    """Of each text: method, is_positive (whether it is about the fact, and not about its twin), form (the
-    transformation; `text N` for the N-th text of llmeval), label and text."""
+    """For each text its method, is_positive (false if it is about the false twin), form, label and text. The
+    form is the transformation, or `text N` for the N-th text of llmeval."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class EditionPreview:
     risks: tuple[Finding, ...]
     """The figures of the negatives."""
     warnings: tuple[Finding, ...]
-    """Of names, negatives, and the texts of the user's own pool."""
+    """Warnings about names, negatives, and the texts of the user's own pool."""
 
 
 def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
@@ -77,7 +77,7 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     methods: tuple[str, ...] = config.edition.methods
     for piece in preview_relations(edition):
         unwritten = {method: UNWRITTEN[method] for method in methods if method in piece.unwritten_methods}
-        # No text is shown that is missing, and no statement twice.
+        # Do not show texts that are not written yet, and show no statement twice.
         hidden = unwritten.keys() & {"llmeval", *(["pretexeval"] if "prototype" in methods else [])}
         shown = [method for method in methods if method not in hidden]
         samples = select_items(piece.samples, n_pairs, "pair_id").filter(pl.col("method").is_in(shown))

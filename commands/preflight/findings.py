@@ -21,7 +21,7 @@ class Finding:
     found: str
     """A line for people, and further lines below it."""
     remedy: str = ""
-    """What the user can do; empty if the state is ok or if `found` already says it."""
+    """The next step for the user; empty if the state is ok, or if `found` already names it."""
     rows: Sequence[Mapping[str, Any]] = ()
     """The figures behind `found`: a table for people, and objects for programs."""
 

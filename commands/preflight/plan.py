@@ -60,7 +60,7 @@ class RunPlan:
     """Model with a budget -> relation -> the pairs that it is asked about."""
     estimates: tuple[Estimate, ...]
     warnings: tuple[Finding, ...]
-    """Of names and negatives."""
+    """Warnings about names and negatives."""
 
 
 def plan_run(config: Config, store: Store) -> RunPlan:

@@ -43,7 +43,7 @@ RISKS = (
     "wrong_rate_ci_low",
     "wrong_rate_ci_high",
 )
-"""The figures of the negatives that are shown (docs/knowledge-bases.md); the manifest has more."""
+"""The figures of the negatives that are shown (docs/negatives.md); the manifest has more."""
 
 
 def read_edition(config: Config) -> tuple[Edition, Balance]:

@@ -1,4 +1,4 @@
-"""What a run shows in the Prefect UI: its progress, and one page with its results and their links."""
+"""Display of a run in the Prefect UI: its progress, and one page with its results and their links."""
 
 import contextlib
 import os

@@ -42,10 +42,10 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run has ended."""
+    """The end of a run."""
 
     message: str
-    """What it did, or why it failed."""
+    """A summary of what the run did, or the reason why it failed."""
     has_failed: bool = False
 
 

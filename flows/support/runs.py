@@ -1,4 +1,4 @@
-"""What the flows share: the parameter `config`, time limits, retries of tasks, and outcomes of runs.
+"""Parts that the flows share: the parameter `config`, time limits, retries of tasks, and outcomes of runs.
 
 Prefect's client repeats a request whose answer was lost. If that request ends a run, the server then returns
 the state that it has stored, which has the message of the run but not its result. So callers take results

@@ -56,7 +56,7 @@ class LayoutConfig(ConfigTable):
 
     @property
     def columns(self) -> dict[str, str]:
-        """Return the name in the file by column; what is in several has further ones: `tail`, `tail 2`."""
+        """Return column -> its name in the file. The second column of tails of a file is `tail 2`."""
         given = self.model_dump(exclude={"split", "encoding"}, exclude_none=True)
         listed = {name: (found,) if isinstance(found, str) else found for name, found in given.items()}
         return {

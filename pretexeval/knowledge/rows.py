@@ -72,7 +72,7 @@ SOURCE_SCHEMA = {
 MARKS = ("also_true", "also_false", "undecided")
 ALIASES = ("head_aliases", "tail_aliases")
 ALIAS_SEPARATOR = "||"
-"""What separates the aliases in a cell."""
+"""Separator of the aliases in a cell."""
 REPEATED = "repeats another row"
 SAID = "marked also_true, but a row under test says the same"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", "since", *MARKS)
@@ -205,7 +205,7 @@ def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None
     """
     is_false = pl.col("also_false")
     rows = source.rows.filter(~is_false)
-    # Of equal rows, the first one that is tested is kept.
+    # Keep the first tested row among equal rows.
     cells = rows.select("relation", *_CELLS, "also_true").with_row_index("position")
     ordered = cells.sort("relation", *_CELLS, "also_true", "position", nulls_last=True)
     key = ("relation", *_CELLS)

@@ -29,11 +29,11 @@ class Gpu:
 
     name: str
     total_bytes: int
-    """0 if the driver does not report it, as of the free bytes."""
+    """Size of the memory; 0 if the driver does not report it. The same holds for `free_bytes`."""
     free_bytes: int
     driver: str = ""
     capability: float | None = None
-    """Its compute capability; None if the driver does not report it, as of a vGPU."""
+    """Compute capability of the card; None if the driver does not report it, for example for a vGPU."""
 
 
 def query_gpus() -> tuple[tuple[Gpu, ...], str]:

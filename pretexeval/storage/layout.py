@@ -169,7 +169,7 @@ def page_file(edition_id: str | None = None) -> str:
 
 
 def samples_folder(edition_id: str) -> str:
-    """Return the folder of the sample browser of an edition: its page, scripts, data and downloads."""
+    """Return the folder of the sample browser of an edition: its page, scripts and data."""
     return f"{PAGES_FOLDER}/{edition_id}/samples"
 
 

@@ -3,7 +3,7 @@ create or replace temp macro clip(t) as if(length(t) > 30000, left(t, 30000) || 
 
 create or replace temp macro escape_text(item_text) as (to_json(item_text)::varchar)[2:-2];
 
--- Whether a prompt has the text of its item only as JSON escapes it (chat messages).
+-- True if a prompt has the text of its item only as JSON escapes it (chat messages).
 create or replace temp macro has_only_escaped(prompt, item_text) as
     not contains(prompt, item_text) and contains(prompt, escape_text(item_text));
 

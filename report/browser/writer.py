@@ -33,7 +33,7 @@ SCRIPTS = ("elements.js", "data.js", "selection.js", "filters.js", "list.js", "d
 STATEMENTS, QUESTIONS = "statements", "questions"
 """The kinds of collections. The items of one (samples, or questions) stand in groups (pairs, or points)."""
 ANSWERS = {STATEMENTS: "samples", QUESTIONS: "questions"}
-"""What the table answers calls them."""
+"""Kind of a collection -> its kind in the table answers."""
 RUNS = {
     STATEMENTS: "select distinct model_id, scoring_policy, repeat from pair_scores "
     "where edition_id = $edition_id and method = $method",

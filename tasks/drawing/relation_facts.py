@@ -303,7 +303,7 @@ class RelationFacts:
 
     @property
     def has_changes(self) -> bool:
-        """Whether the base has facts that only an older release holds (pretexeval/knowledge/releases.py)."""
+        """Return whether the base has facts that only an older release holds (knowledge/releases.py)."""
         return "first_release" in self.also_false.columns
 
     @cached_property

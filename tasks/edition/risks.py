@@ -34,8 +34,8 @@ HIDDEN = 3
 MAX_TRIED = 2_000
 """Heads of a relation on which this is tried."""
 MISSING_POSSIBILITIES = 9
-"""How many of ten facts a base is assumed to lack that lists what may be. With 9, the estimates agree with
-what people found who read twins (docs/negatives.md)."""
+"""Number of facts of ten that a base of possibilities is assumed to lack. With 9, the estimates agree with
+the findings of people who read twins (docs/negatives.md)."""
 MIN_TRIED = 50
 """Fewer false twins than this show nothing: the interval would reach from nothing to nearly everything."""
 MAX_GUESSABLE = 0.75

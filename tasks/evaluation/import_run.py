@@ -35,7 +35,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What a file of responses has for an edition, and what it lacks."""
+    """The responses of a file for an edition, and the ids and groups that the file lacks."""
 
     n_responses: int = 0
     """Rows that have a response, each counted once."""

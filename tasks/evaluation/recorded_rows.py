@@ -23,7 +23,7 @@ COLUMNS = (*ID_COLUMNS, "repeat", *TEXT_COLUMNS)
 MAX_SHOWN = 20
 NO_RESPONSE = "the imported file has no response"
 MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError)
-"""What reading a line or a log of another form than expected raises."""
+"""Errors that reading a line or a log of an unexpected form raises."""
 Row = dict[str, Any]
 
 
@@ -50,7 +50,7 @@ class RecordedFile:
     id_column: str
     rows: list[RecordedRow]
     prompt_style: str | None = None
-    """How the model was asked, chat or completion; None if the file does not say it."""
+    """Prompt style of the model, chat or completion; None if the file does not say it."""
 
 
 def read_recorded_file(path: Path) -> RecordedFile:

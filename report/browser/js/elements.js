@@ -29,7 +29,7 @@ function swatch(modelId) {
 
 const modelName = (modelId) => catalogue.models[modelId].label;
 
-// What the page shows is in the fragment of its address, so that every view has a link and Back works.
+// The fragment of the address holds the view, so that every view has a link and Back works.
 
 const readFragment = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 

@@ -1,5 +1,5 @@
 "use strict";
-// Which items a view selects, and how many there are of each kind. Only the search needs texts.
+// Select the items of a view, and count those of each kind. Only the search needs texts.
 
 const OUTCOMES = {
   right: (outcome) => outcome === "right",

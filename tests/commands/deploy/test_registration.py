@@ -10,7 +10,6 @@ from tests.support.command import Outcome, run_command
 
 pytestmark = pytest.mark.long
 
-# Of a run that waits for its time.
 CONFIG = "configs/quickstart.toml"
 OF_CONFIG = "/deployments/name/regenerate/quickstart"
 DAILY = '[schedule]\ncron = "30 4 * * *"\ntimezone = "Europe/Berlin"\nperiod = "day"\n'
