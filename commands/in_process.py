@@ -12,8 +12,7 @@ from commands.prefect_server import is_own_server, require_named_server, start_s
 from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import identify_model
-from pretexeval.engines.loading import begin_loading
-from pretexeval.engines.model_files import find_problem, require_some_usable
+from pretexeval.engines.model_files import require_some_usable
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
@@ -199,7 +198,7 @@ def open_store(storage: StorageConfig) -> Store:
     return keys.open_store(storage)
 
 
-def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
+def run_build(config: Config) -> str:
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
@@ -215,8 +214,6 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     store = open_store(config.storage)
     edition = fetch_edition(config, store)
     require_published(edition.root, edition.edition_id)
-    if is_evaluated_next:
-        _begin_evaluations(config, store)
     if edition.is_whole():
         store.push_edition(edition.edition_id)
         return edition.edition_id
@@ -232,24 +229,6 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
 
         call_flow(build_test_set, config=config)
     return edition.edition_id
-
-
-def _begin_evaluations(config: Config, store: Store) -> None:
-    """Begin to import the engine of the first model that has no stored answers, while Prefect starts.
-
-    Prefect's server is a separate process that needs at least 5 s of one core; importing vLLM needs 6 s of
-    the other.
-    """
-    from pretexeval.storage.responses import ResponseStore
-
-    for model in config.models:
-        if find_problem(model) is not None:
-            continue
-        model_id = identify_model(model).model_id
-        store.sync_responses(model_id)
-        if ResponseStore(config.storage.root, model_id).is_empty:
-            begin_loading(model)
-            return
 
 
 def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
@@ -316,7 +295,7 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
 
     require_some_usable(config.models)
     tell("building the edition")
-    edition_id = run_build(config, is_evaluated_next=True)
+    edition_id = run_build(config)
     tell(f"edition {edition_id}")
     doubts = summarize_name_troubles(plan_edition(config).base.triplets)
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):

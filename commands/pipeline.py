@@ -163,7 +163,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
     config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)
-    edition_id = run_build(config, is_evaluated_next=True)
+    edition_id = run_build(config)
     return _report_failures(run_evaluations(config, edition_id))
 
 

@@ -1,8 +1,5 @@
 """Load the engine that a model's configuration names."""
 
-import contextlib
-from threading import Thread
-
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
@@ -28,21 +25,3 @@ def load_engine(config: EngineConfig) -> Engine:
     from pretexeval.engines.openai_engine import OpenaiEngine
 
     return OpenaiEngine(config)
-
-
-def begin_loading(config: EngineConfig) -> None:
-    """Start to import in the background what loading the model needs, and return at once.
-
-    A failed import is not reported here, because loading the model then fails with the same error.
-    """
-    if config.engine == "vllm":
-        Thread(target=_import_vllm, args=(config,), name="import-vllm").start()
-
-
-def _import_vllm(config: EngineConfig) -> None:
-    from pretexeval.engines.identity import find_folder
-    from pretexeval.engines.vllm_process import import_vllm, prepare_environment
-
-    with contextlib.suppress(Exception):
-        prepare_environment(find_folder(config) is not None, is_deterministic=config.deterministic)
-        import_vllm()

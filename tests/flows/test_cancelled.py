@@ -100,10 +100,15 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(d
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
     assert set(deployed.count_asked().values()) == {1}
     assert deployed.read_stored() == set(deployed.count_asked())
+    wait_until(deployed.have_ended, "all runs have ended")
     for run in cancelled:
         states = deployed.list_states(run)
-        # Nothing has started a cancelled run, or one of its children, again.
-        assert run["auto_scheduled"] or set(states[states.index("CANCELLED") :]) == {"CANCELLED"}, run["name"]
+        # Nothing has started a cancelled run, or one of its children, again. Prefect's server may read the
+        # state of a child, and set Cancelling only after the child has ended.
+        assert run["auto_scheduled"] or (
+            states[-1] == "CANCELLED"
+            and set(states[states.index("CANCELLED") :]) <= {"CANCELLED", "CANCELLING"}
+        ), run["name"]
 
 
 IN_QUERY_S = 0.5

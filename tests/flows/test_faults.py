@@ -85,8 +85,8 @@ class Story(Deployed):
 
         wait_until(find_answers, "first answers")
         self.kept = find_answers()
-        for name in GPU_WORKERS:
-            self.installation.kill(name, signal.SIGKILL)
+        # Both at once: while one worker starts again, the other could complete the evaluation.
+        self.installation.kill(*GPU_WORKERS, number=signal.SIGKILL)
 
         def is_noticed() -> bool:
             return "CRASHED" in [run["state_type"] for run in self.list_evaluations("large")]

@@ -90,13 +90,14 @@ class Installation:
         rows = fetch(address, authorize(self.environment), {}).read_json()
         return [row["name"] for row in rows if row["status"] == "ONLINE"] if isinstance(rows, list) else []
 
-    def kill(self, name: str, number: int = signal.SIGTERM) -> None:
-        """Send the signal to the process group of a service, and wait until it was restarted and is ready."""
-        process = self.find_process(name)
-        assert process is not None
-        os.killpg(process.pid, number)
-        process.wait(60)
-        wait_until(lambda: self.is_ready(name), f"{name} is restarted")
+    def kill(self, *names: str, number: int = signal.SIGTERM) -> None:
+        """Send the signal to the process groups of services, and wait until all are restarted and ready."""
+        processes = [process for name in names if (process := self.find_process(name))]
+        assert len(processes) == len(names)
+        for process in processes:
+            os.killpg(process.pid, number)
+        psutil.wait_procs(processes, timeout=60)
+        wait_until(lambda: all(map(self.is_ready, names)), f"{' and '.join(names)} are ready again")
 
     def take_database_away(self, seconds: float, number: int = signal.SIGINT) -> None:
         """End the database by this signal, and start it again after so many seconds."""
