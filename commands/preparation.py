@@ -100,30 +100,15 @@ def draft(options: argparse.Namespace) -> int:
 
 def _add_deploy(subcommands: Subcommands) -> None:
     summary = "Register the work pools, deployments and the schedule with a Prefect server, or remove it."
-    examples = [
-        "configs/medlama.toml --gpus 0,1,2,3 --gpus 4 --gpus 5 --dry-run",
-        "configs/medlama.toml --remove",
-    ]
+    examples = ["configs/medlama.toml", "configs/medlama.toml --remove"]
     parser = add_command(subcommands, "deploy", deploy, summary, examples)
     add_config(parser, "the TOML file of the scheduled runs")
-    parser.add_argument(
-        "--gpus",
-        action="append",
-        metavar="[POOL=]CARDS",
-        help="the cards of one worker, such as 0 or 0,1,2,3, as for commands.deploy.local; repeat the option "
-        "for each worker (default: one worker for each card of this host)",
-    )
     parser.add_argument(
         "--home",
         type=Path,
         metavar="FOLDER",
         help="the folder in which runs start, if pools of containers ask the models: /app in the images "
         "(default: the one you are in, and workers on hosts ask the models)",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="only print which worker holds which cards, and asks which models",
     )
     parser.add_argument(
         "--remove",
@@ -141,16 +126,6 @@ def deploy(options: argparse.Namespace) -> int:
         write_output(remove(options.config))
         return 0
     config = load_config(options.config)
-    if options.home is None:
-        from commands.deploy.gpu_worker import describe_workers, list_default_workers, read_gpu_worker
-
-        # Compose gives an empty text for a worker that is switched off.
-        given = list(filter(None, options.gpus or ())) or list_default_workers()
-        held = list(describe_workers(list(map(read_gpu_worker, given)), config.list_pools()))
-        if options.dry_run:
-            write_output("\n".join(held))
-    if options.dry_run:
-        return 0
     require_named_server()
     from commands.deploy.registration import deploy
 

@@ -70,8 +70,10 @@ def build_sample_stages(edition: Edition, build: RunStage, store: Store) -> list
     statements = build(edition, STATEMENTS.name, triplets, variants)
     attempts = []
     if edition.writers and not edition.has_model_texts():
-        require_subflow(rephrase_samples, {"config": edition.config}, edition.config.writer_pool)
-        for model_id in {writer.model_id for writer in edition.writers.values()}:
+        writers = edition.writers.values()
+        largest = max((writer.config for writer in writers), key=lambda writer: writer.n_cards)
+        require_subflow(rephrase_samples, {"config": edition.config}, largest)
+        for model_id in {writer.model_id for writer in writers}:
             store.sync_responses(model_id)
     if edition.rephraser:
         attempts.append(build(edition, ATTEMPTS.name, triplets, statements))

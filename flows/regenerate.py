@@ -11,12 +11,13 @@ from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import locate
 from flows.support.cancellation import end_when_cancelled
-from flows.support.dispatch import Outcome, Parameters, run_evaluations
+from flows.support.dispatch import run_evaluations
 from flows.support.keys import open_store
 from flows.support.periods import name_period, plan_period
+from flows.support.processes import Parameters
 from flows.support.results import show_results
 from flows.support.retention import remove_old_editions
-from flows.support.runs import RETRIES, TIME_LIMIT_S, call_flow, complete_with, read_config
+from flows.support.runs import RETRIES, TIME_LIMIT_S, Outcome, call_flow, complete_with, read_config
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import page_file
@@ -126,7 +127,8 @@ def list_failures(outcomes: Mapping[str, Outcome]) -> dict[str, str]:
 def evaluate_models(config: Config, edition_id: str) -> dict[str, Outcome]:
     """Evaluate every configured model in every setting, even if some fail.
 
-    A deployed run starts the evaluations in the work pool. Any other run evaluates the models one by one.
+    A deployed run starts the evaluations in the work pools. Any other run evaluates the models one by one, or
+    on a host with several cards as many at once as there are cards for them.
 
     Returns:
         Model, with the setting of questions in brackets -> how its evaluation ended.

@@ -13,13 +13,7 @@ import sys
 from pathlib import Path
 
 from commands.arguments import add_root
-from commands.deploy.gpu_worker import (
-    HELP,
-    list_cards,
-    list_default_workers,
-    read_gpu_worker,
-    require_distinct_cards,
-)
+from pretexeval.config.engines import DEFAULT_POOL
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import bypass_proxies
 from pretexeval.primitives.process import ALLOCATOR_VARIABLES
@@ -97,9 +91,7 @@ def main() -> None:
     root: Path = options.root.absolute()
     for warning in bypass_proxies():
         print(f"commands.deploy.local: {warning}", file=sys.stderr)
-    gpu_workers = options.gpus or list_default_workers()
     try:
-        require_cards_of_host(gpu_workers)
         for folder in (PREFECT_FOLDER, LOGS_FOLDER, PAGES_FOLDER):
             (root / folder).mkdir(parents=True, exist_ok=True)
         settings = provide_client_settings(root, options.port, options.report_port)
@@ -112,8 +104,8 @@ def main() -> None:
         "SERVER_PORT": str(options.port),
         "REPORT_PORT": str(options.report_port),
         "N_CPU_WORKERS": str(options.cpu_workers),
-        "N_GPU_WORKERS": str(len(gpu_workers)),
-        "GPU_WORKERS": " ".join(gpu_workers),
+        "GPU_POOLS": " ".join(pools := options.pool or [DEFAULT_POOL]),
+        "N_GPU_WORKERS": str(len(pools)),
         # A service that may not keep what Python compiles would compile it again at every start.
         "PYTHONDONTWRITEBYTECODE": "",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -128,24 +120,15 @@ def main() -> None:
     os.execve(sys.executable, command, environment)
 
 
-def require_cards_of_host(texts: list[str]) -> None:
-    """Raise InputError if two workers hold the same card, or if the host has no card of that number."""
-    workers, there = [read_gpu_worker(text) for text in texts], list_cards()
-    require_distinct_cards(workers)
-    missing = [card for worker in workers for card in worker.cards if card.isdigit() and card not in there]
-    if there and missing:
-        raise InputError(f"--gpus: there is no card {', '.join(missing)}; this host has {', '.join(there)}")
-
-
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m commands.deploy.local", description=__doc__)
     add_root(parser)
     parser.add_argument("--cpu-workers", type=int, default=1, help="workers of the pool cpu (default: 1)")
     parser.add_argument(
-        "--gpus",
+        "--pool",
         action="append",
-        metavar="[POOL=]CARDS",
-        help=f"{HELP}. none: a worker without a card (default: one worker for each card of this host)",
+        help="a work pool of models in vLLM that this host serves; repeat the option for others. Each has a "
+        f"worker, and its runs take the cards that their models need (default: {DEFAULT_POOL})",
     )
     parser.add_argument("--port", type=int, default=4200, help="port of Prefect's server (default: 4200)")
     parser.add_argument("--report-port", type=int, default=8080, help="port of the pages (default: 8080)")

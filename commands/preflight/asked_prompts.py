@@ -11,8 +11,6 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.config.questions import UNSURE
 from pretexeval.engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
 from pretexeval.primitives.hashing import render_canonical_json
-from pretexeval.storage.layout import evaluation_folder, run_file
-from pretexeval.storage.records import read_record
 from pretexeval.storage.responses import ResponseStore
 from tasks.asking.prompts import ANSWER, ASK_UNSURE, THINK
 from tasks.asking.writers import Writer, WriterPrompt
@@ -207,28 +205,6 @@ def _deduplicate_prompts(items: pl.DataFrame, shots: Shots) -> pl.DataFrame:
     numbered = groups.with_columns(pl.Series("shown", shown, pl.Int32))
     joined = items.join(numbered, on=GROUP, nulls_equal=True, maintain_order="left")
     return joined.unique(["shown", "type", "text", "options", "offered"], maintain_order=True, keep="first")
-
-
-def measure_throughput(root: Path, model_id: str, setting: str | None = None) -> tuple[float, str] | None:
-    """Return the prompts per second over all finished evaluations of the model; None if there are none.
-
-    Args:
-        setting: the setting of the evaluations; None: those of samples with two answers.
-    """
-    n_asked, seconds = 0, 0.0
-    for path in root.glob(run_file(evaluation_folder("*", model_id, setting))):
-        try:
-            record = read_record(path) or {}
-            asked, duration_s = int(record["n_asked"]), float(record["duration_s"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if asked > 0 and duration_s > 0:
-            n_asked, seconds = n_asked + asked, seconds + duration_s
-    if not n_asked:
-        return None
-    rate = n_asked / seconds
-    basis = f"time at {rate:,.1f} prompts per second, loading included, as for {n_asked:,} earlier prompts"
-    return rate, basis
 
 
 WriterPart = tuple[AskedPrompts, Callable[[PiecePreview], None]]

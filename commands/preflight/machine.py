@@ -122,7 +122,7 @@ def check_machine(machine: Machine, models: Sequence[EngineConfig]) -> Iterator[
     if not machine.gpus:
         yield Finding("GPU", "ok", f"none ({machine.gpu_error}): models run on the CPU")
     yield check_vllm(machine, is_needed=needs_vllm)
-    if any(model.engine == "vllm" and model.n_gpus > 1 for model in models) and SHARED_MEMORY.is_dir():
+    if any(model.engine == "vllm" and model.n_cards > 1 for model in models) and SHARED_MEMORY.is_dir():
         n_bytes = shutil.disk_usage(SHARED_MEMORY).free
         found, is_small = f"{_gb(n_bytes)} free in {SHARED_MEMORY}", n_bytes < MIN_SHARED_BYTES
         remedy = "give the container more (shm_size), or a model that is split may hang" if is_small else ""
@@ -216,7 +216,7 @@ def _require_dtype(config: EngineConfig, machine: Machine, folder: Path | None) 
     if dtype == "auto" and folder is not None:
         described = read_json(folder / "config.json")
         dtype = described.get("dtype") or described.get("torch_dtype")
-    for gpu in machine.gpus[: config.n_gpus]:
+    for gpu in machine.gpus[: config.n_cards]:
         if dtype == "bfloat16" and gpu.capability is not None and gpu.capability < BFLOAT16_CAPABILITY:
             raise InputError(
                 f"{gpu.name} has compute capability {gpu.capability}, and bfloat16 needs "
@@ -226,22 +226,22 @@ def _require_dtype(config: EngineConfig, machine: Machine, folder: Path | None) 
 
 def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:
     """Check the size of the weights' files against the memory of the GPUs, or of this machine."""
-    found, n_gpus = f"weights of {_gb(n_bytes)}", config.n_gpus
+    found, n_cards = f"weights of {_gb(n_bytes)}", config.n_cards
     if not machine.uses_gpus and n_bytes + PROCESS_BYTES > machine.free_bytes:
         free = f"{_gb(machine.free_bytes)} of memory are free"
         raise InputError(f"{found} on the CPU, and {free}; end other processes, or use a smaller model")
     if not machine.uses_gpus:
         return
-    if n_gpus > len(machine.gpus):
+    if n_cards > len(machine.gpus):
         raise InputError(
-            f"tensor_parallel_size x pipeline_parallel_size = {n_gpus}, but this machine has "
+            f"tensor_parallel_size x pipeline_parallel_size = {n_cards}, but this machine has "
             f"{len(machine.gpus)} GPUs; lower them, or use a machine that has more"
         )
-    gpu = min(machine.gpus[:n_gpus], key=lambda gpu: gpu.free_bytes)
+    gpu = min(machine.gpus[:n_cards], key=lambda gpu: gpu.free_bytes)
     reserved = int(gpu.total_bytes * config.gpu_memory_utilization)
-    if gpu.total_bytes and (gpu.free_bytes < reserved or n_bytes // n_gpus >= reserved):
+    if gpu.total_bytes and (gpu.free_bytes < reserved or n_bytes // n_cards >= reserved):
         raise InputError(
-            f"{found} over {n_gpus} GPUs: vLLM takes {_gb(reserved)} of each, {_gb(gpu.free_bytes)} are "
+            f"{found} over {n_cards} GPUs: vLLM takes {_gb(reserved)} of each, {_gb(gpu.free_bytes)} are "
             "free; end other processes (see nvidia-smi), raise tensor_parallel_size, change "
             "gpu_memory_utilization, or use a quantized model"
         )

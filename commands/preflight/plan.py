@@ -11,7 +11,6 @@ from commands.preflight.asked_prompts import (
     Estimate,
     add_items,
     list_writer_parts,
-    measure_throughput,
     start_evaluation,
 )
 from commands.preflight.findings import Finding, render_findings
@@ -29,6 +28,15 @@ from tasks.edition.preview import preview_pieces, preview_questions, preview_rel
 from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation, divide_budget, measure_relations, plan_evaluation
+from tasks.evaluation.schedule import (
+    LOAD_S,
+    S_PER_PROMPT,
+    Job,
+    Part,
+    measure_idleness,
+    measure_throughput,
+    plan_parts,
+)
 
 COLUMNS = (
     "model",
@@ -61,15 +69,19 @@ class RunPlan:
     estimates: tuple[Estimate, ...]
     warnings: tuple[Finding, ...]
     """Warnings about names and negatives."""
+    n_cards: int = 0
+    parts: tuple[Part, ...] = ()
+    """What `pretexeval run` asks on so many cards, in the order in which it begins."""
 
 
-def plan_run(config: Config, store: Store) -> RunPlan:
+def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
     """Estimate everything that a run will ask and take. No model is loaded or asked.
 
     The only files written are copies of the edition and the answers in a shared storage.
 
     Args:
         store: the configuration's storage, opened with its keys.
+        n_cards: the cards of the host on which the models are asked.
 
     Raises:
         InputError: for everything that would stop the run before it begins.
@@ -106,6 +118,7 @@ def plan_run(config: Config, store: Store) -> RunPlan:
             count(QUESTIONS, relation, questions)
     speeds = [measure_throughput(each.root, each.model_id, each.subject.setting) for each in evaluations]
     balance = read_balance(edition.root, edition.edition_id) or balance
+    estimates = tuple(each.estimate(rate) for each, rate in zip(asked, speeds, strict=True))
     return RunPlan(
         edition.edition_id,
         edition.is_complete(),
@@ -115,10 +128,29 @@ def plan_run(config: Config, store: Store) -> RunPlan:
         shares,
         (
             *(part.estimate() for part, _ in parts),
-            *(each.estimate(rate) for each, rate in zip(asked, speeds, strict=True)),
+            *estimates,
         ),
         tuple(run_checks(edition, balance, check_names, check_negatives)),
+        n_cards,
+        tuple(_schedule(evaluations, estimates, n_cards)),
     )
+
+
+def _schedule(
+    evaluations: Sequence[Evaluation], estimates: Sequence[Estimate], n_cards: int
+) -> Sequence[Part]:
+    """Return the parts of the evaluations of models that take cards, of those with prompts to ask."""
+    jobs = [
+        Job(
+            f"{each.model.name} ({each.subject.setting})" if each.subject.setting else each.model.name,
+            each.model.n_cards,
+            estimate.n_to_ask * S_PER_PROMPT if estimate.duration_s is None else estimate.duration_s,
+            each.model.workers,
+        )
+        for each, estimate in zip(evaluations, estimates, strict=True)
+        if each.model.n_cards and estimate.n_to_ask
+    ]
+    return plan_parts(jobs, n_cards) if n_cards > 1 else ()
 
 
 def _divide_budgets(edition: Edition, evaluations: Sequence[Evaluation]) -> dict[str, dict[str, int]]:
@@ -165,6 +197,7 @@ def render_plan(plan: RunPlan) -> str:
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
     parts.append(align(COLUMNS, list(_render_rows(plan.estimates))))
+    parts += _render_schedule(plan.parts, plan.n_cards)
     # Models with the same basis share a line.
     names_of: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for each in plan.estimates:
@@ -176,6 +209,25 @@ def render_plan(plan: RunPlan) -> str:
     return "\n\n".join(
         [*parts, "\n".join(["basis of the estimates:", *lines]) if lines else "nothing to ask"]
     )
+
+
+def _render_schedule(parts: Sequence[Part], n_cards: int) -> list[str]:
+    """Return the schedule with a row for each model; nothing if no model takes cards."""
+    if not parts:
+        return []
+    whole_s, idle = measure_idleness(parts, n_cards)
+    rows = []
+    for job in dict.fromkeys(part.job for part in parts):
+        own = [part for part in parts if part.job == job]
+        times = [_show_seconds(time) for time in (own[0].begin_s, max(part.end_s for part in own))]
+        rows.append([job.name, str(job.n_cards), str(own[0].of), *times])
+    assumed = (
+        f"loading a model takes {LOAD_S:g} s, and a prompt {1000 * S_PER_PROMPT:g} ms if none was measured"
+    )
+    return [
+        f"on {n_cards} cards: {_show_seconds(whole_s)}, {100 * idle:.0f} % of it idle ({assumed})",
+        align(("model", "cards", "runs", "begins after", "ends after"), rows),
+    ]
 
 
 def _render_rows(estimates: Sequence[Estimate]) -> Iterator[list[str]]:

@@ -1,15 +1,15 @@
-"""Run a subflow that loads a model: in this process, or as a deployment run in its work pool.
+"""Run a subflow that loads a model: in this process, in others of this host, or in its work pool.
 
-A flow that was started by hand calls the subflow as a function. A flow that is a deployment run itself starts
-a deployment run of the subflow, waits for it without holding a GPU, and starts it again if its worker is
-lost. It also waits while the server, or its database, is unavailable.
+A flow that was started by hand calls the subflow as a function; on a host with several cards it runs each
+call in a process of its own. A flow that is a deployment run itself starts a deployment run of the subflow,
+waits for it without holding a card, and starts it again if its worker is lost. It also waits while the
+server, or its database, is unavailable.
 """
 
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 from uuid import UUID
 
@@ -19,16 +19,17 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
-from pydantic_core import to_jsonable_python
 
 from flows.support.cancellation import require_not_cancelled
-from flows.support.runs import call_flow
-from pretexeval.config.engines import DEFAULT_POOL
-from pretexeval.config.file import Config
+from flows.support.processes import Parameters, render_parameters, run_in_processes
+from flows.support.runs import Outcome, call_flow, describe_end
+from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.cards import list_cards
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.primitives.hashing import hash_text
-from tasks.evaluation.evaluation import find_model
+from tasks.evaluation.evaluation import find_model, plan_evaluation
 from tasks.evaluation.missing_answers import Shard
+from tasks.evaluation.schedule import describe_job, plan_parts
 
 logger = logging.getLogger(__name__)
 POLL_S = 2.0
@@ -37,29 +38,20 @@ MAX_CRASHES = 3
 # Long enough for an upgrade of the server, which migrates its database before it answers.
 MAX_SERVER_OUTAGE_S = 1800.0
 
-Parameters = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The end of a run."""
-
-    message: str
-    """A summary of what the run did, or the reason why it failed."""
-    has_failed: bool = False
-
 
 def run_subflows(
-    subflow: Flow[..., Any], calls: Sequence[Parameters], pools: Sequence[str] = ()
+    subflow: Flow[..., Any], calls: Sequence[Parameters], models: Sequence[EngineConfig]
 ) -> list[Outcome]:
     """Run a flow once for each set of parameters; a failure does not stop the other calls.
 
     Args:
-        pools: the work pool of each call; by default that of the flow.
+        models: the model that each call loads. It gives the work pool, and the cards of a process.
     """
+    if runtime.deployment.id is None and len(list_cards()) > 1:
+        return run_in_processes(subflow, calls, [model.n_cards for model in models])
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
-    pool_of = list(pools or [DEFAULT_POOL] * len(calls))
+    pool_of = [model.work_pool for model in models]
     n_crashes, waiting = [0] * len(calls), set(range(len(calls)))
     runs, outcomes = dict[int, UUID](), dict[int, Outcome]()
     # The calls whose runs wait for a worker. If two runs wait, two workers that poll at the same moment can
@@ -91,20 +83,20 @@ def run_subflows(
                 get_run_logger().warning("%s lost its worker and is started again", subflow.name)
                 waiting.add(number)
             else:
-                outcomes[number] = _describe_end(state)
+                outcomes[number] = describe_end(state)
     return [outcomes[number] for number in range(len(calls))]
 
 
-def require_subflow(subflow: Flow[..., Any], parameters: Parameters, pool: str = DEFAULT_POOL) -> None:
+def require_subflow(subflow: Flow[..., Any], parameters: Parameters, model: EngineConfig) -> None:
     """Run a flow that has to succeed.
 
     Args:
-        pool: the work pool of its run.
+        model: the model that the flow loads; of several, the one that takes most cards.
 
     Raises:
         InputError: the flow failed; the message says why.
     """
-    (outcome,) = run_subflows(subflow, [parameters], [pool])
+    (outcome,) = run_subflows(subflow, [parameters], [model])
     if outcome.has_failed:
         raise InputError(outcome.message)
 
@@ -119,7 +111,7 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> Outcome:
         return Outcome(describe_failure(error), has_failed=True)
 
 
-def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str = DEFAULT_POOL) -> UUID:
+def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str) -> UUID:
     """Create a run of the flow's deployment, which is named after its work pool; return the run's id.
 
     Args:
@@ -131,9 +123,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
     Raises:
         InputError: the flow has no deployment for this pool.
     """
-    # A configuration is the text that `GivenConfig` reads.
-    config = cast(Config, parameters["config"]).model_dump_json(exclude_defaults=True)
-    as_json = to_jsonable_python(parameters | {"config": config})
+    as_json = render_parameters(parameters)
     # Prefect names a run by its flow only when it starts, so a run that waits for a worker is named here.
     name = subflow.flow_run_name
     name_run = name.format_map if isinstance(name, str) else cast("Callable[[Parameters], str]", name)
@@ -159,15 +149,6 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
             f"{subflow.name} has no deployment for the pool {pool!r}: run `pretexeval deploy` with this "
             "configuration"
         ) from error
-
-
-def _describe_end(state: State[Any]) -> Outcome:
-    """Return the message of a final state, without the words that Prefect puts before it."""
-    message = (state.message or "").removeprefix("Flow run encountered an exception: ")
-    message = message.removeprefix(f"{InputError.__name__}: ")
-    if state.type == StateType.COMPLETED:
-        return Outcome(message)
-    return Outcome(message or state.name or "it failed", has_failed=True)
 
 
 def _read_state(run_id: UUID) -> State[Any] | None:
@@ -202,11 +183,11 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
     The prompts of a model with several workers are divided into shards, which are runs of their own. When all
     have ended, one more run scores the answers, unless a shard failed.
     """
-    parts = [(n, part) for n, call in enumerate(calls) for part in _divide(call)]
-    ended = dict(enumerate(_run(evaluate, [part for _, part in parts])))
+    parts = list(_divide(calls))
+    ended = _run(evaluate, [part for _, part in parts])
     outcomes, divided = dict[int, Outcome](), dict[int, None]()
-    for place, (n, part) in enumerate(parts):
-        shard, outcome = part.get("shard"), ended[place]
+    for (n, part), outcome in zip(parts, ended, strict=True):
+        shard = part.get("shard")
         if shard is None:
             outcomes[n] = outcome
         elif not outcome.has_failed:
@@ -220,17 +201,25 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
     return [outcomes[n] for n in range(len(calls))]
 
 
-def _divide(call: Parameters) -> list[Parameters]:
-    """Return the parameters of the shards of an evaluation; of a model with one worker, those given."""
-    model = find_model(call["config"], call["model_name"])
-    if model.workers == 1:
-        return [call]
+def _divide(calls: Sequence[Parameters]) -> Iterator[tuple[int, Parameters]]:
+    """Yield the number of an evaluation and the parameters of one of its runs, in the order of the runs."""
+    n_cards = len(list_cards())
+    if runtime.deployment.id is None and n_cards < 2:
+        for n, call in enumerate(calls):
+            if (find_model(call["config"], call["model_name"]).workers or 1) > 1:
+                logger.warning("%s: this process asks alone, without `workers`", call["model_name"])
+            yield n, call
+        return
     if runtime.deployment.id is None:
-        logger.warning("%s: this process asks alone; `workers` holds for deployed runs", model.name)
-        return [call]
-    return [call | {"shard": Shard(number=n + 1, of=model.workers)} for n in range(model.workers)]
+        jobs = [describe_job(plan_evaluation(**call)) for call in calls]
+        parts = [(part.job_number, part.number, part.of) for part in plan_parts(jobs, n_cards)]
+    else:
+        workers = [find_model(call["config"], call["model_name"]).workers or 1 for call in calls]
+        parts = [(n, k + 1, of) for n, of in enumerate(workers) for k in range(of)]
+    for n, number, of in parts:
+        yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
     models = [find_model(call["config"], call["model_name"]) for call in calls]
-    return run_subflows(evaluate, calls, [model.work_pool for model in models])
+    return run_subflows(evaluate, calls, models)

@@ -8,6 +8,7 @@ from the records and files that a flow writes, and from a state only whether and
 import errno
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, TypeVar, cast
 
@@ -17,6 +18,7 @@ from prefect.states import Completed, get_state_exception
 from pydantic import BeforeValidator, WithJsonSchema
 
 from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
 
 Result = TypeVar("Result")
 CONFIGS = Path("configs")
@@ -79,6 +81,24 @@ def call_flow(called: Flow[..., Any], **parameters: object) -> str:
         # In a notebook an event loop runs, and Prefect would return a coroutine in place of the error.
         raise cast(Callable[..., BaseException], get_state_exception)(state, _sync=True)
     return state.message or ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a run."""
+
+    message: str
+    """A summary of what the run did, or the reason why it failed."""
+    has_failed: bool = False
+
+
+def describe_end(state: State[Any]) -> Outcome:
+    """Return the end of a run in a final state, without the words that Prefect puts before the message."""
+    message = (state.message or "").removeprefix("Flow run encountered an exception: ")
+    message = message.removeprefix(f"{InputError.__name__}: ")
+    if state.is_completed():
+        return Outcome(message)
+    return Outcome(message or state.name or "it failed", has_failed=True)
 
 
 def is_transient(error: BaseException | None) -> bool:

@@ -17,7 +17,7 @@ from pretexeval.primitives.secrets import has_secret
 CPU_POOL = "cpu"
 """The work pool for flows that take no card."""
 DEFAULT_POOL = "gpu"
-"""The work pool for models that take one card."""
+"""The work pool for models in vLLM."""
 # Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
 _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
@@ -41,11 +41,6 @@ MAX_MODEL_NAME = 80
 MAX_BASE_NAME = 56
 MAX_LABEL = 56
 _SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
-
-
-def name_gpu_pool(n_cards: int) -> str:
-    """Return the work pool for models that take so many cards."""
-    return DEFAULT_POOL if n_cards == 1 else f"{DEFAULT_POOL}-{n_cards}"
 
 
 class ConfigTable(BaseModel):
@@ -158,17 +153,17 @@ class EngineConfig(ConfigTable):
     """Currency of the two prices."""
     pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] | None = None
     """Work pool in which a deployed run asks this model (docs/operations.md). By default, a model of the
-    engine `vllm` is asked in `gpu`, or in `gpu-N` if it takes N cards, and any other model in `cpu`."""
+    engine `vllm` is asked in `gpu`, and any other model in `cpu`."""
 
     @property
-    def n_gpus(self) -> int:
-        """The number of cards that one loaded copy of the model takes."""
-        return self.tensor_parallel_size * self.pipeline_parallel_size
+    def n_cards(self) -> int:
+        """The number of cards that one loaded copy of the model takes; 0 for an engine other than vLLM."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size if self.engine == "vllm" else 0
 
     @property
     def work_pool(self) -> str:
         """The work pool in which a deployed run asks this model."""
-        return self.pool or (name_gpu_pool(self.n_gpus) if self.engine == "vllm" else CPU_POOL)
+        return self.pool or (DEFAULT_POOL if self.engine == "vllm" else CPU_POOL)
 
     @property
     def price(self) -> dict[str, Any] | None:
@@ -303,9 +298,9 @@ class ModelConfig(EngineConfig):
     budget: Annotated[int, Field(ge=1)] | None = None
     """Number of prompts about samples that the model is asked at most in an evaluation, in place of
     `pairs_per_relation` (docs/commands.md). The default is all prompts."""
-    workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Number of workers among which a deployed run divides the prompts of an evaluation
-    (docs/operations.md)."""
+    workers: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Number of runs among which the prompts of an evaluation are divided (docs/operations.md). By default a
+    deployed run does not divide them, and any other run divides them among the cards of its host."""
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
     """Number of held-out samples, or questions, that each prompt shows with their answers."""
     logprobs: bool = False

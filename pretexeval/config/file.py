@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import field_validator, model_validator
 
-from pretexeval.config.engines import DEFAULT_POOL, ConfigTable, EngineConfig, ModelConfig, WriterConfig
+from pretexeval.config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from pretexeval.config.questions import UNSURE, ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.config.schedule import ANCHORS_LABEL, AnchorsConfig, ScheduleConfig
 from pretexeval.config.tables import (
@@ -170,11 +170,6 @@ class Config(ConfigTable):
         llmeval = self.llmeval.writer if "llmeval" in self.edition.methods else None
         names = (self.rephraser.writer, llmeval, self.judge.writer)
         return [writer for writer in self.writers if writer.name in names]
-
-    @property
-    def writer_pool(self) -> str:
-        """The work pool in which the writers are asked."""
-        return next((writer.work_pool for writer in self.list_used_writers()), DEFAULT_POOL)
 
     def list_pools(self) -> dict[str, list[EngineConfig]]:
         """Return work pool -> the evaluated models and the writers that are asked in it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine, find_answer_token, render_prompt, tokenise_texts
+from pretexeval.engines.cards import take_cards
 from pretexeval.engines.identity import find_folder
 from pretexeval.engines.model_files import require_readable
 from pretexeval.engines.vllm_process import (
@@ -68,6 +69,7 @@ class VllmEngine(IncrementalEngine):
         Raises:
             InputError: vLLM cannot load the model, or does not take a setting; the message gives the reason.
         """
+        take_cards(config.n_cards)
         folder = find_folder(config)
         prepare_environment(folder is not None, is_deterministic=config.deterministic)
         self._name = config.name

@@ -113,7 +113,7 @@ def describe_served(llm: LLM, config: EngineConfig) -> str:
     from vllm.platforms import current_platform
 
     device = current_platform.get_device_name()
-    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.n_gpus) > 1 else device]
+    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.n_cards) > 1 else device]
     parts.append(str(llm.model_config.dtype).removeprefix("torch."))
     if config.quantization is not None:
         parts.append(config.quantization)

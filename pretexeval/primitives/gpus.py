@@ -14,7 +14,7 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 FORMAT = "--format=csv,noheader,nounits"
-QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free", FORMAT)
+QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free,index", FORMAT)
 # requirements/gpu.txt pins CUDA 13: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
 MIN_DRIVER = 580
 # CUDA 13 does not support older cards: a V100 has 7.0, a T4 has 7.5.
@@ -34,6 +34,8 @@ class Gpu:
     driver: str = ""
     capability: float | None = None
     """Compute capability of the card; None if the driver does not report it, for example for a vGPU."""
+    index: str = "0"
+    """The number by which the driver lists the card, in the order of the PCI bus."""
 
 
 def query_gpus() -> tuple[tuple[Gpu, ...], str]:
@@ -53,14 +55,14 @@ def query_gpus() -> tuple[tuple[Gpu, ...], str]:
     if done.returncode:
         said = " ".join(f"{done.stdout} {done.stderr}".split())
         return (), f"nvidia-smi fails: {said or f'exit status {done.returncode}'}"
-    rows = [line.rsplit(", ", 4) for line in done.stdout.splitlines() if line.count(", ") >= 4]
+    rows = [line.rsplit(", ", 5) for line in done.stdout.splitlines() if line.count(", ") >= 5]
     return tuple(_read_row(*row) for row in rows), "" if rows else "nvidia-smi lists none"
 
 
-def _read_row(name: str, driver: str, capability: str, *sizes: str) -> Gpu:
-    total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in sizes)
+def _read_row(name: str, driver: str, capability: str, total: str, free: str, index: str) -> Gpu:
+    total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in (total, free))
     is_known = capability.replace(".", "", 1).isdigit()
-    return Gpu(name, total_bytes, free_bytes, driver, float(capability) if is_known else None)
+    return Gpu(name, total_bytes, free_bytes, driver, float(capability) if is_known else None, index)
 
 
 def find_gpus() -> tuple[Gpu, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from commands.preflight.services import authorize
+from pretexeval.engines.cards import CARDS_VARIABLE
 from pretexeval.primitives.http_client import fetch, fetch_local
 from pretexeval.storage.layout import CLIENT_SETTINGS
 from pretexeval.storage.records import write_record
@@ -110,12 +111,12 @@ class Installation:
 def start_installation(root: Path, *, n_gpu_workers: int = 1) -> Iterator[Installation]:
     """Start an installation on free ports with workers without cards, and end it after the block."""
     ports = ["--port", str(find_free_port()), "--report-port", str(find_free_port())]
-    options = ["--root", str(root), *ports, *["--gpus", "none"] * n_gpu_workers]
+    options = ["--root", str(root), *ports, *["--pool", "gpu"] * n_gpu_workers]
     with run_database() as database:
         supervisor = subprocess.Popen(
             [sys.executable, "-m", "commands.deploy.local", *options],
             cwd=REPOSITORY,
-            env=build_environment(database.settings),
+            env=build_environment({**database.settings, CARDS_VARIABLE: ""}),
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,

@@ -12,10 +12,10 @@ from ruamel.yaml import YAML
 
 from commands.deploy.local import CLIENT_DEFAULTS, SERVER_DEFAULTS
 from pretexeval.primitives.process import ALLOCATOR_VARIABLES
-from tests.support.command import REPOSITORY, run_command, write_config
+from tests.support.command import REPOSITORY
 
 FILE = REPOSITORY / "docker-compose.yml"
-PROFILES = ("cpu", "gpu", "second-gpu", "serve")
+PROFILES = ("cpu", "gpu", "serve")
 ONE_SHOT = {"migrate", "register"}
 SECRET = re.compile(r"PASSWORD|KEY|TOKEN|AUTH_STRING")
 # The password may contain any characters.
@@ -66,29 +66,17 @@ def test_compose_accepts_every_profile_and_requires_passwords(tmp_path: Path) ->
         assert missing in done.stderr
 
 
-def test_compose_registers_the_cards_of_its_workers_and_refuses_a_shared_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("serving", ["", "7", "6,7"])
+def test_compose_leaves_the_cards_of_a_server_to_it(tmp_path: Path, serving: str) -> None:
     """The file as `docker compose` reads it, with the variables of the example."""
     example = (REPOSITORY / "commands" / "deploy" / ".env.example").read_text(encoding="utf-8")
-    written = dict(re.findall(r"(?m)^([A-Z_]+)=(.*)$", example)) | REQUIRED
-    for cards, n_gpus, words in (
-        ({}, 1, ["card 0: pool gpu: m"]),
-        ({"GPU_IDS": "0,1"}, 2, ["cards 0, 1: pool gpu-2: m"]),
-        ({"SECOND_GPU_IDS": "1"}, 1, ["card 0: pool gpu: m", "card 1: pool gpu: m"]),
-        (
-            {"GPU_IDS": "0,1,2,3", "SECOND_GPU_IDS": "4", "SERVE_GPU_IDS": "5"},
-            4,
-            ["cards 0, 1, 2, 3", "card 5"],
-        ),
-        ({"SERVE_GPU_IDS": "0"}, 1, ["two workers hold card 0"]),
-    ):
-        done = run_compose(tmp_path, "config", **{**written, **cards})
-        assert done.returncode == 0, done.stderr
-        command = YAML(typ="safe").load(done.stdout)["services"]["register"]["command"]
-        model = {"name": "m", "model": "x", "tensor_parallel_size": n_gpus}
-        config = write_config(tmp_path / "c.toml", tmp_path, models=[model])
-        options = [word for word in command if word.startswith("--gpus")]
-        outcome = run_command("deploy", config, *options, "--dry-run", folder=tmp_path)
-        assert [word for word in words if word not in outcome.out + outcome.err] == []
+    written = dict(re.findall(r"(?m)^([A-Z_]+)=(.*)$", example)) | REQUIRED | {"SERVE_GPU_IDS": serving}
+    profiles = ["--profile", "gpu", "--profile", "serve"]
+    done = run_compose(tmp_path, *profiles, "config", **written)
+    assert done.returncode == 0, done.stderr
+    services = YAML(typ="safe").load(done.stdout)["services"]
+    assert services["gpu-worker"]["command"][2:4] == ["commands.deploy.gpu_worker", f"--except={serving}"]
+    assert services["vllm"]["environment"]["CUDA_VISIBLE_DEVICES"] == serving
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))

@@ -23,7 +23,6 @@ pool = "gpu-4x80"
 name = "small"
 model = "y"
 """
-WORKERS = ("--gpus", "0", "--gpus", "gpu-4x80=1,2,3,4", "--gpus", "")
 
 
 class Registry(PrefectApi):
@@ -51,7 +50,7 @@ def registry(prefect_server: dict[str, str], tmp_path: Path) -> Iterator[Registr
 
 
 def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry: Registry) -> None:
-    registry.deploy(*WORKERS).require()
+    registry.deploy().require()
     deployment = registry.get(OF_CONFIG)
     (schedule,) = deployment["schedules"]
     waiting = registry.post("/flow_runs/filter", deployments={"id": {"any_": [deployment["id"]]}})
@@ -69,7 +68,7 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
     # A limit of a pool is the user's, too.
     registry.ask("PATCH", "/work_pools/gpu", {"concurrency_limit": 2})
     (registry.folder / CONFIG).write_text(LARGE_MODEL + DAILY)
-    changed = registry.deploy(*WORKERS).require()
+    changed = registry.deploy().require()
     assert "deployment regenerate/quickstart (30 4 * * * Europe/Berlin, switched off)" in changed.out
     (later,) = registry.get(OF_CONFIG)["schedules"]
     assert (later["id"], later["active"]) == (schedule["id"], False)
@@ -83,7 +82,7 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(registry:
 def test_a_removed_configuration_leaves_the_others(registry: Registry) -> None:
     (registry.folder / "configs/other.toml").write_text(DAILY)
     for config in (CONFIG, "configs/other.toml"):
-        registry.deploy(*WORKERS, config=config).require()
+        registry.deploy(config=config).require()
     # A file of the same name elsewhere is another configuration, and an active run keeps its deployment.
     (registry.folder / "quickstart.toml").write_text("")
     for options in ((), ("--remove",)):

@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 
 from flows.evaluate_model import evaluate_model
 from flows.support import dispatch
-from flows.support.dispatch import Outcome
+from flows.support.runs import Outcome
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from tasks.evaluation.missing_answers import Shard
@@ -77,7 +77,7 @@ def test_runs_of_different_editions_and_shards_have_different_keys(monkeypatch: 
         *({"shard": s} for s in SHARDS),
     ]
     for each in (*more, {}):
-        dispatch._create_run(evaluate, CALLS[1] | each, "0-0")
+        dispatch._create_run(evaluate, CALLS[1] | each, "0-0", "gpu")
     assert len(set(keys)) == len(more)
     assert keys[0] == keys[-1]
 
@@ -90,7 +90,7 @@ def test_a_run_receives_the_configuration_of_the_run_that_starts_it(monkeypatch:
         return FlowRun.model_construct(id=uuid4())
 
     monkeypatch.setattr(dispatch, "run_deployment", run_deployment)
-    dispatch._create_run(evaluate_model, CALLS[0] | {"shard": SHARDS[0]}, "0-0")
+    dispatch._create_run(evaluate_model, CALLS[0] | {"shard": SHARDS[0]}, "0-0", "gpu")
     assert given.pop("name") == "evaluate-small-e-shard-1-of-2"
     read = evaluate_model.validate_parameters(given)
     assert (read["config"], read["shard"]) == (CONFIG, SHARDS[0])
@@ -127,7 +127,7 @@ def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[Outc
         monkeypatch.setattr(dispatch, "_create_run", server.create)
         monkeypatch.setattr(dispatch, "_read_state", server.read)
         monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
-        return dispatch.run_subflows(evaluate, [{}] * n_calls)
+        return dispatch.run_subflows(evaluate, [{}] * n_calls, [CONFIG.models[0]] * n_calls)
 
     return run
 
@@ -148,7 +148,7 @@ def test_lost_run_is_started_again_and_failures_do_not_stop_others(
     assert len(server.states) == 3
 
 
-Started = tuple[str, Shard | None, bool, str | None]
+Started = tuple[str, Shard | None, bool, str]
 """The model, the shard, whether it was asked before, and the pool."""
 
 
@@ -156,9 +156,10 @@ def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[O
     """Return the outcomes of both models, and the runs that were started."""
     started: list[Started] = []
 
-    def run(_: object, calls: Sequence[dict[str, Any]], pools: Sequence[str]) -> list[Outcome]:
-        for call, pool in zip(calls, pools, strict=True):
-            started.append((call["model_name"], call.get("shard"), call.get("is_asked", False), pool))
+    def run(_: object, calls: Sequence[dict[str, Any]], models: Sequence[ModelConfig]) -> list[Outcome]:
+        for call, model in zip(calls, models, strict=True):
+            is_asked = call.get("is_asked", False)
+            started.append((call["model_name"], call.get("shard"), is_asked, model.work_pool))
         return [
             Outcome("it broke", has_failed=True) if call.get("shard") in failing else DONE for call in calls
         ]
@@ -168,10 +169,10 @@ def run_shards(monkeypatch: pytest.MonkeyPatch, *failing: Shard) -> tuple[list[O
 
 
 def test_shards_are_asked_and_then_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shards: list[Started] = [("large", shard, False, LARGE.pool) for shard in SHARDS]
+    shards: list[Started] = [("large", shard, False, "gpu-4x80") for shard in SHARDS]
     outcomes, started = run_shards(monkeypatch)
     assert outcomes == [DONE, DONE]
-    assert started == [("small", None, False, "gpu"), *shards, ("large", None, True, LARGE.pool)]
+    assert started == [("small", None, False, "gpu"), *shards, ("large", None, True, "gpu-4x80")]
 
 
 def test_a_failed_shard_is_named_and_nothing_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 from flows import regenerate
 from flows.support import artifacts, dispatch, results
 from flows.support.results import find_score_changes, read_changes
+from flows.support.runs import Outcome
 from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.records import write_record
@@ -135,7 +136,7 @@ def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytes
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
     write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
     reasons = ("the worker was lost", "Flow run encountered an exception")
-    lost = [dispatch.Outcome(reason, has_failed=True) for reason in reasons]
+    lost = [Outcome(reason, has_failed=True) for reason in reasons]
     monkeypatch.setattr(dispatch, "run_subflows", lambda _, calls, __: lost[: len(calls)])
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
     build_warehouse(data.root)

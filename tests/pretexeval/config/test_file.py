@@ -149,7 +149,6 @@ def test_writers_of_an_edition_run_in_one_pool(path: Path) -> None:
     said = "the writers run together, so give them the same pool (a: cpu, b: gpu)"
     assert said in read_error(path, text)
     config = load(path, text + 'pool = "cpu"\n')
-    assert config.writer_pool == "cpu"
     names = {pool: [model.name for model in models] for pool, models in config.list_pools().items()}
     assert names == {"gpu": ["a"], "cpu": ["a", "b"]}
 

@@ -38,8 +38,8 @@ def test_the_models_of_a_paper(paper: str) -> None:
         assert f"{size}b" in model.model.lower()
         assert model.revision is None or re.fullmatch("[0-9a-f]{40}", model.revision)
         # The weights take two bytes a parameter, and a card has 80 GB, of which vLLM takes 90 %.
-        assert 2 * size < 72 * model.n_gpus
-        assert model.work_pool == ("gpu" if size < 70 else "gpu-4")
+        assert 2 * size < 72 * model.n_cards
+        assert (model.work_pool, model.n_cards) == ("gpu", 1 if size < 70 else 4)
         assert model.max_model_len == 2048
         # The authors load the models of MultifacetEval in half precision.
         assert model.dtype == ("float16" if paper == "multifaceteval" else "bfloat16")

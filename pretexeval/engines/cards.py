@@ -1,0 +1,72 @@
+"""The cards of this host: a process takes as many as its model needs, and keeps them until it ends."""
+
+import logging
+import os
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.gpus import find_gpus
+
+logger = logging.getLogger(__name__)
+CARDS_VARIABLE = "CUDA_VISIBLE_DEVICES"
+POLL_S = 1.0
+# Card -> its lock, which the operating system releases when this process ends.
+_held: dict[str, FileLock] = {}
+
+
+@cache
+def list_cards() -> tuple[str, ...]:
+    """Return the numbers of the NVIDIA cards that this process could take; none without a driver.
+
+    CUDA_VISIBLE_DEVICES limits them. The first call decides, because `take_cards` changes the variable.
+    """
+    return tuple(gpu.index for gpu in find_gpus())
+
+
+def take_cards(n_cards: int) -> None:
+    """Wait until so many cards are free, and let this process see these alone. Do nothing without cards.
+
+    The processes of one user take each card once. One process at a time waits for cards, so that a model of
+    several cards gets them although others wait for one. Call this before torch looks for cards.
+
+    Raises:
+        InputError: this host has fewer cards.
+    """
+    cards = list_cards()
+    if not cards or len(_held) >= n_cards:
+        return
+    if len(cards) < n_cards:
+        raise InputError(
+            f"the model takes {n_cards} cards (tensor_parallel_size x pipeline_parallel_size), and this host "
+            f"has {len(cards)}; give it a `pool` whose workers run on a host with enough cards"
+        )
+    folder = Path(tempfile.gettempdir(), f"pretexeval-cards-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    is_reported = False
+    with FileLock(folder / "turn", thread_local=False):
+        while not _take_free(folder, cards, n_cards):
+            if not is_reported:
+                logger.warning("waiting for %d of %d cards: others use them", n_cards, len(cards))
+            is_reported = True
+            time.sleep(POLL_S)
+    # By default CUDA lists the fastest card first, and the driver lists cards by their place on the PCI bus.
+    os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    os.environ[CARDS_VARIABLE] = ",".join(sorted(_held, key=int))
+
+
+def _take_free(folder: Path, cards: tuple[str, ...], n_cards: int) -> bool:
+    """Take free cards until this process has so many; return whether it has."""
+    for card in cards:
+        if len(_held) < n_cards and card not in _held:
+            lock = FileLock(folder / f"card-{card}", thread_local=False)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                continue
+            _held[card] = lock
+    return len(_held) >= n_cards
