@@ -214,8 +214,10 @@ def _divide(calls: Sequence[Parameters]) -> Iterator[tuple[int, Parameters]]:
         jobs = [describe_job(plan_evaluation(**call)) for call in calls]
         parts = [(part.job_number, part.number, part.of) for part in plan_parts(jobs, n_cards)]
     else:
-        workers = [find_model(call["config"], call["model_name"]).workers or 1 for call in calls]
-        parts = [(n, k + 1, of) for n, of in enumerate(workers) for k in range(of)]
+        models = [find_model(call["config"], call["model_name"]) for call in calls]
+        # Models that take most cards begin first, so that those of one card fill what is left.
+        order = sorted(range(len(calls)), key=lambda n: -models[n].n_cards)
+        parts = [(n, k + 1, models[n].workers or 1) for n in order for k in range(models[n].workers or 1)]
     for n, number, of in parts:
         yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
 

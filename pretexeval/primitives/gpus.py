@@ -55,14 +55,24 @@ def query_gpus() -> tuple[tuple[Gpu, ...], str]:
     if done.returncode:
         said = " ".join(f"{done.stdout} {done.stderr}".split())
         return (), f"nvidia-smi fails: {said or f'exit status {done.returncode}'}"
-    rows = [line.rsplit(", ", 5) for line in done.stdout.splitlines() if line.count(", ") >= 5]
-    return tuple(_read_row(*row) for row in rows), "" if rows else "nvidia-smi lists none"
+    rows = [line.split(", ") for line in done.stdout.splitlines() if line.count(", ") >= 2]
+    if not rows:
+        said = " ".join(done.stdout.split())
+        return (), f"nvidia-smi lists none{f': {said}' if said else ''}"
+    gpus = tuple(_read_row(str(place), *row) for place, row in enumerate(rows))
+    if visible and len(gpus) > visible.count(",") + 1:
+        # An old driver lists all cards, whichever it is asked for.
+        gpus = tuple(gpu for gpu in gpus if gpu.index in visible.split(","))
+    return gpus, ""
 
 
-def _read_row(name: str, driver: str, capability: str, total: str, free: str, index: str) -> Gpu:
+def _read_row(
+    place: str, name: str, driver: str, capability: str, total: str = "", free: str = "", *more: str
+) -> Gpu:
+    """Return the card of a row; a driver may report less than it is asked for."""
     total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in (total, free))
-    is_known = capability.replace(".", "", 1).isdigit()
-    return Gpu(name, total_bytes, free_bytes, driver, float(capability) if is_known else None, index)
+    known = float(capability) if capability.replace(".", "", 1).isdigit() else None
+    return Gpu(name, total_bytes, free_bytes, driver, known, more[0] if more else place)
 
 
 def find_gpus() -> tuple[Gpu, ...]:
