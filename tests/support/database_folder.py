@@ -49,7 +49,8 @@ class Database:
         self.process.wait(60)
 
     def create(self) -> None:
-        self._call(subprocess.run, "initdb", "-D", "cluster", "-U", "prefect", "-A", "trust", "--no-locale")
+        options = ("-U", "prefect", "-A", "trust", "--no-locale", "--encoding", "UTF8")
+        self._call(subprocess.run, "initdb", "-D", "cluster", *options)
 
     def _call(self, call: Any, program: str, *arguments: str) -> Any:  # noqa: ANN401 - Popen or run
         """Call a program of PostgreSQL, which refuses to run as root: then as its own user."""
