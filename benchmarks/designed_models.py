@@ -40,7 +40,7 @@ STEPS = {
 
 @dataclass(frozen=True)
 class Statement:
-    """What a designed model finds out about a text: its triplet, and how the text states it."""
+    """The facts that a designed model reads from a text: its triplet, and how the text states it."""
 
     text: str
     relation: str

@@ -101,7 +101,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the views give for the designed models on one edition."""
+    """The figures of the views for the designed models on one edition."""
 
     edition_id: str
     oracle: Oracle

@@ -1,4 +1,4 @@
-"""How natural the wordings of a pool sound: ``python -m benchmarks --only naturalness MODEL``.
+"""The naturalness of the wordings of a pool: ``python -m benchmarks --only naturalness MODEL``.
 
 Every wording is filled with facts of the bundled base, and a small language model reads it (`make real-model`
 converts SmolLM2-135M-Instruct). A word that the model does not expect has a high surprisal, the negative

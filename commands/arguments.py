@@ -1,4 +1,4 @@
-"""What the modules of subcommands share: adding a subcommand, its arguments, and all that they print."""
+"""Functions that the modules of subcommands share: to add a subcommand and its arguments, and to print."""
 
 import argparse
 import contextlib
@@ -14,7 +14,7 @@ from pretexeval.primitives.untrusted_text import escape_controls
 Command = Callable[[argparse.Namespace], int]
 """Takes the parsed options and returns the exit status."""
 Subcommands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What `ArgumentParser.add_subparsers` returns."""
+"""The type of the result of `ArgumentParser.add_subparsers`."""
 
 
 def add_command(

@@ -75,7 +75,7 @@ class RunResult:
     failures: dict[str, str]
     """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
     left_out: str | None = None
-    """What else under the root was not published, because files contradict their records."""
+    """The other parts under the root that were not published, because files contradict their records."""
 
     @property
     def edition(self) -> Path:

@@ -1,4 +1,4 @@
-"""How natural the bundled wordings sound to a small language model, per relation.
+"""The naturalness of the bundled wordings, as a small language model measures it, per relation.
 
 `python -m benchmarks --only naturalness MODEL --write` measures the figures in `naturalness.tsv`. They count
 only for texts with the same checksum.

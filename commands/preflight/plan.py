@@ -53,7 +53,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run of a configuration will do."""
+    """The steps of a run of a configuration, and what they take."""
 
     edition_id: str
     is_there: bool
@@ -71,7 +71,7 @@ class RunPlan:
     """Warnings about names and negatives."""
     n_cards: int = 0
     parts: tuple[Part, ...] = ()
-    """What `pretexeval run` asks on so many cards, in the order in which it begins."""
+    """The runs of `pretexeval run` on so many cards, in the order in which they begin."""
 
 
 def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:

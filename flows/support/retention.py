@@ -55,7 +55,7 @@ class OldEdition:
 
     edition_id: str
     n_bytes: int
-    """What becomes free on the disk of this host."""
+    """The space that becomes free on the disk of this host."""
     kept_because: str | None
     """Why it is kept all the same, or null."""
 

@@ -13,7 +13,7 @@ from pretexeval.config.engines import ConfigTable
 # These repeat SETTINGS of schemas.question_stages, because that module imports pyarrow, which takes 0.2 s.
 QuestionSetting = Literal["answer_only", "chain_of_thought"]
 Setting = Literal[QuestionSetting, "true_false_unsure"]
-"""How a model is asked questions, or samples with a third answer."""
+"""The ways in which a model is asked questions, or samples with a third answer."""
 UNSURE: Final = "true_false_unsure"
 """The setting in which samples are asked with the third answer Unsure (docs/models.md)."""
 

@@ -292,7 +292,7 @@ def _require_slot(key: str, text: str, slot: str) -> None:
 
 
 class ScoringConfig(ConfigTable):
-    """How predictions become scores."""
+    """The rules by which predictions become scores."""
 
     policies: Annotated[tuple[Literal["strict", "coin-flip", "excluded"], ...], Field(min_length=1)] = (
         "strict",

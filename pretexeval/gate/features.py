@@ -1,4 +1,4 @@
-"""What a sentence denies, how sure it is, and the other features that the checks compare."""
+"""The features of a sentence that the checks compare, such as what it denies and how sure it is."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _ASSERTING = {(",", "and"), (",", "which")}
 
 @dataclass(frozen=True)
 class Polarity:
-    """What a sentence denies, and how firm its denial is."""
+    """The part of a sentence that is denied, and how firm the denial is."""
 
     absent: frozenset[str]
     """The slots that the sentence says are absent: X in "a lack of X" and "what is not X"."""

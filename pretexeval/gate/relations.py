@@ -1,4 +1,4 @@
-"""What a sentence calls each entity, and which of the two is the source of a relation: the cause, …"""
+"""The words of a sentence for each entity, and which of the two is the source of a relation: the cause, …"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from pretexeval.primitives.hashing import SEPARATOR, hash_joined
 # Prefect visits every item of a task's parameters: a list of 1.7 million repeated rows cost ten minutes and
 # gigabytes. A list of this length costs 0.1 s per task, and no known knowledge base leaves out as much.
 MAX_LISTED = 10_000
-"""How many parts of one reason are listed."""
+"""Maximum number of parts of one reason that are listed."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ NO_NAMES = {kind: "|".join(each["patterns"]) for kind, each in VOCABULARY["no_na
 REASONS = {kind: each["reason"] for kind, each in VOCABULARY["no_names"].items()}
 """Kind of these names -> the reason, in which {} is the end of the row."""
 DOUBTFUL = {each["kind"]: "|".join(each["patterns"]) for each in VOCABULARY["doubtful"]}
-"""What doubtful names do -> their pattern."""
+"""Fault of a doubtful name -> its pattern."""
 REMEDIES = {each["kind"]: each["remedy"] for each in VOCABULARY["doubtful"] if "remedy" in each}
 """Kind of doubtful names -> the key that may correct them."""
 _MODIFIERS, _CLASSES, _KEPT = (

@@ -221,7 +221,7 @@ def build_synonyms(rows: pl.DataFrame, file: str) -> SynonymTable:
 
 
 MEDQA = "medqa"
-"""What stands for the relation of all questions of MedQA."""
+"""The name in place of the relation of all questions of MedQA."""
 
 
 @dataclass(frozen=True)
