@@ -1,4 +1,4 @@
-"""Answers of models about facts that changed between two releases of HPO: ``python -m benchmarks --only changes``.
+"""Answers about facts that changed between two releases of HPO: ``python -m benchmarks --only changes``.
 
 Two reference models are trained, one on the facts of each release, and asked about removed, new and kept
 facts, together with a model that denies every fact. The base is a part of HPO, because a model of this size
