@@ -48,7 +48,6 @@ FACTS = (
     "unsure_counts",
     "pair_scores",
     "token_usage",
-    "calibration_bins",
     "point_clusters",
     "point_scores",
     "point_mastery",

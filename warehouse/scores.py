@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.special import expit
 
 from pretexeval.statistics import intervals
 from pretexeval.statistics.clusters import Codes, Observations, Spread, measure_spread
@@ -23,6 +24,8 @@ from warehouse.evaluations import Evaluation, Flags, count_samples, observe
 MAX_LEFT_OUT = 0.2
 """Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
 COIN_MASTERY = 0.25
+N_BINS = 10
+"""Bins of the expected calibration error."""
 FORMS = tuple(transformation.name for transformation in TRANSFORMATIONS)
 STEPS = (("none", "inv"), ("none", "dn"), ("none", "inv", "dn", "inv_dn"))
 """The forms that count in the steps of `ablations`."""
@@ -187,7 +190,33 @@ def _score_likelier(
     part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
     graded = ~np.isnan(evaluation.margin)
     right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
-    return _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
+    row, scores = _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
+    return row | _measure_calibration(evaluation.margin[graded], evaluation.label[graded]), scores
+
+
+def _measure_calibration(margin: npt.NDArray[np.float64], label: Flags) -> dict[str, float | None]:
+    """Return how well p_true, the softmax of both log-probabilities, tells true samples from false ones.
+
+    - auroc: the chance that a true sample has a higher p_true than a false one, with ties counted half: the
+      Mann-Whitney U over n_true · n_false (Hanley and McNeil 1982). Ranks go by margin, because p_true
+      reaches 1 at a margin of 37.
+    - calibration_error: over N_BINS bins of equal width, Σ n_bin/n · |mean p_true - share true| (expected
+      calibration error; Naeini et al. 2015).
+    - brier_score: mean of (p_true - label)² (Brier 1950).
+
+    Args:
+        margin: log-probability of True minus that of False, of the samples that have both. Shape (samples,).
+    """
+    n, n_true = len(label), int(label.sum())
+    p_true = expit(margin)
+    bins = np.minimum(p_true * N_BINS, N_BINS - 1).astype(int)
+    gaps = np.bincount(bins, p_true - label)
+    excess = pl.Series(margin).rank().to_numpy()[label].sum() - n_true * (n_true + 1) / 2
+    return {
+        "auroc": _divide(excess, n_true * (n - n_true)),
+        "calibration_error": _divide(np.abs(gaps).sum(), n),
+        "brier_score": _divide(((p_true - label) ** 2).sum(), n),
+    }
 
 
 def _count_choices(evaluation: Evaluation) -> Iterator[Observations]:
@@ -345,6 +374,7 @@ SCHEMA = {
     "best_shortcut_mastery": pl.Float64,
     **dict.fromkeys(("no_answer_rate", "unfinished_reasoning_rate", "refused_rate"), pl.Float64),
     **dict.fromkeys(("true_rate", "affirmed_rate", "probability_range"), pl.Float64),
+    **dict.fromkeys(("auroc", "calibration_error", "brier_score"), pl.Float64),
     "n_errors": pl.Int64,
     "error_rate": pl.Float64,
 }
