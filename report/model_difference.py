@@ -148,8 +148,9 @@ def _choose_edition(connection: duckdb.DuckDBPyConnection, asked: ComparisonQues
     if asked.edition is not None:
         return find_edition(connection, asked.edition)
     listed = connection.execute(
-        "select distinct edition_id, coalesce(period_start, date '0001-01-01') "
-        "from error_counts inner join editions using (edition_id) where setting is null order by edition_id"
+        "select edition_id, coalesce(period_start, date '0001-01-01') from editions "
+        "semi join (from runs where setting is null and period is null) using (edition_id) "
+        "order by edition_id"
     ).fetchall()
     found, reasons = [], []
     for edition_id, start in listed:

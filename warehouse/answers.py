@@ -86,9 +86,39 @@ from storage.read_files($predictions) as predictions
 inner join read using (item_id)
 where $kind = 'questions' or predictions.repeat = read.repeat
 """
-DESCRIBE_REQUESTS = """
-select count(distinct item_id), max(repeat) + 1, min(prompt_style), min(sampling)
-from storage.read_files($requests)
+DESCRIBE_RUN = """
+with asked as (
+    select
+        count(distinct item_id) as n_items, max(repeat) + 1 as n_repeats,
+        min(prompt_style) as prompt_style, min(sampling) as sampling
+    from storage.read_files($requests)
+),
+
+predicted as (
+    select error, count(*) as n
+    from storage.read_files($predictions)
+    where scoring_policy = $policy
+    group by error
+),
+
+counted as (
+    select
+        coalesce(sum(n), 0)::bigint as n_predictions,
+        coalesce(sum(n) filter (error is not null), 0)::bigint as n_errors,
+        first(error order by n desc, error) filter (error is not null) as commonest_error
+    from predicted
+),
+
+used as (
+    select
+        count(*) as n_prompts, count(*) - count(n_prompt_tokens) as n_unknown,
+        coalesce(sum(n_prompt_tokens), 0)::bigint as n_prompt_tokens,
+        coalesce(sum(n_completion_tokens), 0)::bigint as n_completion_tokens
+    from (select distinct prompt_key, repeat from storage.read_files($readings))
+    left join (from storage.responses where model_id = $model_id) using (prompt_key, repeat)
+)
+
+from asked, counted, used
 """
 COUNT_LOST = """
 select count(*)
@@ -149,17 +179,18 @@ def _describe_run(
     connection: duckdb.DuckDBPyConnection, evaluation: Evaluation, files: dict[str, list[str]]
 ) -> dict[str, Any]:
     """Return the row of the table runs, by its columns."""
-    (counts,) = connection.execute(DESCRIBE_REQUESTS, {"requests": files["requests"]}).fetchall()
-    names = ("n_items", "n_repeats", "prompt_style", "sampling")
-    period = evaluation.period
+    run, period = evaluation.run, evaluation.period
+    values = {"policy": run["scoring_policies"][0], "model_id": evaluation.model_id}
+    (counts,) = connection.sql(DESCRIBE_RUN, params=values | files).pl().to_dicts()
     return {
         "remarks": [],
-        **evaluation.run,
-        **dict(zip(names, counts, strict=True)),
+        **run,
+        **counts,
         **{name: getattr(evaluation, name) for name in KEY},
-        **read_price(evaluation.run),
+        **read_price(run),
+        "is_evaluated": counts["n_errors"] <= run["max_error_rate"] * counts["n_predictions"],
         "period_start": find_first_day(period) if period is not None else None,
-        "finished_at": parse_time(evaluation.folder / RUN, dict(evaluation.run), "finished_at"),
+        "finished_at": parse_time(evaluation.folder / RUN, dict(run), "finished_at"),
     }
 
 

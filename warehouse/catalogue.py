@@ -41,13 +41,11 @@ COMPARED = ("measures", "match_runs", "paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
 # need not do it in every query.
 FACTS = (
-    "error_counts",
     "pair_clusters",
     "shortcut_scores",
     "sample_scores",
     "unsure_counts",
     "pair_scores",
-    "token_usage",
     "point_clusters",
     "point_scores",
     "point_mastery",

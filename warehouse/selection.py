@@ -78,8 +78,8 @@ def find_model(connection: duckdb.DuckDBPyConnection, edition_id: str, text: str
     sql = "from not_evaluated where edition_id = $edition_id and setting is null"
     failed = connection.execute(f"select model_id, model, reason {sql}", values).fetchall()
     evaluated = connection.execute(
-        "select model_id, models.name from error_counts inner join models using (model_id) "
-        "where setting is null and edition_id = $edition_id "
+        "select model_id, models.name from runs inner join models using (model_id) "
+        "where setting is null and period is null and edition_id = $edition_id "
         f"and model_id not in (select model_id {sql} and model_id is not null) "
         "order by models.name, model_id",
         values,

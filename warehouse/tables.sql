@@ -58,10 +58,17 @@ create table answers (
     response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
 );
 
+-- n_predictions: samples, each repeat for itself, or questions, whose repeats vote. is_evaluated: at most max_error_rate of
+-- them lack a response. Other evaluations have no rows in the tables of scores.
+-- n_prompts and the tokens: every distinct prompt and repeat counts once, no matter how many samples share it and which
+-- edition asked it first.
 create table runs (
     edition_id varchar not null, setting varchar, period varchar, model_id varchar not null, period_start date,
-    scoring_policies varchar[], n_items bigint, n_repeats smallint, n_asked bigint, n_reused bigint, n_errors bigint,
-    finished_at timestamp, duration_s double, max_error_rate double not null, served varchar[], remarks varchar[],
+    scoring_policies varchar[], n_items bigint, n_repeats smallint, n_asked bigint, n_reused bigint,
+    n_predictions bigint not null, n_errors bigint not null, commonest_error varchar,
+    max_error_rate double not null, is_evaluated boolean not null,
+    finished_at timestamp, duration_s double, served varchar[], remarks varchar[],
+    n_prompts bigint not null, n_unknown bigint not null, n_prompt_tokens bigint, n_completion_tokens bigint,
     price_input double, price_output double, price_currency varchar,
     prompt_style varchar, sampling json, n_demonstrations tinyint
 );

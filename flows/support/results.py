@@ -29,20 +29,21 @@ SCORE_MOVED = "pretexeval.score.moved"
 PREVIOUS_EDITIONS = r"""
 with this as (select * from editions where edition_id = '{edition_id}')
 
-select error_counts.model_id, editions.edition_id
-from error_counts
+select runs.model_id, editions.edition_id
+from runs
 inner join editions using (edition_id)
 inner join this
     on (editions.kb, editions.pool, editions.negatives) = (this.kb, this.pool, this.negatives)
     and (editions.rephraser, editions.methods) = (this.rephraser, this.methods)
 where
-    error_counts.setting is null
-    and error_counts.is_evaluated
+    runs.setting is null
+    and runs.period is null
+    and runs.is_evaluated
     and regexp_full_match(this.label, '\d{{4}}-(W?\d\d|\d\d-\d\d)')
     and regexp_replace(editions.label, '\d', '0', 'g') = regexp_replace(this.label, '\d', '0', 'g')
     and editions.label < this.label
 qualify 1 = row_number() over (
-    partition by error_counts.model_id
+    partition by runs.model_id
     order by editions.label desc, editions.edition_id desc
 )
 """

@@ -349,7 +349,7 @@ def test_a_failed_prompt_has_its_error_and_no_verdict(published: DataFolder) -> 
 
 def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(published: DataFolder) -> None:
     # These views list a model whether or not it counts as evaluated.
-    unscored = {"prediction_details", "token_usage", "cost", "not_evaluated"}
+    unscored = {"prediction_details", "cost", "not_evaluated"}
     # One failed under `none`, one under `inv`, and one under `dn`.
     parts, n_counted = {"form_effects": 1}, 0
     for view in set(VIEWS) - unscored:
@@ -366,7 +366,7 @@ def test_every_view_counts_failed_prompts_and_leaves_out_a_model_with_too_many(p
             n_counted += n is not None
     assert n_counted > 5
     (row,) = published.query("from not_evaluated")
-    assert (row["model_id"], row["error_rate"]) == ("bad", row["n_errors"] / row["n_items"])
+    assert (row["model_id"], row["error_rate"]) == ("bad", row["n_errors"] / row["n_predictions"])
     assert row["reason"].endswith(f"more than max_error_rate = 0.01 allows; most often: {REASON}")
 
 

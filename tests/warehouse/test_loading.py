@@ -30,9 +30,10 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert count(data, *tables) == [1, 10, 80, 1, 0, 64, 64]
     (run,) = run_query(data.root, "from runs")[1]
     assert run[:5] == (EDITION, None, None, "expert", None)
-    assert run[5:13] == (["strict"], 64, 1, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5)
+    assert run[5:15] == (["strict"], 64, 1, 64, 0, 64, 0, None, 0.01, True)
     # What answered and its prices are not in the record. Style and sampling are from the requests.
-    assert run[13:] == (0.01, None, [], None, None, None, "completion", "{}", 5)
+    assert run[15:19] == (datetime(2026, 11, 20, 10), 1.5, None, [])
+    assert run[23:] == (None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
@@ -168,16 +169,14 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     (row,) = data.query(f"{kinds} having kind = 'questions'")
     assert (row["n"], row["n_first"]) == (6 * n_questions, 2 * n_questions)
     # All repeats of a question count once.
-    counted = data.query("select n_items from error_counts where setting is not null")
-    assert [row["n_items"] for row in counted] == [n_questions] * 2
+    assert [run["n_predictions"] for run in runs] == [n_questions] * 2
     (row,) = data.query("from not_evaluated")
-    assert (row["setting"], row["n_items"], row["n_errors"]) == ("answer_only", n_questions, 4)
+    assert (row["setting"], row["n_predictions"], row["n_errors"]) == ("answer_only", n_questions, 4)
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
     assert row["reason"].endswith(REASON)
     (cost,) = data.query("from cost")
     n_asked = 64 + 6 * n_questions
     assert (cost["n_asked"], cost["duration_s"], cost["seconds_per_prompt"]) == (n_asked, 4.5, 4.5 / n_asked)
     # A prompt is counted once, whatever it asked.
-    (usage,) = data.query("from token_usage")
     (prompts,) = data.query("select count(distinct prompt_key) as n from answers where kind = 'samples'")
-    assert usage["n_prompts"] == prompts["n"] + 6 * n_questions
+    assert cost["n_prompts"] == prompts["n"] + 6 * n_questions

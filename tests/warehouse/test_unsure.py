@@ -130,7 +130,7 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
     )
     assert answers == [{"answer": "U", "is_correct": False}]
     (row,) = data.query("from not_evaluated")
-    found = (row["model_id"], row["setting"], row["n_items"], row["n_errors"])
+    found = (row["model_id"], row["setting"], row["n_predictions"], row["n_errors"])
     assert found == ("failing", UNSURE, 64, 16)
     assert row["reason"].startswith("16 of 64 samples failed")
 

@@ -153,7 +153,7 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
         "evaluated": (160, 40, pytest.approx(120 * 40e-6)),
         "rephraser": (4, 1, pytest.approx(3 * 40e-6)),
     }
-    (row,) = worked.query("from token_usage where model_id = 'uneven'")
+    (row,) = worked.query("from runs where model_id = 'uneven'")
     names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
     assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
 

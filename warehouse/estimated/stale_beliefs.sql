@@ -10,10 +10,9 @@
 -- other view counts its pair.
 create or replace temp table observations as
 with first_policies as (
-    select runs.edition_id, runs.model_id, scoring_policies[1] as scoring_policy
+    select edition_id, model_id, scoring_policies[1] as scoring_policy
     from runs
-    inner join error_counts using (edition_id, model_id)
-    where runs.setting is null and period is null and error_counts.setting is null and is_evaluated
+    where setting is null and period is null and is_evaluated
 ),
 
 affirmed as (

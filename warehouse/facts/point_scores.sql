@@ -2,7 +2,7 @@
 -- The questions of a point added up. A repeat counts for all: a question failed if no repeat has a response, and is
 -- unfinished if it has no answer and the thought of a repeat did not end, and refused if a repeat was refused.
 -- n_parts, n_right_parts, n_independent: the score of the row and its weight (macros.sql).
--- Evaluations with too many failed questions (error_counts) have no rows.
+-- Evaluations with too many failed questions (is_evaluated of runs) have no rows.
 create table point_scores as
 with replied as (
     select
@@ -22,7 +22,7 @@ asked as (
         coalesce(has_refused, false) and is_unanswered as is_refused,
         is_correct as is_right
     from (select * exclude (is_refused), item_id as question_id from answers where kind = 'questions' and repeat = 0)
-    semi join (from error_counts where is_evaluated) as evaluated using (edition_id, setting, model_id)
+    semi join (from runs where is_evaluated) as evaluated using (edition_id, setting, model_id)
     inner join questions using (edition_id, question_id)
     left join replied using (edition_id, setting, model_id, question_id)
     where split = 'test'

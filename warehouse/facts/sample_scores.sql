@@ -1,25 +1,15 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
 -- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
--- prompts (error_counts.sql) have no rows, so that no view shows their scores; nor have pairs that are undecided
+-- prompts (is_evaluated of runs) have no rows, so that no view shows their scores; nor have pairs that are undecided
 -- (storage.undecided_pairs).
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
 -- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
 -- guess, but its no-answer rate is still that of the responses.
 create table sample_scores as
-with evaluated as (
-    select edition_id, null::varchar as period, model_id
-    from error_counts
-    where setting is null and is_evaluated
-    union all
-    select edition_id, period, model_id
-    from runs
-    where period is not null and n_errors <= max_error_rate * n_items * n_repeats
-),
-
-counted as (
+with counted as (
     select answers.*
     from answers
-    semi join evaluated
+    semi join (from runs where setting is null and is_evaluated) as evaluated
         on (answers.edition_id, answers.model_id) = (evaluated.edition_id, evaluated.model_id)
         and answers.period is not distinct from evaluated.period
     where kind in ('samples', 'anchors')

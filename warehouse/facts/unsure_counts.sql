@@ -3,16 +3,12 @@
 -- twin (negative) whose prompt did not fail, and of these the right, unsure and wrong ones; the others have no answer.
 -- These numbers do not depend on the scoring policy, so only the first policy of the run is read.
 -- n_two_answers, …: the same samples with two answers, where that prompt did not fail either. Evaluations with too many
--- failed prompts (error_counts) have no rows, and no numbers. It is a table, because a view of it would take seconds on
--- 272,000 samples of a few models.
+-- failed prompts (is_evaluated of runs) have no rows, and no numbers. It is a table, because a view of it would take
+-- seconds on 272,000 samples of a few models.
 create table unsure_counts as
 with evaluated as (
-    select runs.edition_id, runs.model_id, runs.setting, scoring_policies[1] as scoring_policy
+    select edition_id, model_id, setting, scoring_policies[1] as scoring_policy
     from runs
-    inner join error_counts
-        on runs.edition_id = error_counts.edition_id
-        and runs.model_id = error_counts.model_id
-        and runs.setting is not distinct from error_counts.setting
     where period is null and is_evaluated
 ),
 

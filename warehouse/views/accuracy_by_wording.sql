@@ -30,7 +30,7 @@ graded as (
         avg(answers.is_correct::integer) as average_accuracy
     from worded
     inner join answers on worded.sample = hash(answers.edition_id, answers.item_id)
-    semi join (select edition_id, model_id from error_counts where setting is null and is_evaluated) as evaluated
+    semi join (from runs where setting is null and period is null and is_evaluated) as evaluated
         on answers.edition_id = evaluated.edition_id and answers.model_id = evaluated.model_id
     where answers.kind = 'samples' and answers.is_correct is not null
     group by all

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, role (evaluated, anchors, rephraser, judge, panel, llmeval) and period of anchors.
--- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
+-- What the tokens of runs and writers cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
 -- evaluated: the edition's samples, with two answers or three, and its questions, at the price in the record of the
@@ -11,18 +11,21 @@
 -- seconds_per_prompt: of the last session of every evaluation, samples and questions together.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
-with priced_runs as (
+with summed_runs as (
+    select
+        edition_id, model_id, period,
+        sum(columns(['n_prompts', 'n_unknown', 'n_prompt_tokens', 'n_completion_tokens', 'n_asked']))::bigint,
+        sum(duration_s) as duration_s
+    from runs
+    group by edition_id, model_id, period
+),
+
+priced_runs as (
     select distinct on (edition_id, model_id, period)
         edition_id, model_id, period, price_input, price_output, price_currency
     from runs
     where price_input is not null
     order by edition_id, model_id, period, finished_at desc nulls last
-),
-
-timed_runs as (
-    select edition_id, model_id, period, sum(n_asked)::bigint as n_asked, sum(duration_s) as duration_s
-    from runs
-    group by edition_id, model_id, period
 ),
 
 reworded as (
@@ -31,19 +34,14 @@ reworded as (
 
 used as (
     select
-        usage.edition_id, usage.model_id, usage.period,
-        case when usage.period is null then 'evaluated' else 'anchors' end as role,
-        n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens, price_input, price_output, price_currency,
-        n_asked, duration_s
-    from token_usage as usage
-    left join timed_runs as times
-        on usage.edition_id = times.edition_id
-        and usage.model_id = times.model_id
-        and usage.period is not distinct from times.period
+        summed.*,
+        case when summed.period is null then 'evaluated' else 'anchors' end as role,
+        price_input, price_output, price_currency
+    from summed_runs as summed
     left join priced_runs as prices
-        on usage.edition_id = prices.edition_id
-        and usage.model_id = prices.model_id
-        and usage.period is not distinct from prices.period
+        on summed.edition_id = prices.edition_id
+        and summed.model_id = prices.model_id
+        and summed.period is not distinct from prices.period
     union all by name
     select
         edition_id, model_id, 'rephraser' as role,

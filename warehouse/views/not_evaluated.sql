@@ -1,15 +1,16 @@
 -- Grain: one row per edition, setting (null: its samples) and model whose evaluation failed.
 -- These models have no rows in the views of scores of samples, or of what was asked in the setting. Either more
--- prompts failed than max_error_rate allows (error_counts.sql), or the evaluation
+-- prompts failed than max_error_rate allows, or the evaluation
 -- ended with an error before its answers could be scored (failures).
 -- reason: what failed, in the words of the endpoint or engine, and what to change.
--- n_items, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
+-- n_predictions, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
 -- evaluation ended before all prompts were asked. model_id is null if the model could not be identified.
 create or replace view not_evaluated as
 with finished as (
-    select error_counts.*, models.name as model
-    from error_counts
+    select runs.*, models.name as model, n_errors / n_predictions as error_rate
+    from runs
     inner join models using (model_id)
+    where period is null
 ),
 
 too_many as (
@@ -18,7 +19,7 @@ too_many as (
         format(
             '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
             n_errors,
-            n_items,
+            n_predictions,
             case when coalesce(setting, 'true_false_unsure') = 'true_false_unsure' then 'samples' else 'questions' end,
             100 * error_rate,
             max_error_rate,
@@ -46,7 +47,7 @@ select
     coalesce(failed.setting, too_many.setting) as setting,
     coalesce(failed.model, too_many.model) as model,
     coalesce(failed.model_id, too_many.model_id) as model_id,
-    too_many.n_items, too_many.n_errors, too_many.error_rate,
+    too_many.n_predictions, too_many.n_errors, too_many.error_rate,
     coalesce(failed.reason, too_many.reason) as reason,
     coalesce(failed.failed_at, too_many.finished_at) as failed_at
 from failed
