@@ -40,7 +40,6 @@ GATE_OFF = "gate off"
 MAX_WRONG_RATE = 0.03
 """With a larger share of wrong texts among those that it accepts from a writer, the gate limits new words."""
 RESPONSE_STATUSES = ("ok", "error")
-GUESSERS = ("overlap", "neighbour")
 
 TRIPLETS = Stage(
     "triplets",
@@ -207,13 +206,17 @@ DIVERSITY = Stage(
 )
 GUESSES = Stage(
     "guesses",
-    "a test triplet as a guesser that was trained on other heads judges it",
-    ("triplet_id", "guesser"),
+    "a test triplet as guessers that were trained on other heads judge it",
+    ("triplet_id",),
     (
         TRIPLET_ID,
         RELATION,
-        Column("guesser", pa.string(), "what the guesser knows of a triplet", values=GUESSERS),
-        Column("guess", pa.bool_(), "whether the guesser believes the triplet"),
+        Column("overlap_guess", pa.bool_(), "whether the guesser that compares names believes the triplet"),
+        Column(
+            "neighbour_guess",
+            pa.bool_(),
+            "whether the guesser that knows the other facts of the base believes the triplet",
+        ),
     ),
 )
 HUMAN_VERDICTS = Stage(

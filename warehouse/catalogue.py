@@ -8,23 +8,33 @@ import duckdb
 import pyarrow as pa
 
 from pretexeval.primitives.errors import InputError
+from schemas.columns import Stage
 from schemas.meanings import describe_column, list_tables
 from schemas.question_stages import FACET_OF, QUESTIONS
-from schemas.stages import ATTEMPTS, DIVERSITY, GUESSES, HUMAN_VERDICTS, SAMPLES, TRIPLETS
+from schemas.stages import (
+    ATTEMPTS,
+    DIVERSITY,
+    GUESSES,
+    HUMAN_VERDICTS,
+    SAMPLES,
+    STATEMENTS,
+    TRIPLETS,
+    VARIANTS,
+)
 from schemas.transformations import TRANSFORMATIONS
 from warehouse.estimation import create_estimated
 from warehouse.scoring import create_scores
 
 FOLDER = Path(__file__).parent
-# Table -> the stage whose rows it has, each with its edition.
-STAGE_TABLES = {
-    "triplets": TRIPLETS,
-    "samples": SAMPLES,
-    "attempts": ATTEMPTS,
-    "questions": QUESTIONS,
-    "sample_diversity": DIVERSITY,
-    "guesses": GUESSES,
-    "human_verdicts": HUMAN_VERDICTS,
+# Table -> the stage whose rows it has, each with its edition, and a second stage that adds columns to them.
+# These columns are null where the second stage has no row.
+STAGE_TABLES: dict[str, tuple[Stage, ...]] = {
+    "triplets": (TRIPLETS, GUESSES),
+    "variants": (VARIANTS, STATEMENTS),
+    "samples": (SAMPLES, DIVERSITY),
+    "attempts": (ATTEMPTS,),
+    "questions": (QUESTIONS,),
+    "human_verdicts": (HUMAN_VERDICTS,),
 }
 TYPES = {
     pa.string(): "varchar",
@@ -122,9 +132,10 @@ START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_detail
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for table, stage in STAGE_TABLES.items():
+    for table, (stage, *others) in STAGE_TABLES.items():
         columns = {"edition_id": "varchar not null"}
         columns |= {c.name: TYPES[c.type] + " not null" * (not c.is_nullable) for c in stage.columns}
+        columns |= {c.name: TYPES[c.type] for s in others for c in s.columns if c.name not in columns}
         connection.execute(f"create table {table} ({', '.join(map(' '.join, columns.items()))})")
     for name in ("tables", "storage_tables", "macros"):
         connection.execute(read_sql(f"{name}.sql"))

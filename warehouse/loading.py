@@ -1,6 +1,7 @@
 """Fill the tables of an empty warehouse from the Parquet files and records under a root."""
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from pretexeval.storage.layout import (
 )
 from pretexeval.storage.records import find_record, set_aside
 from pretexeval.storage.withdrawals import find_withdrawal
-from schemas.stages import RESPONSES, STATEMENTS, TRIPLETS, VARIANTS
+from schemas.columns import Stage
+from schemas.stages import RESPONSES, TRIPLETS
 from warehouse.answers import load_evaluation
 from warehouse.catalogue import STAGE_TABLES, create_tables, create_views, insert_rows
 from warehouse.checks import load_checks
@@ -28,19 +30,8 @@ from warehouse.sources import Sources
 
 # What only editions with triplets have. The manifest of another edition holds the defaults of these settings.
 TRIPLET_COLUMNS = ("negatives", "pool", "rephraser", "methods")
-INSERT_VARIANTS = """
-insert into variants
-select
-    owner, variant_id, variants.triplet_id, variants.pair_id, variants.relation, variants.split,
-    variants.transformation, variants.label, predicate, prototype_id, statement
-from storage.read_files($variants) as variants
-inner join owners on variants.filename = owners.path
-left join (
-    select owner, variant_id, prototype_id, statement
-    from storage.read_files($statements) as statements
-    inner join owners on statements.filename = owners.path
-) as statements using (owner, variant_id)
-"""
+# The edition of each file.
+OWNED = "inner join owners on filename = path"
 READ_RESPONSES = """
 read_parquet($files, hive_partitioning = false, filename = true, file_row_number = true, union_by_name = true)
 """
@@ -158,7 +149,7 @@ def _load_model(connection: duckdb.DuckDBPyConnection, sources: Sources, model_i
 
 
 def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:
-    """Insert the rows of all stages of editions, and of what is measured on them."""
+    """Insert the rows of all stages of editions, with what is measured on them."""
     owned = [
         (str(path), edition_id)
         for name, files in sources.files.items()
@@ -167,17 +158,25 @@ def _load_stages(connection: duckdb.DuckDBPyConnection, sources: Sources) -> Non
         if edition_id in sources.editions
     ]
     connection.register("owners", pl.DataFrame(owned, ["path", "owner"], orient="row").to_arrow())
-    for table, stage in (STAGE_TABLES | {"variants": VARIANTS}).items():
-        columns = ", ".join(name for name in stage.names if name != "edition_id")
-        statement = (
-            f"insert into {table} (edition_id, {columns}) select owner, {columns} "
-            f"from storage.read_files(${stage.name}) inner join owners on filename = path"
-        )
-        stages = (VARIANTS, STATEMENTS) if stage is VARIANTS else (stage,)
-        files = {read.name: list(map(escape_pattern, sources.files.get(read.name, ()))) for read in stages}
-        if all(files.values()):
-            connection.execute(INSERT_VARIANTS if stage is VARIANTS else statement, files)
+    for table, stages in STAGE_TABLES.items():
+        files = {stage.name: list(map(escape_pattern, sources.files.get(stage.name, ()))) for stage in stages}
+        read = [stage for stage in stages if files[stage.name]]
+        if stages[0] in read:
+            connection.execute(_write_insert(table, read), {stage.name: files[stage.name] for stage in read})
     connection.unregister("owners")
+
+
+def _write_insert(table: str, stages: Sequence[Stage]) -> str:
+    """Return the statement that fills a table from the files of its stages, which are its parameters."""
+    first, *others = stages
+    key, known = ", ".join(first.key), {"edition_id", *first.names}
+    columns = ", ".join(name for name in first.names if name != "edition_id")
+    rows = [f"(select owner, {columns} from storage.read_files(${first.name}) {OWNED}) as own"]
+    for stage in others:
+        added = ", ".join(name for name in stage.names if name not in known)
+        select = f"select owner, {key}, {added} from storage.read_files(${stage.name}) {OWNED}"
+        rows.append(f"left join ({select}) as {stage.name} using (owner, {key})")
+    return f"insert into {table} by name select * rename (owner as edition_id) from {' '.join(rows)}"
 
 
 def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> None:

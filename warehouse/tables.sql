@@ -21,12 +21,6 @@ create table label_risks (
     n_base_heads bigint, n_base_facts bigint, n_tested_facts bigint
 );
 
-create table variants (
-    edition_id varchar not null, variant_id varchar not null, triplet_id varchar not null, pair_id varchar not null,
-    relation varchar not null, split varchar not null, transformation varchar not null, label boolean not null,
-    predicate varchar not null, prototype_id varchar, statement varchar
-);
-
 -- panel: the rephraser's answers about the panel; its other prompts are in attempts. The prices are those of the
 -- configuration that published the edition.
 create table writer_tokens (

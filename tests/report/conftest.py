@@ -71,7 +71,7 @@ def appraise(data: DataFolder) -> None:
     distances = ("lexical_distance", "structural_distance", "lexical_spread", "structural_spread")
     rows = [s for s in data.samples("pretexeval") if s["relation"] == "drugs"]
     write_measured(data.root, EDITION, DIVERSITY, [row | dict.fromkeys(distances, 0.5) for row in rows])
-    check = {"column": "guess", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 2}
+    check = {"column": "relation", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 2}
     report = {"stage": "guesses", "n_rows": 8, "checked_at": "2026-11-20T12:00:00+00:00"}
     write_measured(data.root, EDITION, GUESSES, [], report | {"checks": [check | {"success": False}]})
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):

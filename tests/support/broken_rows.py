@@ -104,7 +104,7 @@ BROKEN = (
     BrokenRow("attempts", {"text": None}, "is_accepted", "reasons_fit_verdict"),
     BrokenRow("attempts", {"is_accepted": True}, "variant_id", "acceptance_ends_attempts", row=0),
     BrokenRow("diversity", {"lexical_distance": 1.5}, "lexical_distance", "is_in_bounds"),
-    BrokenRow("guesses", {"guesser": "oracle"}, "guesser", "is_one_of"),
+    BrokenRow("guesses", {"overlap_guess": None}, "overlap_guess", "is_not_null"),
     BrokenRow("human_verdicts", {"question": "taste"}, "question", "is_one_of"),
     BrokenRow("human_verdicts", {"reviewer": "one"}, "edition_id, question, item_id, reviewer", "is_unique"),
     BrokenRow("requests", {"repeat": 0}, "item_id, repeat", "is_unique"),

@@ -78,7 +78,7 @@ def list_diversity() -> list[Row]:
 
 def list_guesses() -> list[Row]:
     tested = [row for row in list_triplets() if row["split"] == "test"]
-    return [row | {"guesser": "overlap", "guess": True} for row in tested]
+    return [row | {"overlap_guess": True, "neighbour_guess": False} for row in tested]
 
 
 def list_verdicts() -> list[Row]:

@@ -66,9 +66,8 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     methods = ("pretexeval", "direct")
     data.write_edition(EDITION, methods)
     rows = [
-        triplet | {"guesser": guesser, "guess": believes}
+        triplet | {"overlap_guess": guess(triplet), "neighbour_guess": triplet["is_positive"]}
         for triplet in data.triplets()
-        for guesser, believes in (("overlap", guess(triplet)), ("neighbour", triplet["is_positive"]))
     ]
     write_measured(data.root, EDITION, GUESSES, rows)
     for rule in RULES:

@@ -76,9 +76,9 @@ judged as (
     from clues
     inner join chosen_thresholds using (edition_id, relation, baseline)
     union all
-    select edition_id, triplet_id, guesser, guess = is_positive
-    from guesses
-    inner join test_triplets using (edition_id, triplet_id)
+    select edition_id, triplet_id, unnest(['overlap', 'neighbour']), unnest([overlap_guess, neighbour_guess]) = is_positive
+    from test_triplets
+    where overlap_guess is not null
 ),
 
 questions as (

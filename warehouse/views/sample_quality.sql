@@ -28,7 +28,6 @@ by_method as (
         count(lexical_distance) as n_measured,
         avg(columns(['lexical_distance', 'structural_distance', 'lexical_spread', 'structural_spread']))
     from tested
-    left join sample_diversity using (edition_id, sample_id, method)
     group by edition_id, method, rephraser
 ),
 
