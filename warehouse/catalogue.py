@@ -46,17 +46,23 @@ TYPES = {
     pa.list_(pa.string()): "varchar[]",
 }
 # Queries that others share: macros, and views in the schema `storage`. Those of SHARED come before the facts.
-SHARED = ("match_taught", "taught_pairs", "pair_groups", "cutoff_pairs", "compared_changes")
+SHARED = (
+    "pair_clusters",
+    "point_clusters",
+    "match_taught",
+    "taught_pairs",
+    "pair_groups",
+    "cutoff_pairs",
+    "compared_changes",
+)
 COMPARED = ("measures", "match_runs", "paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
 # need not do it in every query.
 FACTS = (
-    "pair_clusters",
     "shortcut_scores",
     "sample_scores",
     "unsure_counts",
     "pair_scores",
-    "point_clusters",
     "point_scores",
     "point_mastery",
     "freshness",

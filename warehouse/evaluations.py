@@ -28,9 +28,9 @@ order by method, scoring_policy, repeat, period
 """
 PAIRS = """
 select
-    pair_clusters.pair_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
+    pair_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
     hash(relation, head) as fact
-from pair_clusters
+from storage.pair_clusters
 inner join (from triplets where split = 'test' and is_positive) as facts using (edition_id, pair_id)
 where edition_id = $edition_id
 """

@@ -47,7 +47,7 @@ where edition_id = $edition_id
 group by model_id
 order by model_id
 """
-OF_EDITION = ("pair_clusters", "shortcut_scores", "storage.pair_groups")
+OF_EDITION = ("storage.pair_clusters", "shortcut_scores", "storage.pair_groups")
 OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
 """Tables on which scores depend besides the answers, by edition and by model."""
 

@@ -1,7 +1,7 @@
 -- One row per test pair of the method. shown: what all its samples share, beside its relation and head.
 create or replace temp table browsed_candidates as
 with taught as (
-    select pair_id, json_group_object(model_id, taught_with) as taught
+    select pair_id, to_json(map_from_entries(list((model_id, taught_with) order by model_id))) as taught
     from storage.taught_pairs
     where edition_id = $edition_id and is_as_taught
     group by pair_id

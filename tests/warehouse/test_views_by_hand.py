@@ -126,7 +126,7 @@ def test_names_in_other_capitals_are_one_cluster(tmp_path: Path) -> None:
     data.add_pair("site", "Gout", "pain", "Itch")
     data.write_edition(EDITION)
     build_warehouse(data.root)
-    (row,) = data.query("select count(distinct columns('cluster')) as 'n_\\0' from pair_clusters")
+    (row,) = data.query("select count(distinct columns('cluster')) as 'n_\\0' from storage.pair_clusters")
     assert set(row.values()) == {1}
 
 

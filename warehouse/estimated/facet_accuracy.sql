@@ -77,7 +77,7 @@ scored as (
 
 select key, 'accuracy' as measure, head_cluster, positive_tail_cluster, negative_tail_cluster, gained, n, n_most
 from scored
-inner join point_clusters using (edition_id, point_id);
+inner join storage.point_clusters using (edition_id, point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
 create table facet_accuracy as

@@ -61,7 +61,7 @@ select
     head_cluster, positive_tail_cluster, negative_tail_cluster,
     gained, lost, n, n_most
 from points
-inner join point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id);
+inner join storage.point_clusters as clusters on points.point = hash(clusters.edition_id, clusters.point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
 create table facet_comparison as

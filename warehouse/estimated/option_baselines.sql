@@ -96,7 +96,7 @@ select
     head_cluster, positive_tail_cluster, negative_tail_cluster,
     gained, n, n_most
 from points
-inner join point_clusters using (edition_id, point_id);
+inner join storage.point_clusters using (edition_id, point_id);
 
 -- The estimates of these observations are computed here (estimation.py).
 create table option_baselines as

@@ -22,7 +22,7 @@ select
     unnest([n_right - n_positive_right, n_triplets_right - n_positive_triplets_right, null]) as negative_gained,
     unnest([n_samples - n_positive, n_triplets - n_positive_triplets, null]) as negative_n
 from scored
-inner join pair_clusters using (edition_id, pair_id);
+inner join storage.pair_clusters using (edition_id, pair_id);
 
 -- The estimates of these observations are computed here (estimation.py).
 create table shortcut_baselines as

@@ -40,7 +40,7 @@ select
     n_most
 from storage.compared_changes
 inner join affirmed using (edition_id, triplet_id)
-inner join pair_clusters using (edition_id, pair_id);
+inner join storage.pair_clusters using (edition_id, pair_id);
 
 -- The estimates of these observations are computed here (estimation.py).
 create table stale_beliefs as

@@ -33,7 +33,7 @@ select
     head_cluster, positive_tail_cluster, negative_tail_cluster,
     shortcut, shortcuts.mastery as shortcut_mastery
 from counted
-inner join pair_clusters using (edition_id, pair_id)
+inner join storage.pair_clusters using (edition_id, pair_id)
 inner join (
     select edition_id, method, pair_id, shortcut, mastery from shortcut_scores where baseline = 'best'
 ) as shortcuts using (edition_id, method, pair_id)

@@ -64,4 +64,4 @@ select
     case when n_graded_facets = n_facets then n_mastered_facets = n_facets end as is_mastered
 from mastery
 inner join (select distinct run, setting, model_id, model, scoring_policy from point_scores) using (run)
-inner join point_clusters as points using (edition_id, point_id)
+inner join storage.point_clusters as points using (edition_id, point_id)

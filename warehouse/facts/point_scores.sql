@@ -50,4 +50,4 @@ select
     counted.* exclude (edition_id, setting, model_id, scoring_policy, point_id)
 from counted
 inner join models using (model_id)
-inner join point_clusters using (edition_id, point_id)
+inner join storage.point_clusters using (edition_id, point_id)

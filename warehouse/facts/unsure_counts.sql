@@ -64,6 +64,6 @@ select
     count_if(is_two_wrong)::integer as n_two_answers_wrong
 from placed
 inner join models using (model_id)
-inner join pair_clusters using (edition_id, pair_id)
+inner join storage.pair_clusters using (edition_id, pair_id)
 group by all
 order by edition_id, model_id, method, repeat, pair_id

@@ -3,7 +3,7 @@
 create or replace view storage.taught_points as
 with facts as (
     select edition_id, point_id, relation, head
-    from point_clusters
+    from storage.point_clusters
     where head is not null
 )
 

@@ -3,7 +3,7 @@
 -- its pair, because these are a right and a wrong option of its questions. A point without a head (a question of
 -- an exam) is a cluster of its own; the tails of a point without a pair are its own as well, so that its
 -- interval has the point as the only cluster.
-create table point_clusters as
+create or replace view storage.point_clusters as
 with points as (
     select edition_id, point_id, any_value(columns(['pair_id', 'relation', 'head']))
     from questions
@@ -17,5 +17,4 @@ select
     coalesce(positive_tail_cluster, hash(edition_id, point_id, true)) as positive_tail_cluster,
     coalesce(negative_tail_cluster, hash(edition_id, point_id, false)) as negative_tail_cluster
 from points
-left join pair_clusters using (edition_id, pair_id)
-order by edition_id, point_id
+left join storage.pair_clusters using (edition_id, pair_id)
