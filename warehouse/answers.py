@@ -160,7 +160,7 @@ def load_evaluation(connection: duckdb.DuckDBPyConnection, evaluation: Evaluatio
     _require_rows(evaluation, n_rows)
     if evaluation.kind != "anchors":
         ids = (evaluation.edition_id, evaluation.model_id, evaluation.setting)
-        insert_reports(connection, "run_checks", ids, evaluation.run["checks"])
+        insert_reports(connection, ids, evaluation.run["checks"])
 
 
 def _require_rows(evaluation: Evaluation, n_rows: int) -> None:

@@ -12,11 +12,9 @@ import duckdb
 import polars as pl
 
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.storage.layout import checks_record, diversity_record, freshness_record, guesses_record
+from pretexeval.storage.layout import checks_record, diversity_record, guesses_record
 from pretexeval.storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
 from schemas.stages import EDITION_STAGES, HUMAN_VERDICTS
-from warehouse.catalogue import insert_rows
-from warehouse.records import parse_time
 from warehouse.sources import list_reviews
 
 Report = dict[str, Any]
@@ -36,7 +34,7 @@ COLUMNS = {
     "checked_at": pl.String,
 }
 INSERT = """
-insert into {table}
+insert into storage.checks
 select * replace (checked_at::timestamptz at time zone 'UTC' as checked_at)
 from found
 order by edition_id, stage, expectation, checked_columns, requirement
@@ -44,33 +42,22 @@ order by edition_id, stage, expectation, checked_columns, requirement
 
 
 def load_checks(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert one row per expectation of the stages of an edition that have a report, and its freshness limit.
-
-    The limit is the least share of new texts. A damaged record of it is set aside.
-    """
+    """Insert one row per expectation of the stages of an edition that have a report."""
     reports = [*_read_reports(root, edition_id), *_read_measured(root, edition_id)]
-    insert_reports(connection, "edition_checks", (edition_id, None, None), reports)
-    path = root / freshness_record(edition_id)
-    limit_remedy = "the next publication of the edition writes it again"
-    if record := find_record(path, limit_remedy, edition_id=edition_id):
-        checked_at = parse_time(path, record, "checked_at")
-        insert_rows(connection, "storage.freshness_limits", [record | {"checked_at": checked_at}])
+    insert_reports(connection, (edition_id, None, None), reports)
 
 
 def insert_reports(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    ids: tuple[str, str | None, str | None],
-    reports: Iterable[Report],
+    connection: duckdb.DuckDBPyConnection, ids: tuple[str, str | None, str | None], reports: Iterable[Report]
 ) -> None:
-    """Insert one row per expectation into a table of the schema `storage`.
+    """Insert one row per expectation.
 
     Args:
         ids: the edition; the model and the setting for the stages of an evaluation.
     """
     rows = [(*ids, *row) for report in reports for row in _list_rows(report)]
     connection.register("found", pl.DataFrame(rows, COLUMNS, orient="row").to_arrow())
-    connection.execute(INSERT.format(table=f"storage.{table}"))
+    connection.execute(INSERT)
     connection.unregister("found")
 
 

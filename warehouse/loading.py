@@ -13,6 +13,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 from pretexeval.storage.layout import (
     FAILURES_FOLDER,
+    freshness_record,
     responses_folder,
     rewordings_record,
     withdrawal_record,
@@ -76,7 +77,7 @@ inner join (
     group by hash(prompt)
 ) as firsts on (answered.filename, answered.file_row_number) = place
 """
-WRITER_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
+PUBLISH_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
 FAILURE_REMEDY = "the next evaluation of this model writes it again if it fails"
 
 
@@ -102,7 +103,6 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, sources: Sources) -> N
         if evaluation.edition_id in sources.editions and evaluation.model_id in sources.models:
             sources.note_problem(partial(load_evaluation, connection, evaluation))
     for edition_id in sources.editions:
-        load_writer_tokens(connection, sources.root, edition_id)
         sources.note_problem(partial(load_checks, connection, sources.root, edition_id))
         _load_failures(connection, sources.root, edition_id)
     create_views(connection, sources.root)
@@ -113,6 +113,9 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     root, manifest = sources.root, sources.editions[edition_id]
     configuration = manifest.get("configuration")
     withdrawn = find_withdrawal(root, edition_id) or {}
+    limit_path = root / freshness_record(edition_id)
+    limit = find_record(limit_path, PUBLISH_REMEDY, edition_id=edition_id) or {}
+    asked = find_record(root / writer_tokens_record(edition_id), PUBLISH_REMEDY, edition_id=edition_id) or {}
     path = root / rewordings_record(edition_id)
     reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
     wrong_texts, naturalness = (reviewed or manifest).get("wrong_texts"), manifest.get("naturalness")
@@ -122,6 +125,9 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
         "naturalness": json.dumps(naturalness) if naturalness else None,
         "is_anchors": "anchor_pairs" in (configuration or {}),
         "period_start": find_first_day(str(manifest.get("label"))),
+        "min_new_texts": limit.get("min_new_texts"),
+        "min_new_texts_at": parse_time(limit_path, limit, "checked_at"),
+        "writer_tokens": [role | read_price(role) for role in asked.get("roles", [])],
         "withdrawn_at": parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
         "withdrawal_reason": withdrawn.get("reason"),
     }
@@ -192,13 +198,6 @@ def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> 
     for model_id, paths in files.items():
         if connection.execute(NEW_PROMPTS, {"model_id": model_id}).fetchone():
             connection.execute(INSERT_PROMPTS, {"files": paths})
-
-
-def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert one row per role, if the edition has a record. A damaged record is set aside."""
-    record = find_record(root / writer_tokens_record(edition_id), WRITER_REMEDY, edition_id=edition_id) or {}
-    rows = [{"edition_id": edition_id, **role, **read_price(role)} for role in record.get("roles", [])]
-    insert_rows(connection, "writer_tokens", rows)
 
 
 def _load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:

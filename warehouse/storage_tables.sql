@@ -25,20 +25,12 @@ create table storage.responses (
     reasoning varchar, served varchar
 );
 
--- What the validation of stages found, with one row per expectation; the view checks puts the tables together.
--- The first has the stages of editions and what is measured on them, the second those of evaluations, except of
--- anchors. checked_at is UTC.
-create table storage.edition_checks (
+-- What the validation of stages found, with one row per expectation: of the stages of editions, of what is measured on
+-- them, and of the stages of evaluations, except of anchors. checked_at is UTC.
+create table storage.checks (
     edition_id varchar not null, model_id varchar, setting varchar, stage varchar not null,
     expectation varchar not null, checked_columns varchar, requirement varchar not null,
     is_passed boolean not null, n_rows bigint not null, n_unexpected bigint not null, checked_at timestamp
-);
-create table storage.run_checks as from storage.edition_checks;
-
--- The least share of new texts that an edition must have by each method (min_new_texts), of the configuration that
--- published it last. checked_at: when it was first published with this share, in UTC.
-create table storage.freshness_limits (
-    edition_id varchar not null, min_new_texts double not null, checked_at timestamp
 );
 
 -- Responses are shared by all editions.

@@ -5,9 +5,7 @@
 -- new texts that min_new_texts requires, by method; the last publication of the edition counts. checked_at is UTC.
 create or replace view checks as
 with reports as (
-    from storage.edition_checks
-    union all by name
-    from storage.run_checks
+    from storage.checks
     union all by name
     select
         edition_id,
@@ -18,9 +16,10 @@ with reports as (
         new_text_rate >= min_new_texts as is_passed,
         n_texts as n_rows,
         n_texts - n_new_texts as n_unexpected,
-        checked_at
+        min_new_texts_at as checked_at
     from freshness
-    inner join storage.freshness_limits using (edition_id)
+    inner join editions using (edition_id)
+    where min_new_texts is not null
 )
 
 select

@@ -7,7 +7,7 @@
 -- anchors: likewise what a schedule asked in a period; edition_id is the edition of anchors.
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
 -- judge, panel, llmeval: what the judge of rewordings, the rephraser about the panel and the writer of llmeval were
--- asked, from writer_tokens, which is filled when the edition is published with its own configuration.
+-- asked, from writer_tokens of editions, which is filled when the edition is published with its own configuration.
 -- seconds_per_prompt: of the last session of every evaluation, samples and questions together.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
@@ -57,7 +57,8 @@ used as (
     left join (from storage.responses where repeat = 0) as responses using (model_id, prompt_key)
     group by edition_id, model_id
     union all by name
-    from writer_tokens
+    select edition_id, unnest(writer_tokens, recursive := true)
+    from editions
 )
 
 select

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -31,8 +30,6 @@ from tasks.judging.writer_errors import read_panel
 from tests.support.command import Table, make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.small_bases import build_edition
-from warehouse.catalogue import create_tables
-from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
 
@@ -133,14 +130,13 @@ def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[P
     written = path.stat().st_mtime_ns
     record_writer_tokens(edition, store)
     assert path.stat().st_mtime_ns == written
-    with duckdb.connect() as connection:
-        create_tables(connection)
-        load_writer_tokens(connection, edition.root, edition.edition_id)
-        rows = connection.execute("select role, price_input from writer_tokens order by role").fetchall()
-        assert rows == [("judge", 3.0), ("llmeval", 3.0), ("panel", 3.0)]
-        path.write_text("{")
-        load_writer_tokens(connection, edition.root, edition.edition_id)
-        assert connection.execute("select count(*) from writer_tokens").fetchone() == (3,)
+    sql = "select unnest(writer_tokens, recursive := true) from editions"
+    build_warehouse(edition.root)
+    prices = {row["role"]: row["price_input"] for row in read_rows(edition.root, sql)}
+    assert prices == {"judge": 3.0, "llmeval": 3.0, "panel": 3.0}
+    path.write_text("{")
+    build_warehouse(edition.root)
+    assert read_rows(edition.root, sql) == []
     assert not path.exists()
 
 
