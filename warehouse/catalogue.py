@@ -74,7 +74,6 @@ ESTIMATED = (
     "weighted_accuracy",
     "repeat_spread",
     "knows_guesses_errs",
-    "anchor_changes",
     "facet_accuracy",
     "facet_comparison",
     "mastered_points",

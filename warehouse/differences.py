@@ -5,7 +5,7 @@ method without forms with all eight of the other. A measure counts what is grade
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -15,10 +15,12 @@ from scipy.stats import binom, binomtest
 
 from pretexeval.statistics.clusters import Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates, adjust_by_holm
-from warehouse.evaluations import Evaluation, Flags, Pairs, count_samples, observe
+from warehouse.evaluations import FAILED, Answers, Evaluation, Flags, Pairs, count_samples, observe
 from warehouse.scores import FORMS, MAX_LEFT_OUT
 
 AVERAGE, JOINT, MASTERY = "average_accuracy", "joint_accuracy", "mastery"
+CHANGED = "changed_answers"
+"""The share of the answers (true, false, none) that changed, of those to samples with a response on both sides."""
 CONDITIONS = ("scoring_policy", "repeat")
 FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "measure")
 """The columns with one value in all comparisons that Holm's method adjusts together."""
@@ -34,6 +36,8 @@ class Side:
     asked: Flags
     graded: Flags
     right: Flags
+    answers: Answers | None = None
+    """What the samples were answered with; None where no comparison asks for it."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,12 @@ def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> 
             series.setdefault(_name(evaluation, "method", *CONDITIONS), []).append(evaluation)
     for asked in series.values():
         asked.sort(key=lambda evaluation: order.index(evaluation.key["period"]))
-        for number, later in enumerate(asked[1:], 1):
-            sides = _take(asked[number - 1]), _take(later)
-            yield Comparison("anchors", *sides, (AVERAGE, MASTERY), part="successive")
+        sides = [replace(_take(evaluation), answers=evaluation.answers) for evaluation in asked]
+        for number, later in enumerate(sides[1:], 1):
+            measures = (AVERAGE, MASTERY, CHANGED)
+            yield Comparison("anchors", sides[number - 1], later, measures, part="successive")
             if number > 1:
-                yield Comparison("anchors", _take(asked[0]), _take(later), (AVERAGE, MASTERY), part="first")
+                yield Comparison("anchors", sides[0], later, measures, part="first")
 
 
 def compare_editions(earlier: Sequence[Evaluation], later: Sequence[Evaluation]) -> Iterator[Comparison]:
@@ -199,6 +204,11 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
         JOINT: (has_triplet, *_compare_flags(has_triplet & is_right, has_triplet & is_other_right)),
         MASTERY: (has_pair, *_compare_flags(whole, other_whole)),
     }
+    if one.answers is not None and other.answers is not None:
+        is_answered = (one.answers != FAILED) & (other.answers != FAILED)
+        n_answered = count_samples(is_answered)
+        n_changed = count_samples(is_answered & (one.answers != other.answers))
+        counted[CHANGED] = n_answered, n_changed, np.zeros_like(n), n_answered - n_changed
     is_matched = np.asarray(count_samples(one.asked & other.asked).any(1))
     parts: list[tuple[str | None, Flags]] = [(None, is_matched)]
     if comparison.by_relation:
@@ -210,14 +220,19 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
             size, gained, lost, alike = (array[rows] for array in counted[measure])
             if not _has_enough(one.key, measure, int(size.sum()), len(rows)):
                 continue
-            observed = observe(pairs, gained, size, rows=rows, lost=lost)
+            # What has changed is one share, and no difference of two.
+            is_share = measure == CHANGED
+            observed = observe(pairs, gained, size, rows=rows, lost=None if is_share else lost)
             if (spread := measure_spread(observed)) is not None:
                 total = size.sum()
+                of_pairs, lost_of_pairs = gained.sum(1), lost.sum(1)
                 scores = {
-                    "score": (gained.sum() + alike.sum()) / total,
-                    "other_score": (lost.sum() + alike.sum()) / total,
+                    "score": None if is_share else (gained.sum() + alike.sum()) / total,
+                    "other_score": None if is_share else (lost.sum() + alike.sum()) / total,
                     "n_gained": int(gained.sum()),
                     "n_lost": int(lost.sum()),
+                    "n_gained_pairs": int((of_pairs > lost_of_pairs).sum()),
+                    "n_lost_pairs": int((of_pairs < lost_of_pairs).sum()),
                 }
                 yield _name_row(comparison, relation, measure, len(rows)) | scores, spread
 
@@ -234,7 +249,7 @@ def _compare_flags(flags: Flags, others: Flags) -> tuple[Flags, Flags, Flags]:
 
 def _has_enough(key: dict[str, Any], measure: str, n_observations: int, n_matched: int) -> bool:
     """Return whether so many units are complete that they are not the models' own selection (scores.py)."""
-    if key["scoring_policy"] != "excluded" or measure == AVERAGE:
+    if key["scoring_policy"] != "excluded" or measure not in (JOINT, MASTERY):
         return True
     return n_observations >= (1 - MAX_LEFT_OUT) * n_matched * (1 if measure == MASTERY else 2)
 
@@ -301,7 +316,7 @@ SCHEMA = {
     **dict.fromkeys(("difference_ci_low", "difference_ci_high"), pl.Float64),
     **dict.fromkeys(("difference_fixed_base_ci_low", "difference_fixed_base_ci_high"), pl.Float64),
     **dict.fromkeys(("p_value", "mcnemar_p", "mcnemar_mid_p", "n_effective"), pl.Float64),
-    **dict.fromkeys(("n_gained", "n_lost"), pl.Int64),
+    **dict.fromkeys(("n_gained", "n_lost", "n_gained_pairs", "n_lost_pairs"), pl.Int64),
     **dict.fromkeys(("run", "other_run"), pl.UInt64),
 }
 """The columns of the table."""

@@ -16,6 +16,9 @@ import polars as pl
 from pretexeval.statistics.clusters import Codes, Observations
 
 Flags = npt.NDArray[np.bool_]
+Answers = npt.NDArray[np.int8]
+FAILED, NO_ANSWER, FALSE, TRUE = range(4)
+"""The values of Answers."""
 
 RUNS = """
 select
@@ -83,6 +86,12 @@ class Evaluation:
     margin: npt.NDArray[np.float64]
     """Log-probability of True minus that of False; nan if unknown."""
     label: Flags
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Return what each sample was answered with; FAILED if it has no response, or was not asked."""
+        answered = np.where(self.says_true, TRUE, np.where(self.unanswered, NO_ANSWER, FALSE))
+        return np.where(self.asked & ~self.failed, answered, FAILED).astype(np.int8)
 
     @cached_property
     def asked_pairs(self) -> Flags:

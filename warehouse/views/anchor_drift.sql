@@ -14,15 +14,29 @@
 -- noise is taken to change a tenth of the pairs (exact binomial test). Otherwise null.
 -- change_p: score_p, or twice the smaller of both p-values (Bonferroni). has_changed: change_p < 0.05.
 create or replace view anchor_drift as
-with average as (
+with changes as (
+    select
+        run, other_run,
+        n_observations as n_answers, n_gained as n_changed,
+        n_pairs as n_answered_pairs, n_gained_pairs as n_changed_pairs,
+        difference as change_rate,
+        difference_fixed_base_ci_low as change_rate_ci_low, difference_fixed_base_ci_high as change_rate_ci_high
+    from differences
+    where measure = 'changed_answers'
+),
+
+average as (
     select
         differences.*,
-        anchor_changes.* exclude (run, other_run),
+        n_gained_pairs as n_worse_pairs, n_lost_pairs as n_better_pairs,
+        coalesce(n_answers, 0) as n_answers, coalesce(n_changed, 0) as n_changed,
+        coalesce(n_answered_pairs, 0) as n_answered_pairs, coalesce(n_changed_pairs, 0) as n_changed_pairs,
+        change_rate, change_rate_ci_low, change_rate_ci_high,
         part = 'successive' as is_successive,
         coalesce(later.period_start, date 'infinity') as period_start,
         coalesce((later.sampling ->> '$.temperature')::double = 0, false) as is_greedy
     from differences
-    inner join anchor_changes using (run, other_run)
+    left join changes using (run, other_run)
     inner join runs as later
         on (other_edition_id, other_period, other_model_id) = (later.edition_id, later.period, later.model_id)
     where comparison = 'anchors' and measure = 'average_accuracy'
