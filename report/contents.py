@@ -126,11 +126,6 @@ class Contents:
         found = self.map_rows("accuracy_by_relation", "relation")
         return dict(sorted(found.items(), key=lambda item: (key(item[1]), item[0])))
 
-    def select_repeats(self) -> list[Row]:
-        """Return how far the repeats of each model differ under the setting of the figures."""
-        setting = {"method": self.setting.method, "scoring_policy": self.setting.scoring_policy}
-        return [row for row in self.views["repeat_spread"] if setting.items() <= row.items()]
-
     def list_limited(self) -> list[tuple[list[str], int]]:
         """Return the labels of the models that were asked about a part of the pairs, by its size."""
         limited: dict[int, list[str]] = {}

@@ -117,7 +117,7 @@ class QuestionContents:
     agreement: list[Row]
     known: list[Row]
     mastered_differences: list[Row]
-    """The rows of mastered_points_comparison with all facets, without negated questions."""
+    """The rows of differences in mastered points with all facets, without negated questions."""
 
     def describe_random(self) -> Row:
         """Return facet -> what random answers score."""

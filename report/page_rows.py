@@ -52,7 +52,6 @@ POLICY_FREE_VIEWS = ("probability_calibration",)
 EDITION_VIEWS = (
     "label_risks",
     "not_evaluated",
-    "repeat_spread",
     "sample_quality",
     "freshness",
     "rejection_reasons",
@@ -84,6 +83,13 @@ from storage.paired_models
 where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy and repeat = $repeat
     and relation is not null and model_id < other_model_id
 order by all
+"""
+# Every two models in mastered points, with all facets that the edition asks about and without negated questions.
+MASTERED_DIFFERENCES = """
+from differences
+where edition_id = $edition_id and comparison = 'questions' and measure = 'mastered_rate'
+    and scoring_policy = $scoring_policy
+qualify len(part) = max(len(part)) over ()
 """
 ASKED_WITH_UNSURE = (
     "select distinct model_id, model from unsure_counts where edition_id = $edition_id order by all"
@@ -133,8 +139,13 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         ],
         "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
         "of_base": [
-            row for row in reader.read_setting("weighted_accuracy", setting) if row["weighting"] == "facts"
+            row
+            for row in reader.read_setting("scores", setting)
+            if (row["grouping_by"], row["group_name"]) == ("weighting", "facts")
         ],
+        "repeats": reader.read_view(
+            "scores", grouping_by="repeats", method=setting.method, scoring_policy=setting.scoring_policy
+        ),
         "stale_beliefs": reader.read(
             "from stale_beliefs where edition_id = $edition_id and method = $method and repeat = $repeat",
             method=setting.method,
@@ -236,8 +247,6 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         return None
     scores = read_facet_scores(reader.read, reader.edition_id)
     policy = {"scoring_policy": scores[0]["scoring_policy"] if scores else None}
-    differences = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
-    last = max((row["step"] for row in differences), default=None)
     return QuestionContents(
         counts=counts,
         scores=scores,
@@ -254,7 +263,7 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         ),
         agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=reader.read_view("known_facets", **policy),
-        mastered_differences=[row for row in differences if row["step"] == last],
+        mastered_differences=reader.read(MASTERED_DIFFERENCES, **policy),
     )
 
 

@@ -59,7 +59,7 @@ def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str,
 
     Args:
         ranked: rows of the leaderboard in one setting.
-        of_base: rows of weighted_accuracy in this setting, with the weighting `facts`.
+        of_base: rows of scores in this setting, with the weighting `facts`.
         names: model_id -> the name of the model in the sentences.
     """
     weighted, found = {row["model_id"]: row for row in of_base}, []

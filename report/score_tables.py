@@ -128,7 +128,7 @@ def note_repeats(root: Path, edition_id: str) -> list[str]:
     """Return a sentence with the mean over the repeats for each model and method with several of them."""
     rows = read_rows(
         root,
-        f"from repeat_spread where edition_id = '{edition_id}' "
+        f"from scores where grouping_by = 'repeats' and edition_id = '{edition_id}' "
         "order by method, scoring_policy, model, model_id",
     )
     notes = []

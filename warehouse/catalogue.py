@@ -10,7 +10,7 @@ import pyarrow as pa
 from pretexeval.primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.meanings import describe_column, list_tables
-from schemas.question_stages import FACET_OF, QUESTIONS
+from schemas.question_stages import QUESTIONS
 from schemas.stages import (
     ATTEMPTS,
     DIVERSITY,
@@ -21,7 +21,6 @@ from schemas.stages import (
     TRIPLETS,
     VARIANTS,
 )
-from schemas.transformations import TRANSFORMATIONS
 from warehouse.estimation import create_estimated
 from warehouse.scoring import create_scores
 
@@ -54,8 +53,9 @@ SHARED = (
     "pair_groups",
     "cutoff_pairs",
     "compared_changes",
+    "facet_steps",
 )
-COMPARED = ("measures", "match_runs", "paired_models", "taught_points")
+COMPARED = ("measures", "paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
 # need not do it in every query.
 FACTS = (
@@ -67,23 +67,19 @@ FACTS = (
     "point_mastery",
     "freshness",
 )
-# Tables of scores, in the order of creation. Their SQL files say what is estimated (estimation.py).
+# SQL files that add rows to the tables scores and differences, and then those of further tables of scores, in the order
+# of creation. They say what is estimated (estimation.py).
+ADDED = ("weighted_scores", "repeat_scores", "question_differences")
 ESTIMATED = (
     "shortcut_baselines",
     "stale_beliefs",
-    "weighted_accuracy",
-    "repeat_spread",
     "knows_guesses_errs",
     "facet_accuracy",
-    "facet_comparison",
     "mastered_points",
-    "mastered_points_comparison",
     "option_baselines",
     "known_facets",
     "facets_transformations_agreement",
 )
-# The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
-FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 # What an analyst reads: views, and those tables of scores that are read like views. In the order of creation:
 # a view comes after the views that it reads.
 VIEW_GROUPS = {
@@ -94,9 +90,7 @@ VIEW_GROUPS = {
         "form_effects",
         "accuracy_by_wording",
         "accuracy_by_group",
-        "weighted_accuracy",
         "probability_calibration",
-        "repeat_spread",
         "knows_guesses_errs",
         "not_evaluated",
     ),
@@ -136,7 +130,7 @@ START = ("leaderboard", "accuracy_by_relation", "model_comparison", "pair_detail
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table and the macros of the views; fill only the tables transformations and facets."""
+    """Create the loaded tables, without rows, and the macros of the views."""
     for table, (stage, *others) in STAGE_TABLES.items():
         columns = {"edition_id": "varchar not null"}
         columns |= {c.name: TYPES[c.type] + " not null" * (not c.is_nullable) for c in stage.columns}
@@ -144,8 +138,6 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"create table {table} ({', '.join(map(' '.join, columns.items()))})")
     for name in ("tables", "storage_tables", "macros"):
         connection.execute(read_sql(f"{name}.sql"))
-    _fill_transformations(connection)
-    _fill_facets(connection)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
@@ -165,7 +157,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     create_scores(connection, root)
     for name in COMPARED:
         connection.execute(shared[name])
-    for text in estimated.values():
+    for text in (*(read_sql(f"estimated/{name}.sql") for name in ADDED), *estimated.values()):
         create_estimated(connection, text)
     for text in views.values():
         connection.execute(text)
@@ -196,25 +188,6 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequenc
             f"{table}: the record of {rows[0].get(columns[0])} has a value that does not fit ({reason}); "
             "run `pretexeval run CONFIG` to write it again"
         ) from error
-
-
-def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
-    """Insert the eight transformations in their order."""
-    flags = ("is_inverted", "is_instantiated", "is_negated")
-    rows = [
-        {"transformation": t.name, "position": k, **{name: getattr(t, name) for name in flags}}
-        for k, t in enumerate(TRANSFORMATIONS)
-    ]
-    insert_rows(connection, "transformations", rows)
-
-
-def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
-    """Insert the four facets in the order of their types of question."""
-    rows = [
-        {"facet": facet, "type": kind, "position": k, "place": FACET_ORDER.index(facet)}
-        for k, (kind, facet) in enumerate(FACET_OF.items())
-    ]
-    insert_rows(connection, "facets", rows)
 
 
 def read_sql(name: str) -> str:

@@ -184,7 +184,9 @@ def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
     }
     columns = [pl.Series(name, values).fill_nan(None) for name, values in computed.items()]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(columns)
-    return frame.with_columns(_test_mastery(rows)).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
+    # Only answers to questions have a setting (estimated/question_differences.sql).
+    frame = frame.with_columns(_test_mastery(rows), setting=None, other_setting=None)
+    return frame.select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
@@ -308,6 +310,7 @@ ORDER = (*KEY, "scoring_policy", "repeat", "period", "other_period", "part", "re
 SCHEMA = {
     **dict.fromkeys(("comparison", "edition_id", "other_edition_id", "period", "other_period"), pl.String),
     **dict.fromkeys(("model_id", "model", "other_model_id", "other_model"), pl.String),
+    **dict.fromkeys(("setting", "other_setting"), pl.String),
     **dict.fromkeys(("method", "other_method", "scoring_policy"), pl.String),
     "repeat": pl.Int16,
     **dict.fromkeys(("part", "relation", "measure"), pl.String),

@@ -18,6 +18,13 @@ create macro wilson_limit(p, n, z) as
 create macro wilson_low(p, n) as case when p = 0 then 0.0 else wilson_limit(p, n, -1.959963984540054) end;
 create macro wilson_high(p, n) as case when p = 1 then 1.0 else wilson_limit(p, n, 1.959963984540054) end;
 
+-- The place of a facet in the order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
+create macro place_facet(facet) as
+    list_position(['comparison', 'verification', 'rectification', 'discrimination'], facet);
+
+-- The place of a type of question in the order in which types are shown (schemas/question_stages.py), from 0.
+create macro place_type(type) as list_position(['MCQ', 'RQ', 'MAQ', 'TFQ'], type) - 1;
+
 -- The number of samples of a complete triplet: direct and origin use one template, the others K = 8.
 create macro samples_per_triplet(method) as case when method in ('direct', 'origin') then 1 else 8 end;
 

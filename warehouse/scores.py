@@ -337,7 +337,8 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     subtracted = [pl.when(has_limits).then(pl.col(limit) - coin).alias(limit) for limit in limits]
     subtracted.append(pl.col(above) - coin)
     named = frame.rename({"average_accuracy_n_effective": "n_effective"})
-    return named.with_columns(subtracted).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
+    repeated = dict.fromkeys(REPEATED)
+    return named.with_columns(*subtracted, **repeated).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 ORDER = (
@@ -350,6 +351,8 @@ ORDER = (
     "group_position",
     "group_name",
 )
+REPEATED = ("n_repeats", "average_accuracy_sd", "mastery_sd", "same_answer_rate")
+"""The columns of the means over the repeats alone (estimated/repeat_scores.sql)."""
 LIMITED = ("average_accuracy", "mastery")
 """The scores that also have limits for a fixed base."""
 SCHEMA = {
@@ -377,5 +380,7 @@ SCHEMA = {
     **dict.fromkeys(("auroc", "calibration_error", "brier_score"), pl.Float64),
     "n_errors": pl.Int64,
     "error_rate": pl.Float64,
+    **dict.fromkeys(REPEATED, pl.Float64),
+    "n_repeats": pl.Int64,
 }
 """The columns of the table."""

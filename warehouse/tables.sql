@@ -70,10 +70,3 @@ create table failures (
     edition_id varchar not null, setting varchar, model varchar not null, model_id varchar,
     reason varchar not null, failed_at timestamp
 );
-
-create table transformations (
-    transformation varchar not null, position tinyint not null,
-    is_inverted boolean not null, is_instantiated boolean not null, is_negated boolean not null
-);
-
-create table facets (facet varchar not null, type varchar not null, position tinyint not null, place tinyint not null);

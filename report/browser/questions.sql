@@ -28,7 +28,7 @@ create or replace temp table browsed_candidate_items as
 select
     questions.point_id as group_id,
     questions.question_id as item_id,
-    2 * facets.position + questions.is_negated::integer as form,
+    2 * place_type(questions.type) + questions.is_negated::integer as form,
     (questions.type = 'RQ' and questions.answer like 'F%')::integer || questions.question_id as rank,
     questions.text,
     to_json({
@@ -36,5 +36,4 @@ select
         'offered': questions.offered, 'answer': questions.answer, 'source': questions.source
     }) as shown
 from questions
-inner join facets using (type)
 where questions.edition_id = $edition_id and questions.split = 'test'

@@ -50,7 +50,7 @@ with tried as (
 select
     samples.pair_id as group_id,
     samples.sample_id as item_id,
-    coalesce(transformations.position, samples.sample_index) + if(triplets.is_positive, 0, 8) as form,
+    samples.sample_index + if(triplets.is_positive, 0, 8) as form,
     samples.sample_id as rank,
     samples.text,
     to_json({
@@ -59,7 +59,6 @@ select
     }) as shown
 from samples
 inner join triplets using (edition_id, triplet_id)
-left join transformations using (transformation)
 left join variants using (edition_id, variant_id)
 left join tried using (variant_id)
 where samples.edition_id = $edition_id and samples.method = $method and samples.split = 'test'

@@ -90,6 +90,7 @@ with baselines as (
 counted as (
     select
         run, facet, is_negated,
+        case when facet is not null then any_value(type) end as type,
         any_value(columns(['edition_id', 'setting', 'model_id', 'model', 'scoring_policy'])),
         sum(n_graded)::bigint as n_questions,
         share(n_right, n_graded) as share_right,
@@ -115,7 +116,6 @@ select
     case when type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
     no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
 from counted
-left join facets using (facet)
 left join estimates as estimates
     on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
 left join (select distinct run, is_negated, mean_accuracy from weights) as means
@@ -125,4 +125,4 @@ left join baselines
     and counted.facet is not distinct from baselines.facet
     and counted.is_negated is not distinct from baselines.is_negated
 order by
-    counted.edition_id, setting, model_id, scoring_policy, facets.position nulls last, counted.is_negated nulls last
+    counted.edition_id, setting, model_id, scoring_policy, place_type(type) nulls last, counted.is_negated nulls last

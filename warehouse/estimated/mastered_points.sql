@@ -9,19 +9,6 @@
 -- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
 create or replace temp table scored as
-with asked as (
-    select distinct edition_id, facet, place
-    from questions
-    inner join facets using (facet)
-    where split = 'test'
-),
-
-steps as (
-    select edition_id, list(facet) over added as facets, len(facets) as step
-    from asked
-    window added as (partition by edition_id order by place)
-)
-
 select
     hash(run, step, is_negated_included) as key,
     *,
@@ -29,7 +16,7 @@ select
     n_graded_facets >= step as is_graded,
     n_mastered_facets >= step as is_right
 from point_mastery
-inner join steps using (edition_id);
+inner join storage.facet_steps using (edition_id);
 
 create or replace temp table observations as
 select

@@ -117,5 +117,4 @@ select
 from counted
 inner join estimates as estimates
     on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
-inner join facets using (type)
-order by edition_id, relation nulls first, facets.position, is_negated, baseline
+order by edition_id, relation nulls first, place_type(type), is_negated, baseline

@@ -21,9 +21,8 @@ needed as (
         edition_id, is_negated_included, facet,
         sum(n) as n_needed,
         count(*) over edition as n_facets,
-        row_number() over (edition order by any_value(place)) - 1 as n_before
+        row_number() over (edition order by place_facet(facet)) - 1 as n_before
     from most_asked
-    inner join facets using (facet)
     inner join (values (false), (true)) as negations (is_negated_included) on is_negated_included or not is_negated
     group by edition_id, is_negated_included, facet
     window edition as (partition by edition_id, is_negated_included)

@@ -21,10 +21,9 @@ placed as (
         samples.method, samples.relation, samples.pair_id, transformation, samples.label,
         hash(samples.relation, triplets.head) as fact,
         triplets.is_positive,
-        coalesce(transformations.position, samples.sample_index) as slot
+        samples.sample_index as slot
     from samples
     inner join triplets using (edition_id, triplet_id)
-    left join transformations using (transformation)
     anti join storage.undecided_pairs as undecided
         on samples.edition_id = undecided.edition_id and samples.pair_id = undecided.pair_id
     where samples.split = 'test'

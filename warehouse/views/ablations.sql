@@ -53,7 +53,7 @@ select
     steps.ablation, steps.step, steps.component,
     case
         when steps.group_name <> '' then string_split(steps.group_name, ', ')
-        else (select list(transformation order by position) from transformations)
+        else ['none', 'inv', 'ins', 'inv_ins', 'dn', 'inv_dn', 'ins_dn', 'inv_ins_dn']
     end as transformations,
     scores.k, scores.n_samples, scores.n_pairs,
     scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high, scores.n_effective,

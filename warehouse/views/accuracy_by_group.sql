@@ -33,5 +33,5 @@ select
     true_rate, affirmed_rate, consistency, probability_range,
     no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
 from scores
-where grouping_by not in ('edition', 'relation', 'likelier answer', 'choices', 'transformation', 'transformations')
+where grouping_by in ('fact', 'taught', 'negative', 'release', 'training cutoff', 'tail commonness', 'head commonness')
 order by edition_id, model, model_id, method, scoring_policy, repeat, grouping_by, group_position

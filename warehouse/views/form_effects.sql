@@ -12,7 +12,7 @@ with effects as (
 
 select
     scores.edition_id, scores.model_id, scores.model, scores.method, scores.scoring_policy, scores.repeat,
-    scores.group_name as transformation, transformations.is_negated,
+    scores.group_name as transformation, ends_with(scores.group_name, 'dn') as is_negated,
     scores.n_samples, scores.n_pairs,
     scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
     effects.difference, effects.difference_ci_low, effects.difference_ci_high,
@@ -20,9 +20,8 @@ select
     scores.n_effective, scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate, scores.true_rate,
     scores.n_errors, scores.error_rate
 from scores as scores
-inner join transformations on scores.group_name = transformations.transformation
 left join effects on scores.run = effects.run and scores.group_name = effects.part
 where scores.grouping_by = 'transformation'
 order by
     scores.edition_id, scores.model, scores.model_id, scores.method, scores.scoring_policy, scores.repeat,
-    transformations.position
+    scores.group_position

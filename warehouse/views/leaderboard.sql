@@ -8,7 +8,7 @@
 -- best_shortcut: the best shortcut of each relation (shortcut_scores), joined by " + "; mastery_above_shortcut:
 -- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound,
 -- so a model can know something and still be below it; a model above it knows more than names and polarity tell.
--- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
+-- A model that was asked several times has one row per repeat; scores has the means (grouping_by `repeats`).
 -- detectable_difference: the smallest true difference from another model that would be found with a power of 80 %
 -- (macros.sql). It is an upper bound, because √2 times the own standard error assumes independent answers;
 -- model_comparison has that of every two models.

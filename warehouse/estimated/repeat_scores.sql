@@ -1,4 +1,5 @@
--- Grain: one row per edition, model, method and scoring policy, if samples were asked more than once.
+-- Adds the means over the repeats to scores, with the grouping_by `repeats` and without a repeat and a run, for the models
+-- that were asked more than once.
 -- average_accuracy and mastery: the mean over the repeats. All repeats of a pair are one observation of it (the pair is
 -- the cluster), so that asking again makes no interval narrower than the pairs allow.
 -- average_accuracy_sd, mastery_sd: the standard deviation of the score over the repeats, which says how much of a
@@ -24,7 +25,7 @@ from repeated
 group by key, pair_id;
 
 -- The estimates of these observations are computed here (estimation.py).
-create table repeat_spread as
+insert into scores by name
 with by_repeat as (
     select
         key, any_value(run) as run,
@@ -57,6 +58,7 @@ agreement as (
 
 select
     unnest(spreads.key),
+    'repeats' as grouping_by, '' as group_name, 1 as group_position,
     spreads.n_repeats,
     average.share as average_accuracy,
     average.ci_low as average_accuracy_ci_low,

@@ -1,6 +1,5 @@
--- Grain: one row per edition, model, method, scoring policy, repeat and weighting.
--- Average accuracy and mastery over the relations of the edition, also where a model was asked different shares of
--- them (a budget, pairs_per_relation). weighting: `relations` is the mean over relations, each with the same weight;
+-- Adds weighted means to scores, with the grouping_by `weighting`: average accuracy and mastery over the relations of the
+-- edition, also where a model was asked different shares of them (a budget, pairs_per_relation). group_name: `relations` is the mean over relations, each with the same weight;
 -- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
 -- without bias. `facts` estimates the measure for a fact of the knowledge base: as `pairs`, but within a relation, common
 -- and rare tails count as much as the base has of them (tail_commonness of the triplets).
@@ -128,7 +127,7 @@ inner join sized using (run, measure, weighting, relation, part)
 where pair_n > 0;
 
 -- The estimates of these observations are computed here (estimation.py).
-create table weighted_accuracy as
+insert into scores by name
 with averages as (
     select key, measure, any_value(average) as average
     from observations
@@ -141,8 +140,8 @@ weighted as (
 )
 
 select
-    runs.edition_id, runs.model_id, runs.model, runs.method, runs.scoring_policy, runs.repeat,
-    weightings.weighting,
+    runs.edition_id, runs.model_id, runs.model, runs.method, runs.scoring_policy, runs.repeat, runs.run,
+    'weighting' as grouping_by, weighting as group_name, list_position(['relations', 'pairs', 'facts'], weighting) as group_position,
     average.average as average_accuracy,
     average.ci_low as average_accuracy_ci_low,
     average.ci_high as average_accuracy_ci_high,
@@ -165,4 +164,4 @@ left join weighted as mastery
     and runs.mastery is not null
 where runs.grouping_by = 'edition'
 order by
-    runs.edition_id, runs.model, runs.model_id, runs.method, runs.scoring_policy, runs.repeat, weighting desc
+    runs.edition_id, runs.model, runs.model_id, runs.method, runs.scoring_policy, runs.repeat, group_position
