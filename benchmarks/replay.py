@@ -56,7 +56,7 @@ SCORES = """
 """
 MASTERED = """
     select setting, model, is_negated_included, list(n_mastered order by step)
-    from mastered_points where scoring_policy = 'strict' group by all
+    from mastered_points where scoring_policy = 'strict' and taught_with is null group by all
 """
 Row = dict[str, Any]
 

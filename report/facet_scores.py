@@ -54,7 +54,7 @@ points as (
         max(n_points) filter (not is_negated_included) as n_points
     from (
         from mastered_points
-        where edition_id = '{{edition_id}}'
+        where edition_id = '{{edition_id}}' and taught_with is null
         qualify step = max(step) over (partition by setting, model_id, scoring_policy)
     )
     group by all
@@ -109,13 +109,14 @@ class QuestionContents:
     parts: list[Row]
     """The rows of facet_accuracy by form: affirmed or negated questions of a facet."""
     mastered: list[Row]
-    """The rows of mastered_points in the paper's order."""
+    """The rows of mastered_points over all points, in the paper's order."""
     example: list[Row]
     """The questions of one point, each with `said`: setting, model_id, prediction and is_correct."""
     baselines: list[Row]
     """The rows of option_baselines over all relations, by type and form of question."""
     agreement: list[Row]
     known: list[Row]
+    """The rows of mastered_points by what reference models were taught, with all facets."""
     mastered_differences: list[Row]
     """The rows of differences in mastered points with all facets, without negated questions."""
 

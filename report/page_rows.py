@@ -247,6 +247,8 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         return None
     scores = read_facet_scores(reader.read, reader.edition_id)
     policy = {"scoring_policy": scores[0]["scoring_policy"] if scores else None}
+    mastered = reader.read_view("mastered_points", **policy)
+    n_facets = max((row["step"] for row in mastered), default=0)
     return QuestionContents(
         counts=counts,
         scores=scores,
@@ -255,14 +257,14 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
             for row in reader.read_view("facet_accuracy", **policy)
             if row["facet"] is not None and row["is_negated"] is not None
         ],
-        mastered=reader.read_view("mastered_points", **policy),
+        mastered=[row for row in mastered if row["taught_with"] is None],
         example=_read_question_example(reader, policy["scoring_policy"]),
         baselines=sorted(
             (row for row in reader.read_view("option_baselines") if row["relation"] is None),
             key=lambda row: (TYPES.index(row["type"]), row["is_negated"], row["baseline"]),
         ),
         agreement=reader.read_view("facets_transformations_agreement", **policy),
-        known=reader.read_view("known_facets", **policy),
+        known=[row for row in mastered if row["taught_with"] and row["step"] == n_facets],
         mastered_differences=reader.read(MASTERED_DIFFERENCES, **policy),
     )
 

@@ -77,7 +77,6 @@ ESTIMATED = (
     "facet_accuracy",
     "mastered_points",
     "option_baselines",
-    "known_facets",
     "facets_transformations_agreement",
 )
 # What an analyst reads: views, and those tables of scores that are read like views. In the order of creation:
@@ -114,7 +113,6 @@ VIEW_GROUPS = {
     "Questions of four types (facets)": (
         "facet_details",
         "facets_transformations_agreement",
-        "known_facets",
     ),
     "How an edition was made, checked and paid for": (
         "sample_quality",

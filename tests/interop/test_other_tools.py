@@ -107,7 +107,7 @@ def read_scores(site: Site, kind: str, style: str) -> dict[str, float]:
             f"select 'type ' || type, share_right from facet_accuracy {of_model} and is_negated is null "
             "and facet is not null",
             f"select 'mastered_points', mastered_rate from mastered_points {of_model} and step = 4 "
-            "and is_negated_included",
+            "and is_negated_included and taught_with is null",
         ),
     }
     return {name: score for query in queries[kind] for name, score in site.query(query)}

@@ -1,4 +1,4 @@
--- Grain: one row per edition, setting, model, scoring policy, step and is_negated_included.
+-- Grain: one row per edition, setting, model, scoring policy, taught_with (null: all points), step and is_negated_included.
 -- The share of mastered points p(M) (MultifacetEval, equations 2 and 3; figure 6): a point is mastered if all its
 -- questions of the facets are right (point_mastery). Step k has the first k facets of the edition in the paper's order
 -- comparison, verification, rectification, discrimination.
@@ -7,15 +7,29 @@
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
 -- facts. left_out_rate: under `excluded` the shares are null where it is above 0.2, because the rest is the model's own
 -- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
+-- taught_with is what `taught` in accuracy_by_group is for samples: a check of the measurement on the points that a reference
+-- model was taught with sentences of the `pool`, with `other` ones, or not at all (`nothing`; storage.taught_points). With
+-- all facets, mastered_rate should be near 0 of the points that it was not taught, because a guesser would have to be right
+-- up to ten times in a row. Of the others, it masters as many as it has learned in every form (docs/rephrasing.md). Only
+-- relations whose facts are still those that the model was taught are counted.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
 create or replace temp table scored as
+with points as (
+    from point_mastery
+    union all by name
+    select point_mastery.*, taught_with
+    from point_mastery
+    inner join storage.taught_points using (edition_id, model_id, point_id)
+    where is_as_taught
+)
+
 select
-    hash(run, step, is_negated_included) as key,
+    hash(run, taught_with, step, is_negated_included) as key,
     *,
     n_whole_facets >= step as has_facets,
     n_graded_facets >= step as is_graded,
     n_mastered_facets >= step as is_right
-from point_mastery
+from points
 inner join storage.facet_steps using (edition_id);
 
 create or replace temp table observations as
@@ -31,7 +45,7 @@ with counted as (
     select
         key,
         any_value(columns([
-            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'step', 'facets',
+            'run', 'edition_id', 'setting', 'model_id', 'model', 'scoring_policy', 'taught_with', 'step', 'facets',
             'is_negated_included'
         ])),
         count(*) filter (is_graded) as n_points,
@@ -45,7 +59,7 @@ with counted as (
 
 -- shown: the estimate, if the policy shows it.
 select
-    edition_id, setting, model_id, model, scoring_policy, run, step, facets, is_negated_included,
+    edition_id, setting, model_id, model, scoring_policy, run, taught_with, step, facets, is_negated_included,
     n_points, n_incomplete_points, left_out_rate,
     case when has_score then n_mastered end as n_mastered,
     case when has_score then n_mastered / nullif(n_points, 0) end as mastered_rate,
@@ -56,4 +70,6 @@ select
 from counted
 left join estimates using (key)
 left join estimates as shown on counted.key = shown.key and has_score
-order by edition_id, setting, model_id, scoring_policy, step, is_negated_included
+order by
+    edition_id, setting, model_id, scoring_policy, list_position(['pool', 'other', 'nothing'], taught_with) nulls first,
+    step, is_negated_included
