@@ -1,7 +1,7 @@
 """Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
 
 The pairs, heads and tails are those of a real edition, by default of the bundled base. The intervals
-are those for new facts (pretexeval/statistics), and those of the table `weighted_accuracy` where a budget
+are those for new facts (pretexeval/statistics), and the weighted means of the table `scores` where a budget
 asks the same number of pairs of each relation.
 
 A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the
@@ -260,7 +260,7 @@ def measure_budget(
 
 
 def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.DataFrame:
-    """Return the rows of the view weighted_accuracy for simulated answers to some pairs of an edition."""
+    """Return the weighted means of scores for simulated answers to some pairs of an edition."""
     # The first K samples are those of the true triplet.
     halves = right.reshape(-1, 2, K).sum(-1)
     runs = np.repeat(np.arange(len(right)), len(asked))
@@ -300,8 +300,8 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
             from pair_scores group by run
             """
         )
-        create_estimated(connection, read_sql("estimated/weighted_accuracy.sql"))
-        weighted: pl.DataFrame = connection.sql("from weighted_accuracy").pl()
+        create_estimated(connection, read_sql("estimated/weighted_scores.sql"))
+        weighted: pl.DataFrame = connection.sql("from scores where grouping_by = 'weighting'").pl()
         return weighted
 
 

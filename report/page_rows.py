@@ -92,7 +92,7 @@ where edition_id = $edition_id and comparison = 'questions' and measure = 'maste
 qualify len(part) = max(len(part)) over ()
 """
 ASKED_WITH_UNSURE = (
-    "select distinct model_id, model from unsure_counts where edition_id = $edition_id order by all"
+    "select distinct model_id, model from knows_guesses_errs where edition_id = $edition_id order by all"
 )
 
 

@@ -61,7 +61,6 @@ COMPARED = ("measures", "paired_models", "taught_points")
 FACTS = (
     "shortcut_scores",
     "sample_scores",
-    "unsure_counts",
     "pair_scores",
     "point_scores",
     "point_mastery",

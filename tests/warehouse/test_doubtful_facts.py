@@ -105,9 +105,9 @@ def test_no_score_counts_a_removed_fact(changed: DataFolder) -> None:
     baselines = changed.query("select distinct n_pairs from shortcut_baselines where relation is null")
     assert baselines == [{"n_pairs": 7}]
     weighted = changed.query(
-        "select weighting, mastery from weighted_accuracy where scoring_policy = 'strict' order by weighting"
+        "select group_name, mastery from scores where grouping_by = 'weighting' and scoring_policy = 'strict'"
     )
-    assert {row["weighting"]: row["mastery"] for row in weighted} == pytest.approx(
+    assert {row["group_name"]: row["mastery"] for row in weighted} == pytest.approx(
         {"pairs": 3 / 7, "facts": 3 / 7, "relations": (1 + 1 / 5) / 2}
     )
 

@@ -27,11 +27,11 @@ from tests.support.expected_views import (
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
 from tests.support.stage_rows import Row
-from warehouse.catalogue import FACET_ORDER
 from warehouse.publishing import build_warehouse
 
 EDITION = "facets-seed1-00000001"
 POLICIES = ("strict", "excluded")
+FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 KNOWN = ("Disease 1", "Disease 2", "Disease 3")
 FACETS = tuple(FACET_OF.values())
@@ -111,10 +111,8 @@ def expected_accuracy(rows: list[Row]) -> Row:
 
 
 def expected_gap(observations: list[Observation], n_most: float | None = None) -> Row:
-    """Return a paired difference with its interval; None if nothing is graded for both."""
-    if not observations:
-        return {"n_points": 0, "difference": None}
-    return {"n_points": len(observations)} | expected_difference(observations, n_most)
+    """Return a paired difference with its interval."""
+    return {"n_pairs": len(observations)} | expected_difference(observations, n_most)
 
 
 def expected_facet_gap(rows: list[Row], other_rows: list[Row]) -> Row:
@@ -234,7 +232,9 @@ def test_accuracy_of_facets_and_mastered_points(
             own = select(own, is_negated=row["is_negated"])
         expected = expected_accuracy(own)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
-    found = published.data.query(f"from mastered_points where scoring_policy = '{policy}'")
+    found = published.data.query(
+        f"from mastered_points where scoring_policy = '{policy}' and taught_with is null"
+    )
     assert len(found) == 4 * 2 * n_settings
     for row in found:
         assert row["facets"] == list(FACET_ORDER[: row["step"]])
@@ -247,29 +247,28 @@ def test_accuracy_of_facets_and_mastered_points(
 
 @EVERY_POLICY
 def test_paired_differences(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
-    where = f"where scoring_policy = '{policy}' and setting = other_setting"
+    where = f"where comparison = 'questions' and scoring_policy = '{policy}' and setting = other_setting"
     n_pairs = len(MODELS) * (len(MODELS) - 1) // 2
-    facets = published.data.query(f"from facet_comparison {where}")
+    facets = published.data.query(f"from differences {where} and measure = 'accuracy'")
     assert policy == "excluded" or len(facets) == n_pairs * 4
     for row in facets:
-        sides = (select(choose(predictions, row, other), facet=row["facet"]) for other in ("", "other_"))
+        sides = [select(choose(predictions, row, other), facet=row["part"]) for other in ("", "other_")]
         expected = expected_facet_gap(*sides)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
-    points = published.data.query(f"from mastered_points_comparison {where}")
+        assert row["score"] - row["other_score"] == pytest.approx(row["difference"])
+    points = published.data.query(f"from differences {where} and measure <> 'accuracy'")
     assert policy == "excluded" or len(points) == n_pairs * 4 * 2
     for row in points:
+        is_negated_included = row["measure"] == "mastered_negated_rate"
         one, other = (
-            observe_mastery(choose(predictions, row, side), row["facets"], row["is_negated_included"])[0]
+            observe_mastery(choose(predictions, row, side), row["part"].split(", "), is_negated_included)[0]
             for side in ("", "other_")
         )
         shared = [point for point in one if point in other]
         matched = match([one[point] for point in shared], [other[point] for point in shared])
-        alone = {"n_mastered_alone": sum(o.gained for o in matched)}
-        alone |= {"n_other_mastered_alone": sum(o.lost for o in matched)}
         expected = expected_gap(matched)
-        # Under `excluded`, a rate of which too much is left out is not shown.
-        is_withheld = policy == "excluded" and row["difference"] is None
-        expected = {"n_points": expected["n_points"]} if is_withheld else expected | alone
+        expected |= {"n_gained": sum(o.gained for o in matched), "n_lost": sum(o.lost for o in matched)}
+        expected["score"] = mean(one[point].gained for point in shared)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
 
 
@@ -316,16 +315,19 @@ def test_facets_beside_transformations(
 
 
 def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: list[Row]) -> None:
-    rows = published.data.query("from known_facets where scoring_policy = 'strict'")
+    rows = published.data.query(
+        "from mastered_points where scoring_policy = 'strict' and taught_with is not null and step = 4"
+    )
     own = select(predictions, model_id="taught", scoring_policy="strict", relation="symptoms")
     assert len(rows) == 4
     for row in rows:
-        part = [each for each in own if (each["head"] in KNOWN) == row["is_known"]]
+        is_known = row["taught_with"] == "pool"
+        part = [each for each in own if (each["head"] in KNOWN) == is_known]
         observed, *_ = observe_mastery(part, FACETS, row["is_negated_included"])
         rate = mean(o.gained for o in observed.values())
         assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
-        assert row["taught_with"] == ("pool" if row["is_known"] else "nothing")
-        assert rate == 1 or not row["is_known"]
+        assert is_known or row["taught_with"] == "nothing"
+        assert rate == 1 or not is_known
     drugs = "select distinct is_as_taught from storage.taught_points where relation = 'drugs'"
     assert published.data.query(drugs) == [{"is_as_taught": False}]
 

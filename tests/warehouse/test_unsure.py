@@ -122,7 +122,7 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
     assert (row["model_id"], row["unsure_rate"], row["wrong_rate"], row["penalised_score"]) == ("m", 1, 0, 0)
     names = ("wrong_among_answered", "wrong_among_answered_ci_low", "two_answer_accuracy")
     assert [row[name] for name in names] == [None] * 3
-    for view in ("leaderboard", "prediction_details", "model_comparison", "repeat_spread"):
+    for view in ("leaderboard", "prediction_details", "model_comparison", "scores"):
         assert data.query(f"from {view}") == []
     assert data.query("select distinct setting, period from runs") == [{"setting": UNSURE, "period": None}]
     answers = data.query(

@@ -142,7 +142,7 @@ def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked:
 
 def test_samples_of_which_a_prompt_failed_have_no_same_answer(worked: DataFolder) -> None:
     """Of eight transformations one failed, and one of the other seven has another answer."""
-    (row,) = worked.query("from repeat_spread")
+    (row,) = worked.query("from scores where grouping_by = 'repeats'")
     assert (row["model_id"], row["same_answer_rate"]) == ("wavering", pytest.approx(6 / 7))
 
 
@@ -161,8 +161,8 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
     """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
     query = (
-        "select {0}, {0}_fixed_base_ci_low, {0}_fixed_base_ci_high from weighted_accuracy "
-        "where weighting = 'relations' and model_id = '{1}'"
+        "select {0}, {0}_fixed_base_ci_low, {0}_fixed_base_ci_high from scores "
+        "where grouping_by = 'weighting' and group_name = 'relations' and model_id = '{1}'"
     )
     variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
     limits = wilson(0.25, 0.25 * 0.75 / (variance * 10 / 9))
@@ -189,7 +189,7 @@ def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> 
     data.write_model("model")
     data.write_answers(EDITION, "model", answer_by(known))
     build_warehouse(data.root)
-    rows = {row["weighting"]: row for row in data.query("from weighted_accuracy")}
+    rows = {row["group_name"]: row for row in data.query("from scores where grouping_by = 'weighting'")}
     mastered = {"relations": 25 / 75, "pairs": 25 / 75, "facts": 0.7 * 15 / 60 + 0.3 * 10 / 15}
     assert {name: row["mastery"] for name, row in rows.items()} == pytest.approx(mastered)
     right = 0.7 * (15 * 16 + 45 * 8) / (60 * 16) + 0.3 * (10 * 16 + 5 * 8) / (15 * 16)

@@ -214,7 +214,7 @@ def test_means_and_spread_of_repeats(serve: Serve) -> None:
         finish(evaluation, report)
     root = evaluation.root
     build_warehouse(root)
-    erratic, steady = read_rows(root, "from repeat_spread order by model")
+    erratic, steady = read_rows(root, "from scores where grouping_by = 'repeats' order by model")
     single = read_rows(root, "from leaderboard order by model, repeat")
     for row, of_model in ((erratic, single[:3]), (steady, single[3:])):
         assert [scored["repeat"] for scored in of_model] == [0, 1, 2]

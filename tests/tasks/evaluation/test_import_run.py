@@ -121,7 +121,8 @@ def test_responses_to_samples_within_a_budget_are_imported(folder: Folder) -> No
     assert folder.command(folder.write(rows), "--budget", budget) == 0
     counts, weighed = folder.query(
         "select count(*), count(prediction), count(error) from answers",
-        "select weighting, n_pairs, average_accuracy, error_rate from weighted_accuracy order by weighting",
+        "select group_name, n_pairs, average_accuracy, error_rate from scores "
+        "where grouping_by = 'weighting' order by group_name",
     )
     assert counts == [(kept.height, len(others), 0)]
     accuracy = pytest.approx(kept["label"][1:].sum() / kept.height)
