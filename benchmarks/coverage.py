@@ -34,6 +34,7 @@ from schemas.transformations import TRANSFORMATIONS
 from tasks.evaluation.evaluation import RelationSize, divide_budget
 from warehouse.catalogue import create_tables, read_sql
 from warehouse.estimation import create_estimated
+from warehouse.scores import SCHEMA
 
 K = len(TRANSFORMATIONS)
 MODEL_CORRELATION = 0.5
@@ -252,7 +253,7 @@ def measure_budget(
             truth = float(np.average(truths, weights=sizes["len"] if weighting == "pairs" else None))
             score = "average_accuracy" if measure == "average" else "mastery"
             low, high = f"{score}_ci_low", f"{score}_ci_high"
-            budget, same = (each.filter(weighting=weighting) for each in rows)
+            budget, same = (each.filter(group_name=weighting) for each in rows)
             widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (budget, same)]
             covers = float(((budget[low] <= truth) & (truth <= budget[high])).to_numpy().mean())
             found[measure, weighting] = covers, 1 - widths[0] / widths[1]
@@ -290,9 +291,11 @@ def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.
             from answers
             """
         )
+        connection.register("no_scores", pl.DataFrame(schema=SCHEMA))
         connection.execute(
             """
-            create or replace table scores as
+            create table scores as from no_scores;
+            insert into scores by name
             select
                 run, 'edition' as grouping_by, count(*) as n_pairs, count(*) as n_complete_pairs,
                 avg(is_mastered::integer) as mastery, 0 as no_answer_rate, 0 as n_errors, 0 as error_rate,
