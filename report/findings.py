@@ -276,10 +276,10 @@ def _answer_drift(contents: Contents) -> str:
         return "No model scores differently for certain on another edition"
     if rows:
         return "Too few shared facts to compare the scores with those on another edition"
-    spreads = [row["average_accuracy_sd"] for row in contents.select_repeats() if row["average_accuracy_sd"]]
+    spreads = [row["average_accuracy_sd"] for row in contents.views["repeats"] if row["average_accuracy_sd"]]
     if spreads:
         return f"Scores of repeats have a standard deviation of up to {format_magnitude(max(spreads))} points"
-    return "Repeated answers give the same scores" if contents.select_repeats() else ""
+    return "Repeated answers give the same scores" if contents.views["repeats"] else ""
 
 
 def _answer_asked(contents: Contents) -> str:

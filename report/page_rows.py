@@ -138,11 +138,7 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
             row | {"taught_with": row["group_name"]} for row in groups if row["grouping_by"] == "taught"
         ],
         "groups": [row for row in groups if row["grouping_by"] not in ("fact", "taught")],
-        "of_base": [
-            row
-            for row in reader.read_setting("scores", setting)
-            if (row["grouping_by"], row["group_name"]) == ("weighting", "facts")
-        ],
+        "of_base": reader.read_view("scores", grouping_by="weighting", group_name="facts", **vars(setting)),
         "repeats": reader.read_view(
             "scores", grouping_by="repeats", method=setting.method, scoring_policy=setting.scoring_policy
         ),
