@@ -71,5 +71,5 @@ from counted
 left join estimates using (key)
 left join estimates as shown on counted.key = shown.key and has_score
 order by
-    edition_id, setting, model_id, scoring_policy, list_position(['pool', 'other', 'nothing'], taught_with) nulls first,
-    step, is_negated_included
+    edition_id, setting, model_id, scoring_policy, step, is_negated_included,
+    list_position(['pool', 'other', 'nothing'], taught_with) nulls first
