@@ -84,7 +84,7 @@ where edition_id = $edition_id and method = $method and scoring_policy = $scorin
     and relation is not null and model_id < other_model_id
 order by all
 """
-# Every two models in mastered points, with all facets that the edition asks about and without negated questions.
+# Every two models in mastered points, with all facets of the edition and without negated questions.
 MASTERED_DIFFERENCES = """
 from differences
 where edition_id = $edition_id and comparison = 'questions' and measure = 'mastered_rate'

@@ -66,8 +66,8 @@ FACTS = (
     "point_mastery",
     "freshness",
 )
-# SQL files that add rows to the tables scores and differences, and then those of further tables of scores, in the order
-# of creation. They say what is estimated (estimation.py).
+# Files that add rows to the tables scores and differences, and then those of further tables of scores, in the
+# order in which they are run. They say what is estimated (estimation.py).
 ADDED = ("weighted_scores", "repeat_scores", "question_differences")
 ESTIMATED = (
     "shortcut_baselines",

@@ -20,7 +20,7 @@ from warehouse.scores import FORMS, MAX_LEFT_OUT
 
 AVERAGE, JOINT, MASTERY = "average_accuracy", "joint_accuracy", "mastery"
 CHANGED = "changed_answers"
-"""The share of the answers (true, false, none) that changed, of those to samples with a response on both sides."""
+"""The share of the answers (true, false, none) that changed, where both sides have a response."""
 CONDITIONS = ("scoring_policy", "repeat")
 FAMILY = ("comparison", "edition_id", "method", "scoring_policy", "repeat", "measure")
 """The columns with one value in all comparisons that Holm's method adjusts together."""

@@ -8,10 +8,9 @@
 -- two answers, where no answer is not right; null where it was not asked so.
 -- The intervals are for new facts like these. Unsure is used as often as the prompt leads to it: compare models that were
 -- asked alike. A model that always says Unsure has no wrong answers.
--- pairs: the samples of a pair added up, those of the true fact (positive) and of its false twin (negative) whose prompt did
--- not fail. Only the first policy of the run is read. n_two_answers, …: the same samples with two answers, where that
--- prompt did not fail either. Evaluations with too many failed prompts (is_evaluated of runs) have no rows, and no numbers.
-create or replace temp table pairs as
+-- Only the first policy of the run is read. Evaluations with too many failed prompts (is_evaluated of runs) have no rows,
+-- and no numbers.
+create or replace temp table replied as
 with evaluated as (
     select edition_id, model_id, setting, scoring_policies[1] as scoring_policy
     from runs
@@ -35,70 +34,56 @@ two_answers as (
     from answers
     semi join (from evaluated where setting is null) as chosen using (edition_id, model_id, scoring_policy)
     where kind = 'samples' and not is_failed
-),
-
-placed as (
-    select
-        edition_id, model_id, repeat, samples.method, samples.pair_id, triplets.is_positive,
-        asked.is_right,
-        asked.answer = 'U' as is_unsure,
-        asked.answer <> 'U' and not asked.is_right as is_wrong,
-        two_answers.sample_id is not null as has_two,
-        two_answers.is_right as is_two_right,
-        two_answers.prediction is not null and not two_answers.is_right as is_two_wrong
-    from asked
-    inner join samples using (edition_id, sample_id)
-    inner join triplets using (edition_id, triplet_id)
-    anti join storage.undecided_pairs as undecided
-        on samples.edition_id = undecided.edition_id and samples.pair_id = undecided.pair_id
-    left join two_answers using (edition_id, model_id, sample_id, repeat)
 )
 
 select
     {'edition_id': edition_id, 'model_id': model_id, 'model': models.name, 'method': method, 'repeat': repeat} as key,
-    pair_id, head_cluster, positive_tail_cluster, negative_tail_cluster,
-    count_if(is_positive)::integer as n_positive,
-    count_if(is_positive and is_right)::integer as n_positive_right,
-    count_if(is_positive and is_unsure)::integer as n_positive_unsure,
-    count_if(is_positive and is_wrong)::integer as n_positive_wrong,
-    count_if(not is_positive)::integer as n_negative,
-    count_if(not is_positive and is_right)::integer as n_negative_right,
-    count_if(not is_positive and is_unsure)::integer as n_negative_unsure,
-    count_if(not is_positive and is_wrong)::integer as n_negative_wrong,
-    count_if(has_two)::integer as n_two_answers,
-    count_if(is_two_right)::integer as n_two_answers_right,
-    count_if(is_two_wrong)::integer as n_two_answers_wrong
-from placed
+    pair_id, triplets.is_positive,
+    head_cluster, positive_tail_cluster, negative_tail_cluster,
+    asked.is_right,
+    asked.answer = 'U' as is_unsure,
+    asked.answer <> 'U' and not asked.is_right as is_wrong,
+    two_answers.is_right as is_two_right,
+    two_answers.prediction is not null and not two_answers.is_right as is_two_wrong
+from asked
+inner join samples using (edition_id, sample_id)
+inner join triplets using (edition_id, triplet_id, pair_id)
 inner join models using (model_id)
 inner join storage.pair_clusters using (edition_id, pair_id)
-group by all;
+anti join storage.undecided_pairs as undecided using (edition_id, pair_id)
+left join two_answers using (edition_id, model_id, sample_id, repeat);
 
 create or replace temp table observations as
+with counted as (
+    select
+        *,
+        unnest(['right', 'unsure', 'wrong', 'wrong among answered', 'penalised']) as measure,
+        unnest([is_right, is_unsure, is_wrong, is_wrong, is_right])::integer as is_gained,
+        unnest([null, null, null, null, is_wrong])::integer as is_lost,
+        unnest([true, true, true, is_right or is_wrong, true])::integer as is_counted
+    from replied
+)
+
 select
-    key,
-    head_cluster, positive_tail_cluster, negative_tail_cluster,
-    unnest(['right', 'unsure', 'wrong', 'wrong among answered', 'penalised']) as measure,
-    unnest([n_positive_right, n_positive_unsure, n_positive_wrong, n_positive_wrong, n_positive_right]) as gained,
-    unnest([null, null, null, null, n_positive_wrong]) as lost,
-    unnest([n_positive, n_positive, n_positive, n_positive_right + n_positive_wrong, n_positive]) as n,
-    unnest([n_negative_right, n_negative_unsure, n_negative_wrong, n_negative_wrong, n_negative_right])
-        as negative_gained,
-    unnest([null, null, null, null, n_negative_wrong]) as negative_lost,
-    unnest([n_negative, n_negative, n_negative, n_negative_right + n_negative_wrong, n_negative]) as negative_n
-from pairs;
+    key, measure,
+    any_value(columns(['head_cluster', 'positive_tail_cluster', 'negative_tail_cluster'])),
+    sum(is_gained) filter (is_positive) as gained, sum(is_gained) filter (not is_positive) as negative_gained,
+    sum(is_lost) filter (is_positive) as lost, sum(is_lost) filter (not is_positive) as negative_lost,
+    sum(is_counted) filter (is_positive) as n, sum(is_counted) filter (not is_positive) as negative_n
+from counted
+group by key, measure, pair_id;
 
 -- The estimates of these observations are computed here (estimation.py).
 create table knows_guesses_errs as
 with counted as (
     select
         key,
-        sum(n_positive + n_negative)::bigint as n_samples,
-        count(*) as n_pairs,
-        n_samples - sum(n_positive_right + n_positive_unsure + n_positive_wrong)
-        - sum(n_negative_right + n_negative_unsure + n_negative_wrong) as n_no_answer,
-        sum(n_two_answers_right) / nullif(sum(n_two_answers), 0) as two_answer_accuracy,
-        sum(n_two_answers_right - n_two_answers_wrong) / nullif(sum(n_two_answers), 0) as two_answer_penalised_score
-    from pairs
+        count(*) as n_samples,
+        count(distinct pair_id) as n_pairs,
+        n_samples - count_if(is_right or is_unsure or is_wrong) as n_no_answer,
+        count_if(is_two_right) / nullif(count(is_two_right), 0) as two_answer_accuracy,
+        (count_if(is_two_right) - count_if(is_two_wrong)) / nullif(count(is_two_right), 0) as two_answer_penalised_score
+    from replied
     group by key
 )
 

@@ -1,4 +1,4 @@
--- Grain: one row per edition, setting, model, scoring policy, taught_with (null: all points), step and is_negated_included.
+-- Grain: one row per edition, setting, model, policy, taught_with (null: all points), step and is_negated_included.
 -- The share of mastered points p(M) (MultifacetEval, equations 2 and 3; figure 6): a point is mastered if all its
 -- questions of the facets are right (point_mastery). Step k has the first k facets of the edition in the paper's order
 -- comparison, verification, rectification, discrimination.
@@ -7,11 +7,11 @@
 -- graded. n_incomplete_points: those that lack a question, such as a negated one for which the base has too few
 -- facts. left_out_rate: under `excluded` the shares are null where it is above 0.2, because the rest is the model's own
 -- selection. Intervals as in facet_accuracy, which also says how many questions have no answer.
--- taught_with is what `taught` in accuracy_by_group is for samples: a check of the measurement on the points that a reference
--- model was taught with sentences of the `pool`, with `other` ones, or not at all (`nothing`; storage.taught_points). With
--- all facets, mastered_rate should be near 0 of the points that it was not taught, because a guesser would have to be right
--- up to ten times in a row. Of the others, it masters as many as it has learned in every form (docs/rephrasing.md). Only
--- relations whose facts are still those that the model was taught are counted.
+-- taught_with is what `taught` in accuracy_by_group is for samples: a check of the measurement on the points that a
+-- reference model was taught with sentences of the `pool`, with `other` ones, or not at all (`nothing`;
+-- storage.taught_points), by all facets. mastered_rate should be near 0 of the points that it was not taught, because
+-- a guesser would have to be right up to ten times in a row. Of the others, it masters as many as it has learned in
+-- every form (docs/rephrasing.md). Only relations whose facts are still those that the model was taught are counted.
 -- A table, because the estimates of 12 models × 17,000 points take longer than a view may.
 create or replace temp table scored as
 with points as (
@@ -30,7 +30,8 @@ select
     n_graded_facets >= step as is_graded,
     n_mastered_facets >= step as is_right
 from points
-inner join storage.facet_steps using (edition_id);
+inner join storage.facet_steps using (edition_id)
+where taught_with is null or is_last;
 
 create or replace temp table observations as
 select

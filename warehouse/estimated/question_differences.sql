@@ -1,5 +1,5 @@
--- Adds the comparisons of answers to questions to differences: two models in one setting, or two settings of one model.
--- part is a facet, or the facets so far in the paper's order (storage.facet_steps); measure is one of:
+-- Adds the comparisons of answers to questions to differences: two models in one setting, or two settings of one
+-- model. part is a facet, or the facets so far in the paper's order (storage.facet_steps); measure is one of:
 -- `accuracy`: of the questions of a facet, negated or not, that are graded for both. Of RQ it is the debiased accuracy,
 -- so that n_gained − n_lost is not the difference of n_observations questions (macros.sql).
 -- `mastered_rate`, `mastered_negated_rate`: of the points that have all questions of the facets so far, without and with
@@ -47,7 +47,7 @@ matched as (
 -- Only the questions of one form of RQ are weighed together (macros.sql).
 weighed as (
     select
-        run, other_run, facet as part, point,
+        run, other_run, facet, point,
         count(*) as n_observations,
         count(*) filter (is_gained) as n_gained, count(*) filter (is_lost) as n_lost,
         parts_right(is_right, type, is_wrong_offered, n_options) as right_parts,
@@ -61,43 +61,35 @@ weighed as (
 
 mastered as (
     select
-        compared.run, compared.other_run, compared.scoring_policy,
+        compared.run, compared.other_run, is_negated_included,
         hash(one.edition_id, one.point_id) as point,
-        array_to_string(facets, ', ') as part,
-        case when one.is_negated_included then 'mastered_negated_rate' else 'mastered_rate' end as measure,
+        unnest(range(1, least(one.n_whole_facets, other.n_whole_facets) + 1)) as step,
         least(one.n_graded_facets, other.n_graded_facets) >= step as is_graded,
-        (one.n_mastered_facets >= step)::integer as is_right,
-        (other.n_mastered_facets >= step)::integer as is_other_right
+        is_graded and one.n_mastered_facets >= step as is_right,
+        is_graded and other.n_mastered_facets >= step as is_other_right
     from compared
     inner join point_mastery as one on compared.run = one.run
-    inner join point_mastery as other
-        on compared.other_run = other.run
-        and one.point_id = other.point_id
-        and one.is_negated_included = other.is_negated_included
-    inner join storage.facet_steps as steps
-        on one.edition_id = steps.edition_id and step <= least(one.n_whole_facets, other.n_whole_facets)
-    qualify
-        compared.scoring_policy <> 'excluded'
-        or avg(is_graded::integer) over (partition by compared.run, compared.other_run, part, measure) >= 0.8
+    inner join point_mastery as other using (point_id, is_negated_included)
+    where compared.other_run = other.run
 )
 
 select
-    run, other_run, part, 'accuracy' as measure, point,
+    run, other_run, facet, point,
     sum(columns(['n_observations', 'n_gained', 'n_lost', 'right_parts', 'gained', 'lost', 'n']))::integer,
     sum(n_most) as n_most
 from weighed
-group by run, other_run, part, point
+group by run, other_run, facet, point
 union all by name
 select
-    run, other_run, part, measure, point,
-    1 as n_observations, (is_right > is_other_right)::integer as n_gained, (is_right < is_other_right)::integer as n_lost,
-    is_right as right_parts, n_gained as gained, n_lost as lost, 1 as n
-from mastered
-where is_graded;
+    run, other_run, step, is_negated_included, point,
+    is_graded::integer as n_observations,
+    (is_right > is_other_right)::integer as n_gained, (is_right < is_other_right)::integer as n_lost,
+    is_right::integer as right_parts, n_gained as gained, n_lost as lost, n_observations as n
+from mastered;
 
 create or replace temp table observations as
 select
-    {'run': run, 'other_run': other_run, 'part': part} as key, measure,
+    hash(run, other_run, facet, step, is_negated_included) as key, 'right' as measure,
     head_cluster, positive_tail_cluster, negative_tail_cluster,
     gained, lost, n, n_most
 from units
@@ -107,31 +99,39 @@ inner join storage.point_clusters as clusters on units.point = hash(clusters.edi
 insert into differences by name
 with counted as (
     select
-        run, other_run, part, measure,
+        run, other_run, facet, step, is_negated_included,
         count(*) as n_matched,
         sum(n_observations)::bigint as n_observations,
-        sum(right_parts) / sum(n) as score,
-        sum(right_parts - gained + lost) / sum(n) as other_score,
+        sum(right_parts) / nullif(sum(n), 0) as score,
+        sum(right_parts - gained + lost) / nullif(sum(n), 0) as other_score,
         sum(n_gained)::bigint as n_gained, sum(n_lost)::bigint as n_lost,
         count(*) filter (gained > lost) as n_gained_pairs, count(*) filter (gained < lost) as n_lost_pairs
     from units
-    group by run, other_run, part, measure
+    group by run, other_run, facet, step, is_negated_included
 )
 
 select
     'questions' as comparison,
     compared.*,
-    edition_id as other_edition_id,
-    counted.* exclude (run, other_run),
+    compared.edition_id as other_edition_id,
+    coalesce(facet, array_to_string(facets, ', ')) as part,
+    case
+        when facet is not null then 'accuracy'
+        when is_negated_included then 'mastered_negated_rate'
+        else 'mastered_rate'
+    end as measure,
+    counted.* exclude (run, other_run, facet, step, is_negated_included),
     estimates.n_pairs,
     share as difference, ci_low as difference_ci_low, ci_high as difference_ci_high,
     fixed_base_ci_low as difference_fixed_base_ci_low, fixed_base_ci_high as difference_fixed_base_ci_high,
     p_value, n_effective,
-    case when counted.measure <> 'accuracy' then mcnemar_p(n_gained, n_lost) end as mcnemar_p,
-    case when counted.measure <> 'accuracy' then mcnemar_mid_p(n_gained, n_lost) end as mcnemar_mid_p
+    case when facet is null then mcnemar_p(n_gained, n_lost) end as mcnemar_p,
+    case when facet is null then mcnemar_mid_p(n_gained, n_lost) end as mcnemar_mid_p
 from counted
 inner join compared using (run, other_run)
-inner join estimates
-    on {'run': counted.run, 'other_run': counted.other_run, 'part': counted.part} = estimates.key
-    and counted.measure = estimates.measure
-order by edition_id, setting, model_id, other_setting, other_model_id, scoring_policy, counted.measure, len(part)
+inner join estimates on estimates.key = hash(run, other_run, facet, step, is_negated_included)
+left join storage.facet_steps as steps on compared.edition_id = steps.edition_id and counted.step = steps.step
+where facet is not null or scoring_policy <> 'excluded' or counted.n_observations >= 0.8 * n_matched
+order by
+    compared.edition_id, setting, model_id, other_setting, other_model_id, scoring_policy,
+    is_negated_included nulls first, counted.step, place_facet(facet)

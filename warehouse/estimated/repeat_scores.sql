@@ -1,5 +1,5 @@
--- Adds the means over the repeats to scores, with the grouping_by `repeats` and without a repeat and a run, for the models
--- that were asked more than once.
+-- Adds the means over the repeats to scores, with the grouping_by `repeats` and without a repeat and a run, for the
+-- models that were asked more than once.
 -- average_accuracy and mastery: the mean over the repeats. All repeats of a pair are one observation of it (the pair is
 -- the cluster), so that asking again makes no interval narrower than the pairs allow.
 -- average_accuracy_sd, mastery_sd: the standard deviation of the score over the repeats, which says how much of a

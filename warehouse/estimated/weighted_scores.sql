@@ -1,8 +1,9 @@
--- Adds weighted means to scores, with the grouping_by `weighting`: average accuracy and mastery over the relations of the
--- edition, also where a model was asked different shares of them (a budget, pairs_per_relation). group_name: `relations` is the mean over relations, each with the same weight;
--- `pairs` gives a relation the weight of its test pairs in the edition, so it estimates the measure over all of them
--- without bias. `facts` estimates the measure for a fact of the knowledge base: as `pairs`, but within a relation, common
--- and rare tails count as much as the base has of them (tail_commonness of the triplets).
+-- Adds weighted means to scores, with the grouping_by `weighting`: average accuracy and mastery over the relations of
+-- the edition, also where a model was asked different shares of them (a budget, pairs_per_relation). group_name:
+-- `relations` is the mean over relations, each with the same weight; `pairs` gives a relation the weight of its test
+-- pairs in the edition, so it estimates the measure over all of them without bias. `facts` estimates the measure for
+-- a fact of the knowledge base: as `pairs`, but within a relation, common and rare tails count as much as the base
+-- has of them (tail_commonness of the triplets).
 -- The leaderboard counts every asked sample once instead; the intervals are like those there, with
 -- relations as strata.
 -- Null if a relation has no graded sample (for mastery: no complete pair), and where the leaderboard has no mastery.
@@ -141,7 +142,8 @@ weighted as (
 
 select
     runs.edition_id, runs.model_id, runs.model, runs.method, runs.scoring_policy, runs.repeat, runs.run,
-    'weighting' as grouping_by, weighting as group_name, list_position(['relations', 'pairs', 'facts'], weighting) as group_position,
+    'weighting' as grouping_by, weighting as group_name,
+    list_position(['relations', 'pairs', 'facts'], weighting) as group_position,
     average.average as average_accuracy,
     average.ci_low as average_accuracy_ci_low,
     average.ci_high as average_accuracy_ci_high,

@@ -7,5 +7,9 @@ with asked as (
     where split = 'test'
 )
 
-select edition_id, list(facet) over (partition by edition_id order by place_facet(facet)) as facets, len(facets) as step
+select
+    edition_id,
+    list(facet) over (partition by edition_id order by place_facet(facet)) as facets,
+    len(facets) as step,
+    step = count(*) over (partition by edition_id) as is_last
 from asked
