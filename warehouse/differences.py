@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import binom, binomtest
 
-from pretexeval.statistics.clusters import Spread, measure_spread
+from pretexeval.statistics.clusters import Spread, add_triplets, measure_spread
 from pretexeval.statistics.intervals import Estimates, adjust_by_holm
 from warehouse.evaluations import FAILED, Answers, Evaluation, Flags, Pairs, count_samples, observe
 from warehouse.scores import FORMS, MAX_LEFT_OUT
@@ -227,7 +227,7 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
             observed = observe(pairs, gained, size, rows=rows, lost=None if is_share else lost)
             if (spread := measure_spread(observed)) is not None:
                 total = size.sum()
-                of_pairs, lost_of_pairs = gained.sum(1), lost.sum(1)
+                of_pairs, lost_of_pairs = (add_triplets(array.astype(float)) for array in (gained, lost))
                 scores = {
                     "score": None if is_share else (gained.sum() + alike.sum()) / total,
                     "other_score": None if is_share else (lost.sum() + alike.sum()) / total,
