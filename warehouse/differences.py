@@ -5,7 +5,7 @@ method without forms with all eight of the other. A measure counts what is grade
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -36,7 +36,7 @@ class Side:
     asked: Flags
     graded: Flags
     right: Flags
-    answers: Answers | None = None
+    answers: Answers | None = field(default=None, kw_only=True)
     """What the samples were answered with; None where no comparison asks for it."""
 
 
