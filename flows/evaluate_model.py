@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
 from prefect import flow, runtime, task
@@ -18,7 +17,7 @@ from pretexeval.storage.store import Store
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
-from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, keep_prompts
+from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, list_shard
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete, read_run
 
@@ -107,24 +106,21 @@ def describe_answers(record: Mapping[str, Any], *, is_reused: bool, is_asked: bo
 def evaluate_shard(evaluation: Evaluation, shard: Shard, store: Store) -> str:
     """Ask the prompts of a shard, unless the evaluation is complete, and return the model's id.
 
-    Other shards ask at the same time, so the lock of the evaluation is held only to write the requests.
+    Other shards ask at the same time, so the lock of the evaluation is held only for chains of thought.
     """
     store.pull_answers(evaluation.edition_id, evaluation.model_id, evaluation.folder)
-    with ExitStack() as stack:
+    if not is_complete(evaluation):
         with hold_evaluation(evaluation):
-            if is_complete(evaluation):
-                return evaluation.model_id
-            requests = stack.enter_context(keep_prompts(evaluation, prepare_requests(evaluation), shard))
-        ask_part(evaluation, requests, shard)
+            prepare_demonstrations(evaluation)
+        ask_part(evaluation, shard)
     return evaluation.model_id
 
 
-def prepare_requests(evaluation: Evaluation) -> RequestFiles:
-    """Provide the keys of the endpoint, ask for the chains of thought to show, and write the requests."""
+def prepare_demonstrations(evaluation: Evaluation) -> None:
+    """Provide the keys of the endpoint, and ask for the chains of thought that the demonstrations show."""
     provide_keys([evaluation.model])
     if evaluation.subject.asks_for_chains:
         ask_chains(evaluation)
-    return write_requests(evaluation)
 
 
 def complete_evaluation(evaluation: Evaluation, *, asks_failed: bool = True) -> None:
@@ -136,7 +132,8 @@ def complete_evaluation(evaluation: Evaluation, *, asks_failed: bool = True) -> 
         score_imported(evaluation)
         return
     started = time.monotonic()
-    requests = prepare_requests(evaluation)
+    prepare_demonstrations(evaluation)
+    requests = write_requests(evaluation)
     report = ask_model(evaluation, requests, asks_failed=asks_failed)
     scored = score_answers(evaluation, requests)
     complete_run(evaluation, requests, scored, report, time.monotonic() - started)
@@ -166,11 +163,12 @@ def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bo
 
 
 @task(name="ask-shard", **RETRIES)
-def ask_part(evaluation: Evaluation, requests: RequestFiles, shard: Shard) -> None:
+def ask_part(evaluation: Evaluation, shard: Shard) -> None:
     """Ask the prompts of a shard that have no answer, and store the answers as `ask_model` does."""
-    n_prompts = requests.n_samples // shard.of
+    asked = list_shard(evaluation, shard)
+    n_prompts = asked.height * evaluation.subject.n_repeats
     with show_run_progress(f"asking {evaluation.model.name}, {shard.name}", n_prompts) as advance:
-        ask_shard(evaluation, requests, shard, open_store(evaluation.storage), advance)
+        ask_shard(evaluation, asked, shard, open_store(evaluation.storage), advance)
 
 
 @task(name="score-answers", **RETRIES)

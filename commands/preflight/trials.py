@@ -34,6 +34,7 @@ from tasks.edition.preview import preview_pieces, preview_questions
 from tasks.edition.rephraser import N_STATEMENTS, Rephraser, list_statements
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.items import select_items
 from tasks.evaluation.predictions import read_responses
 from tasks.judging.judge import read_verdict
 
@@ -105,9 +106,11 @@ def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) 
     for model in config.models:
         evaluation = plan_evaluation(config, edition.edition_id, model.name, setting)
         settings, kind = evaluation.request_settings, evaluation.subject.kind
-        requests = evaluation.subject.build_requests(rows, settings, 1)
+        items = kind.read_items(rows)
+        shots = evaluation.subject.show_demonstrations(items, {})
+        requests = evaluation.subject.build_requests(select_items(items, 1), shots, settings)
         request = requests.frame.head(1)
-        item = kind.read_items(rows).join(request, on="item_id", how="semi")
+        item = items.join(request, on="item_id", how="semi")
         read = partial(_read_answer, evaluation, request, item)
         trials.append(Trial("answer", model, requests.prompts[0], settings.sampling, read))
     wanted = [trial for trial in trials if trial.model in asked]

@@ -32,6 +32,8 @@ N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
 # A refusal is an answer, which scoring reads from the error.
 IS_FAILED = (pl.col("status") == "error") & ~pl.col("error").str.contains(REFUSED_ERROR).fill_null(False)
+IS_TOO_LONG = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
+IS_SETTLED = ~IS_FAILED | IS_TOO_LONG
 # Stored answers are kept for ever. Files may lack the columns reasoning and served, and names the number.
 _NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
 
@@ -140,19 +142,44 @@ class ResponseStore:
                 known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys)).collect()
         return prefer_responses(pl.concat([empty, *(known[file.name] for file in files)])).drop("status")
 
-    def read_failed_keys(self, repeat: int = 0) -> set[str]:
-        """Return the keys of the prompts that were asked and have no answer of this repeat, nor a refusal."""
-        rows = self.read(["prompt_key", "repeat", "status", "error"])
-        return set(rows.filter(IS_FAILED, repeat=repeat)["prompt_key"])
+    def read_failed(self) -> pl.DataFrame:
+        """Return prompt_key, repeat and is_open of the prompts that were asked and have no answer.
+
+        A refusal is an answer. The next run asks those again that are open: all but those that are too long.
+        """
+        rows = self._scan()
+        failed = rows.filter(IS_FAILED).group_by(KEYS).agg(is_open=~IS_TOO_LONG.any()).collect()
+        answered = rows.filter(~IS_FAILED).join(failed.lazy(), on=KEYS, how="semi").select(KEYS)
+        return failed.join(answered.collect(engine="streaming"), on=KEYS, how="anti")
 
     def read_settled_keys(self, repeat: int = 0) -> set[str]:
         """Return the keys of the prompts whose repeat is answered or refused, or that are too long.
 
         The next run asks every other failed prompt again.
         """
-        rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
-        is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
-        return set(rows.filter(~IS_FAILED | is_too_long)["prompt_key"])
+        settled = self._scan().filter(IS_SETTLED, repeat=repeat).select("prompt_key")
+        return set(settled.collect(engine="streaming")["prompt_key"])
+
+    def select_open(
+        self, prompts: pl.DataFrame, repeat: int = 0, *, asks_failed: bool = True
+    ) -> pl.DataFrame:
+        """Return the rows whose prompt is to be asked for this repeat.
+
+        The memory that this takes depends on the number of rows, and not on the number of stored answers.
+
+        Args:
+            prompts: a column prompt_key, and others.
+            asks_failed: whether prompts that failed are asked again, unless they are too long.
+        """
+        is_done = IS_SETTLED if asks_failed else pl.lit(value=True)
+        stored = self._scan().filter(is_done, repeat=repeat).select("prompt_key")
+        keys = prompts.lazy().select("prompt_key")
+        done = stored.join(keys, on="prompt_key", how="semi").collect(engine="streaming")
+        return prompts.join(done, on="prompt_key", how="anti", maintain_order="left")
+
+    def _scan(self) -> pl.LazyFrame:
+        files = self.list_files()
+        return scan_response_files(files) if files else RESPONSES.empty.lazy()
 
 
 def scan_response_files(paths: Sequence[Path]) -> pl.LazyFrame:

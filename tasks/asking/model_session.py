@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
@@ -70,7 +71,7 @@ class ChunkSize:
 
 def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
     """Remove the first ``n`` prompts from those that wait, and return them."""
-    return {key: waiting.pop(key) for key in list(waiting)[:n]}
+    return {key: waiting.pop(key) for key in list(islice(waiting, n))}
 
 
 def estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:

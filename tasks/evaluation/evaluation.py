@@ -37,6 +37,11 @@ class RelationSize:
     n_pairs: int
     n_samples_of_pair: int
 
+    def __add__(self, other: "RelationSize") -> "RelationSize":
+        """Return the size of two parts of a relation together, which share no pair."""
+        n_samples = max(self.n_samples_of_pair, other.n_samples_of_pair)
+        return RelationSize(self.n_pairs + other.n_pairs, n_samples)
+
 
 def measure_relations(samples: pl.DataFrame) -> dict[str, RelationSize]:
     """Return relation -> its size, from the columns relation, pair_id and split of samples."""
@@ -139,10 +144,6 @@ class Evaluation:
             is_reasoned=self.subject.is_reasoned,
         )
 
-    def read_settled_keys(self) -> set[str]:
-        """Return the keys of the prompts of which every repeat is answered, or cannot be."""
-        return set.intersection(*map(self.store.read_settled_keys, range(self.subject.n_repeats)))
-
     def row_files(self) -> dict[str, FileRef]:
         """Return path -> file of what the model is asked about, after checking that the files are intact.
 
@@ -173,22 +174,16 @@ class Evaluation:
         if self.model.budget is None:
             return None
         sizes: dict[str, RelationSize] = {}
-        for refs in self.relation_files().values():
-            columns = ["relation", "pair_id", "split"]
-            rows = pl.concat(read_parquet(self.root / ref.path, columns) for ref in refs)
-            sizes |= measure_relations(rows)
+        for path in self.row_files():
+            rows = read_parquet(self.root / path, ["relation", "pair_id", "split"])
+            for relation, size in measure_relations(rows).items():
+                sizes[relation] = size + sizes.get(relation, RelationSize(0, 0))
         return divide_budget(self.model.budget, sizes, self.subject.n_repeats)
 
-    def limit_pairs(self, rows: pl.DataFrame) -> int | None:
-        """Return how many pairs or points of one relation the model is asked about; null: all of them.
-
-        Args:
-            rows: the samples or questions of the relation.
-        """
+    def limit_pairs(self, relation: str) -> int | None:
+        """Return how many pairs or points of a relation the model is asked about; None: all of them."""
         budget = self.divided_budget
-        if budget is None or rows.is_empty():
-            return self.model.pairs_per_relation
-        return budget[rows["relation"][0]]
+        return self.model.pairs_per_relation if budget is None else budget.get(relation, 0)
 
     @property
     def pairs_per_relation(self) -> int | None:

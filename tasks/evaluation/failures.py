@@ -5,7 +5,6 @@ missing has no id. The warehouse lists the records (`warehouse/views/not_evaluat
 """
 
 import contextlib
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -16,9 +15,10 @@ from pretexeval.primitives.errors import InputError, describe_failure, is_failur
 from pretexeval.primitives.secrets import hide_known_keys
 from pretexeval.storage.layout import failure_file
 from pretexeval.storage.records import read_files
+from pretexeval.storage.responses import KEYS
 from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
-from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
+from tasks.evaluation.request_files import RequestFiles, scan_requests, select_requests
 from tasks.evaluation.run_record import is_complete, read_run
 
 
@@ -43,10 +43,11 @@ def require_evaluated(evaluation: Evaluation) -> None:
 
 def _find_commonest_error(evaluation: Evaluation) -> str:
     files = read_files(read_run(evaluation), evaluation.folder)
-    requests = RequestFiles("", select_requests(files), None)
-    errors = dict(evaluation.store.read(["prompt_key", "error"]).drop_nulls("error").iter_rows())
-    counts = Counter(errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors)
-    return max(sorted(counts), key=counts.__getitem__, default="unknown")
+    asked = scan_requests(evaluation, RequestFiles("", select_requests(files))).select(KEYS).collect()
+    errors = evaluation.store.read([*KEYS, "error"]).drop_nulls("error")
+    counted = asked.join(errors, on=KEYS).group_by("error").len()
+    commonest = counted.sort("len", "error", descending=[True, False])["error"]
+    return str(commonest[0]) if len(commonest) else "unknown"
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from pretexeval.storage.responses import IS_FAILED, ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt
 from tasks.asking.model_session import ModelSession
+from tasks.evaluation.asked_items import read_items
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.items import select_items
 from tasks.evaluation.missing_answers import AskingReport
@@ -166,8 +167,10 @@ def _match_file(
 
 def _list_groups(evaluation: Evaluation, rows: pl.DataFrame) -> dict[str, Group]:
     """Return id -> group of the tested items: what a file can leave out as a whole."""
-    parts = evaluation.subject.kind.read_items(rows).partition_by("relation")
-    tested = pl.concat(select_items(part, evaluation.limit_pairs(part)) for part in parts)
+    parts = evaluation.subject.kind.read_items(rows).partition_by("relation", as_dict=True)
+    tested = pl.concat(
+        select_items(part, evaluation.limit_pairs(str(relation))) for (relation,), part in parts.items()
+    )
     is_right = pl.col("answer").str.starts_with("T")
     right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
     offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
@@ -224,9 +227,8 @@ def _append(
 def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
     """Return id -> prompt of every tested question or sample."""
     prompts: dict[str, Prompt] = {}
-    for refs in evaluation.relation_files().values():
-        rows = read_stage_files(evaluation.root, refs, evaluation.subject.kind.stage)
-        built = evaluation.subject.show_imported(rows, evaluation.request_settings)
+    for asked in read_items(evaluation):
+        built = evaluation.subject.show_imported(asked.items, evaluation.request_settings)
         prompts.update(zip(built.frame["item_id"], built.prompts, strict=True))
     return prompts
 

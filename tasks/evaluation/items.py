@@ -165,5 +165,9 @@ def select_items(items: pl.DataFrame, limit: int | None, unit: str = "unit_id") 
     tested = items.filter(pl.col("split") == "test")
     if limit is None:
         return tested
-    kept = draw_order(tested[unit].drop_nulls().unique(), "asked")[:limit]
-    return tested.filter(pl.col(unit).is_in(kept))
+    return tested.filter(pl.col(unit).is_in(draw_units(tested[unit], limit)))
+
+
+def draw_units(units: pl.Series, limit: int) -> list[str]:
+    """Return the units that a model is asked about: the first ones in the order of hashes."""
+    return draw_order(units.drop_nulls().unique(), "asked")[:limit]

@@ -1,25 +1,29 @@
 """Ask a model the prompts of an evaluation that have no answer yet."""
 
-import contextlib
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Self
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pretexeval.engines.loading import load_engine
-from pretexeval.storage.files import FileRef, link_file
-from pretexeval.storage.layout import next_requests_folder
+from pretexeval.primitives.hashing import hash_text
+from pretexeval.primitives.literal_paths import read_parquet
+from pretexeval.storage.responses import KEYS
 from pretexeval.storage.store import Store
+from schemas.stages import REQUESTS
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession, PromptsByKey, pop_prompts
+from tasks.evaluation.asked_items import read_items, require_right_labels
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
+from tasks.evaluation.request_files import RequestFiles
+from tasks.evaluation.requests import Requests, Shots
 
-# A key is a hash, so any of its digits divide the prompts evenly.
+# Digits of the hash by which a text belongs to a shard.
 N_DIGITS = 8
+# Prompts in memory at a time. Those with five demonstrations have about 2 kB each.
+N_RENDERED = 65_536
 
 
 class Shard(BaseModel):
@@ -43,30 +47,13 @@ class Shard(BaseModel):
         """The name of the shard in locks and in the names of runs."""
         return f"shard-{self.number}-of-{self.of}"
 
-    def contains(self, key: str) -> bool:
-        """Return whether the prompt of this key belongs to the shard; each belongs to exactly one."""
-        return int(key[:N_DIGITS], 16) % self.of == self.number - 1
+    def contains(self, text: str) -> bool:
+        """Return whether an item with this text belongs to the shard; each belongs to exactly one.
 
-
-@contextlib.contextmanager
-def keep_prompts(evaluation: Evaluation, requests: RequestFiles, shard: Shard) -> Iterator[RequestFiles]:
-    """Link the prompts into a folder of this process, and yield the requests with them.
-
-    Another process may write the requests again while this one asks, for example with other demonstrations.
-    """
-    if requests.prompts is None:
-        yield requests
-        return
-    root = evaluation.root
-    parent = root / next_requests_folder(evaluation.folder)
-    folder = Path(tempfile.mkdtemp(prefix=f"{shard.name}-", dir=parent))
-    try:
-        for path in requests.prompts.glob("*.parquet"):
-            ref = FileRef(path=path.relative_to(root).as_posix(), n_rows=0, sha256="")
-            link_file(root, ref, (folder / path.name).relative_to(root).as_posix())
-        yield replace(requests, prompts=folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        Items with the same prompt have the same text, so no two shards ask the same prompt. The text is known
+        without rendering the prompt, so a shard renders the prompts of its own items only.
+        """
+        return int(hash_text(text, digits=N_DIGITS), 16) % self.of == self.number - 1
 
 
 @dataclass
@@ -96,8 +83,6 @@ def ask_missing(
 ) -> AskingReport:
     """Ask the prompts of the requests that have no answer. The engine is loaded only if there are any.
 
-    Prompts are read relation by relation, so that memory use is bounded.
-
     Args:
         asks_failed: whether to ask prompts again that were asked and have no response.
 
@@ -105,76 +90,108 @@ def ask_missing(
         InputError: the model cannot be loaded or reached. The answers that it gave are kept.
     """
     report = AskingReport(n_samples=requests.n_samples)
-    repeats = range(evaluation.subject.n_repeats)
+    columns = ["item_id", "prompt_key", "repeat"]
+    asked = _list_asked(
+        (Path(ref.path).name, read_parquet(evaluation.root / ref.path, columns).filter(repeat=0))
+        for ref in requests.files
+    )
     with ModelSession(evaluation.model, store, load) as session:
-        done = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
-        if not asks_failed:
-            done = [keys | evaluation.store.read_failed_keys(repeat) for repeat, keys in enumerate(done)]
-        report.n_asked = _ask_open(evaluation, requests, session, done, on_progress)
+        report.n_asked = _ask_open(evaluation, asked, session, on_progress, asks_failed=asks_failed)
         session.write_model_record()
     report.n_reused = report.n_samples - report.n_asked
-    for repeat in repeats:
-        failed = evaluation.store.read_failed_keys(repeat)
-        failed_keys = [key for key in list_prompt_keys(evaluation, requests, repeat) if key in failed]
-        report.n_errors += len(failed_keys)
-        report.n_open += len(set(failed_keys) - evaluation.store.read_settled_keys(repeat))
+    is_asked = pl.col("repeat") < evaluation.subject.n_repeats
+    failed = asked.join(evaluation.store.read_failed().filter(is_asked), on="prompt_key")
+    report.n_errors, report.n_open = failed.height, failed.filter("is_open").select(KEYS).n_unique()
     return report
+
+
+def list_shard(evaluation: Evaluation, shard: Shard) -> pl.DataFrame:
+    """Return what a shard asks: file, item_id and prompt_key of each of its items.
+
+    Raises:
+        InputError: the edition is not complete, or a sample of it has a wrong label.
+    """
+    require_right_labels(evaluation)
+
+    def render_files() -> Iterator[tuple[str, pl.DataFrame]]:
+        for asked in read_items(evaluation):
+            of_shard = asked.items.filter([shard.contains(text) for text in asked.items["text"]])
+            for requests in _render(evaluation, of_shard, asked.shots):
+                yield asked.file, requests.frame
+
+    return _list_asked(render_files())
 
 
 def ask_shard(
     evaluation: Evaluation,
-    requests: RequestFiles,
+    asked: pl.DataFrame,
     shard: Shard,
     store: Store,
     on_progress: Advance,
     load: LoadEngine = load_engine,
 ) -> int:
-    """Ask the prompts of a shard that have no answer; return their number. Raises as `ask_missing` does."""
+    """Ask the prompts of a shard that have no answer; return their number. Raises as `ask_missing` does.
+
+    Args:
+        asked: what `list_shard` returns.
+    """
     with ModelSession(evaluation.model, store, load, shard.name) as session:
-        done = list(map(evaluation.store.read_settled_keys, range(evaluation.subject.n_repeats)))
-        return _ask_open(evaluation, requests, session, done, on_progress, shard)
+        return _ask_open(evaluation, asked, session, on_progress)
+
+
+def _list_asked(requests: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """Return file, item_id and prompt_key of the requests about each file of an edition."""
+    parts = [
+        frame.select(pl.lit(file).cast(pl.Categorical).alias("file"), "item_id", "prompt_key")
+        for file, frame in requests
+    ]
+    return pl.concat(parts) if parts else _list_asked([("", REQUESTS.empty)])
+
+
+def _render(evaluation: Evaluation, items: pl.DataFrame, shots: Shots) -> Iterator[Requests]:
+    """Yield the requests about items of one relation for one repeat, N_RENDERED at a time."""
+    settings = replace(evaluation.request_settings, n_repeats=1)
+    for part in items.iter_slices(N_RENDERED):
+        yield evaluation.subject.build_requests(part, shots, settings)
 
 
 def _ask_open(
     evaluation: Evaluation,
-    requests: RequestFiles,
+    asked: pl.DataFrame,
     session: ModelSession,
-    done: Sequence[Set[str]],
     on_progress: Advance,
-    shard: Shard | None = None,
+    *,
+    asks_failed: bool = True,
 ) -> int:
-    """Ask every prompt that is not done, of all repeats, and return their number.
+    """Ask every prompt without a stored answer, of all repeats, and return their number.
 
     Args:
-        done: repeat -> the keys of the prompts that are not asked.
+        asked: file, item_id and prompt_key of the items. Several items can have the same prompt.
     """
-    keys = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
-    if shard is not None:
-        keys = set(filter(shard.contains, keys))
-    n_left = sum(len(keys - of_repeat) for of_repeat in done)
-    n_samples = requests.n_samples // (shard.of if shard else 1)
+    repeats = range(evaluation.subject.n_repeats)
+    prompts = asked.unique("prompt_key", keep="first", maintain_order=True)
+    left = [evaluation.store.select_open(prompts, repeat, asks_failed=asks_failed) for repeat in repeats]
+    n_left, n_samples = sum(rows.height for rows in left), asked.height * len(repeats)
     # These may be prompts that are refused for their content, as they were before. If all of them fail
     # again, the evaluation is still valid.
     session.accepts_refusal = n_left <= evaluation.max_error_rate * n_samples
-    on_progress(max(n_samples - n_left, 0))
-    for repeat, of_repeat in enumerate(done):
-        _ask_repeat(evaluation, requests, repeat, keys - of_repeat, session, on_progress)
+    on_progress(n_samples - n_left)
+    for repeat, rows in enumerate(left):
+        _ask_repeat(evaluation, rows, repeat, session, on_progress)
     return n_left
 
 
 def _ask_repeat(
-    evaluation: Evaluation,
-    requests: RequestFiles,
-    repeat: int,
-    keys: Set[str],
-    session: ModelSession,
-    on_progress: Advance,
+    evaluation: Evaluation, left: pl.DataFrame, repeat: int, session: ModelSession, on_progress: Advance
 ) -> None:
-    """Ask the prompts of these keys for this repeat."""
+    """Ask the prompts of these items for this repeat. Few of them are in memory at a time."""
     sampling = replace(evaluation.request_settings.sampling, repeat=repeat)
     waiting: PromptsByKey = {}
-    for ref in requests.files:
-        waiting |= {k: p for k, p in requests.read_prompts(ref).items() if k in keys}
-        while len(waiting) >= session.chunk_size:
-            session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
+    by_file = {str(name): rows for (name,), rows in left.partition_by("file", as_dict=True).items()}
+    for asked in read_items(evaluation, by_file):
+        items = asked.items.join(by_file[asked.file], on="item_id", how="semi", maintain_order="left")
+        for requests in _render(evaluation, items, asked.shots):
+            waiting |= zip(requests.frame["prompt_key"], requests.prompts, strict=True)
+            while len(waiting) >= session.chunk_size:
+                session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
     session.ask(waiting, sampling, on_progress)

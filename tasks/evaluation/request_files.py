@@ -1,38 +1,36 @@
 """The requests of an evaluation as files. They are written before the model is asked, and read for scoring.
 
 New requests are in the folder `next` until the evaluation is complete, so that the last evaluation in the
-same folder stays readable meanwhile. The folder `next` also holds the prompts that have no answer yet; the
-texts of answered prompts are in the response store.
+same folder stays readable meanwhile. They hold the keys of the prompts, whose texts are rendered when they
+are asked: that takes no longer than to write and read them.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from pretexeval.primitives.hashing import checksum_file, hash_json
-from pretexeval.primitives.literal_paths import read_parquet
-from pretexeval.storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
-from pretexeval.storage.labels import require_derived_labels
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.literal_paths import scan_parquet_files
+from pretexeval.storage.files import FileRef, read_stage_file, write_stage_file
 from pretexeval.storage.layout import evaluation_file, next_requests_folder, run_file
 from pretexeval.storage.records import (
     key_content,
     list_files,
     read_files,
-    read_manifest_files,
     read_record,
     read_reports,
     write_record,
 )
-from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
+from tasks.evaluation.asked_items import read_items, require_right_labels
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
-from tasks.quality.validation import Report, check_stage
+from tasks.quality.validation import Report, validate_parts, write_down
 
 RECORD = "requests.json"
 
@@ -44,9 +42,7 @@ class RequestFiles:
     key: str
     """Hash of what the requests depend on: samples, model, and how it is asked (32 hex digits)."""
     files: tuple[FileRef, ...]
-    """One per relation."""
-    prompts: Path | None
-    """Folder of the prompts that had no answer, in files of the same names; null if all had one."""
+    """One per file of the edition with items that the model is asked about, under the same name."""
     checks: tuple[Report, ...] = field(default=(), compare=False)
     """The report of their validation."""
 
@@ -54,23 +50,6 @@ class RequestFiles:
     def n_samples(self) -> int:
         """Number of samples that the model is asked about, or of questions times repeats."""
         return sum(ref.n_rows for ref in self.files)
-
-    def read_prompts(self, ref: FileRef) -> dict[str, Prompt]:
-        """Return prompt key -> prompt, for the prompts of one relation that had no answer."""
-        path = self.locate_prompts(ref)
-        if path is None:
-            return {}
-        return {key: Prompt(style, text) for key, style, text in read_parquet(path).iter_rows()}
-
-    def read_unanswered_keys(self, ref: FileRef) -> set[str]:
-        """Return the keys of `read_prompts` without reading the texts, which can take gigabytes."""
-        path = self.locate_prompts(ref)
-        return set() if path is None else set(read_parquet(path, ["prompt_key"])["prompt_key"])
-
-    def locate_prompts(self, ref: FileRef) -> Path | None:
-        """Return the file of the prompts of one relation; null if all had an answer."""
-        path = None if self.prompts is None else self.prompts / Path(ref.path).name
-        return path if path is not None and path.is_file() else None
 
 
 def write_requests(evaluation: Evaluation) -> RequestFiles:
@@ -106,20 +85,18 @@ def key_requests(evaluation: Evaluation) -> str:
     )
 
 
-def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
-    """Yield (file name, requests) of each relation.
+def build_file_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
+    """Yield (file name, requests) of each file of the edition with items that the model is asked about.
 
     Raises:
         InputError: the edition is not complete, or a sample of it has a wrong label.
     """
-    subject = evaluation.subject
-    require_derived_labels(
-        evaluation.root, read_manifest_files(evaluation.root, evaluation.edition_id).values()
-    )
-    settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
-    for name, refs in evaluation.relation_files().items():
-        rows = read_stage_files(evaluation.root, refs, subject.kind.stage)
-        yield name, subject.build_requests(rows, settings, evaluation.limit_pairs(rows))
+    require_right_labels(evaluation)
+    settings = evaluation.request_settings
+    for asked in read_items(evaluation):
+        built = evaluation.subject.build_requests(asked.items, asked.shots, settings)
+        if built.prompts:
+            yield asked.file, built
 
 
 def remove_pending_requests(evaluation: Evaluation) -> None:
@@ -132,17 +109,11 @@ def _locate_pending(evaluation: Evaluation) -> Path:
 
 
 def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
-    """Return the requests of that key; null if a file, or a prompt without an answer, is missing."""
-    run = evaluation.root / run_file(evaluation.folder)
-    folder = _locate_pending(evaluation)
-    for record, prompts in ((run, None), (folder / RECORD, folder / "prompts")):
-        listed = _read_files(evaluation, record, key)
-        files = select_requests(listed)
-        used = files if prompts is None else listed
-        if files and all(ref.is_intact(evaluation.root) for ref in used):
-            written = RequestFiles(key, files, prompts, tuple(read_reports(record)))
-            if _has_every_prompt(evaluation, written):
-                return written
+    """Return the requests of that key; None if a file is missing."""
+    for record in (evaluation.root / run_file(evaluation.folder), _locate_pending(evaluation) / RECORD):
+        files = select_requests(_read_files(evaluation, record, key))
+        if files and all(ref.is_intact(evaluation.root) for ref in files):
+            return RequestFiles(key, files, tuple(read_reports(record)))
     return None
 
 
@@ -162,46 +133,28 @@ def select_requests(refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
     return tuple(ref for ref in refs if f"/{REQUESTS.name}/" in ref.path)
 
 
-def _has_every_prompt(evaluation: Evaluation, requests: RequestFiles) -> bool:
-    settled = evaluation.read_settled_keys()
-    written = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
-    return set(list_prompt_keys(evaluation, requests)) <= settled | written
-
-
-def list_prompt_keys(evaluation: Evaluation, requests: RequestFiles, repeat: int = 0) -> list[str]:
-    """Return the key of the prompt of every request of one repeat. Requests can share a prompt."""
-    columns = ["prompt_key", "repeat"]
-    frames = (read_parquet(evaluation.root / ref.path, columns) for ref in requests.files)
-    return [key for frame in frames for key in frame.filter(repeat=repeat)["prompt_key"]]
+def scan_requests(evaluation: Evaluation, requests: RequestFiles) -> pl.LazyFrame:
+    """Return the rows of the requests. Requests can share a prompt."""
+    paths = [evaluation.root / ref.path for ref in requests.files]
+    return scan_parquet_files(paths, REQUESTS.empty.schema) if paths else REQUESTS.empty.lazy()
 
 
 def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
     remove_pending_requests(evaluation)
-    folder = next_requests_folder(evaluation.folder)
-    prompts = evaluation.root / folder / "prompts"
-    known, files, frames = evaluation.read_settled_keys(), [], []
-    for name, built in build_relation_requests(evaluation):
-        frames.append(built.frame)
-        path = evaluation_file(folder, REQUESTS.name, name)
-        files.append(write_stage_file(evaluation.root, path, built.frame, REQUESTS))
-        fresh = {
-            k: p for k, p in zip(built.frame["prompt_key"], built.prompts, strict=True) if k not in known
-        }
-        known.update(fresh)
-        files += _write_prompts(evaluation.root, f"{folder}/prompts/{name}", fresh)
-    requests = select_requests(files)
-    content = key_content(REQUESTS.name, [ref.sha256 for ref in requests])
-    check = check_stage(REQUESTS, pl.concat(frames), evaluation.folder) | {"content": content}
+    root, folder = evaluation.root, next_requests_folder(evaluation.folder)
+    files = [
+        write_stage_file(root, evaluation_file(folder, REQUESTS.name, name), built.frame, REQUESTS)
+        for name, built in build_file_requests(evaluation)
+    ]
+    check = check_request_files(evaluation, files)
     record: dict[str, Any] = {"requests_key": key, "checks": [check], "files": list_files(files, folder)}
-    write_record(evaluation.root / folder / RECORD, record)
-    return RequestFiles(key, requests, prompts, (check,))
+    write_record(root / folder / RECORD, record)
+    return RequestFiles(key, tuple(files), (check,))
 
 
-def _write_prompts(root: Path, path: str, prompts: dict[str, Prompt]) -> list[FileRef]:
-    if not prompts:
-        return []
-    rows = [(key, prompt.style, prompt.text) for key, prompt in prompts.items()]
-    schema = dict.fromkeys(("prompt_key", "prompt_style", "prompt"), pl.String)
-    with write_atomically(root / path) as temporary:
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(temporary)
-    return [FileRef(path=path, n_rows=len(rows), sha256=checksum_file(root / path))]
+def check_request_files(evaluation: Evaluation, files: Sequence[FileRef]) -> Report:
+    """Return the report of requests; raises as `validate_parts` does."""
+    frames = (read_stage_file(evaluation.root / ref.path, REQUESTS) for ref in files)
+    report = validate_parts(REQUESTS, frames if files else [REQUESTS.empty], evaluation.folder)
+    content = key_content(REQUESTS.name, [ref.sha256 for ref in files])
+    return write_down(report) | {"content": content}

@@ -1,7 +1,7 @@
 """Stage requests: the prompt of every item for one model, and the key of its answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -29,8 +29,6 @@ class RequestSettings:
     n_tokens_limit: int | None
     """The most tokens that prompt and answer together may have; None: not known."""
     count_tokens: Callable[[str], float]
-    chains: Mapping[str, str] = field(default_factory=dict)
-    """item_id -> the chain of thought that is shown with a demonstration."""
     n_demonstrations: int = N_DEMONSTRATIONS
     """Number of demonstrations that are shown, the first ones in their drawn order."""
     n_repeats: int = 1
@@ -47,7 +45,7 @@ class RequestSettings:
 
 @dataclass(frozen=True)
 class Requests:
-    """The requests of one relation; ``prompts`` has one prompt per row of ``frame``, in the same order."""
+    """The requests about items; ``prompts`` has one prompt per row of ``frame``, in the same order."""
 
     frame: pl.DataFrame
     prompts: list[Prompt]

@@ -4,8 +4,6 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-import polars as pl
-
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import FileRef
@@ -20,8 +18,8 @@ from tasks.evaluation.predictions import PREDICTIONS_VERSION
 from tasks.evaluation.request_files import (
     RequestFiles,
     key_requests,
-    list_prompt_keys,
     remove_pending_requests,
+    scan_requests,
 )
 from tasks.quality.validation import Report
 
@@ -154,9 +152,9 @@ def _describe_replies(evaluation: Evaluation, requests: RequestFiles) -> dict[st
     """Return what gave the answers, also those that were stored before, and what is odd about them."""
     if not (files := evaluation.store.list_files()):
         return {"served": [], "remarks": []}
-    keys = list_prompt_keys(evaluation, requests)
-    is_asked = pl.col("prompt_key").is_in(keys) & (pl.col("status") == "ok")
-    replies = scan_response_files(files).filter(is_asked)
+    asked = scan_requests(evaluation, requests).select("prompt_key").unique()
+    answered = scan_response_files(files).filter(status="ok")
+    replies = answered.join(asked, on="prompt_key", how="semi", maintain_order="left")
     served = replies.group_by("served").len().drop_nulls().collect(engine="streaming")
     remarks = [*list_remarks(count_habits(replies)).values()]
     if evaluation.model.engine == "openai":

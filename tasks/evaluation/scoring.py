@@ -1,13 +1,13 @@
 """Score stored answers: write the predictions of one evaluation under every configured policy."""
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
+from pretexeval.storage.files import link_file, read_stage_file, write_stage_file
 from pretexeval.storage.layout import evaluation_file, run_file
 from pretexeval.storage.records import key_content, read_reports
 from pretexeval.storage.responses import ResponseStore, prefer_responses, scan_response_files
@@ -16,7 +16,7 @@ from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.reasoning import READ_COLUMNS, read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, read_responses, score_readings
-from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, write_requests
+from tasks.evaluation.request_files import RequestFiles, scan_requests, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
@@ -41,7 +41,7 @@ def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterab
         evaluation,
         REQUESTS,
         [ref.sha256 for ref in requests.files],
-        lambda: read_stage_files(evaluation.root, list(requests.files), REQUESTS),
+        lambda: scan_requests(evaluation, requests).collect(),
         known,
     )
 
@@ -57,13 +57,13 @@ def check_responses(evaluation: Evaluation, requests: RequestFiles, known: Itera
         evaluation,
         RESPONSES,
         [*(ref.sha256 for ref in requests.files), *names],
-        lambda: _read_shortened(evaluation.store, set(list_prompt_keys(evaluation, requests))),
+        lambda: _read_shortened(evaluation.store, scan_requests(evaluation, requests)),
         known,
     )
 
 
-def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
-    """Return the responses to these prompts, with the first character alone of long texts.
+def _read_shortened(store: ResponseStore, requests: pl.LazyFrame) -> pl.DataFrame:
+    """Return the responses to these requests, with the first character alone of long texts.
 
     That character tells whether there is a text. All texts can take gigabytes.
     """
@@ -71,7 +71,8 @@ def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
     files = store.list_files()
     if not files:
         return RESPONSES.empty
-    rows = scan_response_files(files).filter(pl.col("prompt_key").is_in(keys))
+    keys = requests.select("prompt_key").unique()
+    rows = scan_response_files(files).join(keys, on="prompt_key", how="semi", maintain_order="left")
     return prefer_responses(rows.with_columns(short).collect(engine="streaming"))
 
 
@@ -88,7 +89,7 @@ def _find_or_check(
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
-    """Write the predictions, one file per relation, under every policy that is configured or was used before.
+    """Write the predictions under every policy that is configured or was used before, file by file.
 
     Raises:
         InputError: a prompt was never asked; or the requests, the stored responses or what is made of
@@ -117,9 +118,10 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
 def score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
-    """Yield (file name, readings and predictions) of each relation."""
+    """Yield (file name, readings and predictions) of each file of requests."""
+    asked = scan_requests(evaluation, requests).select("prompt_key").unique().collect()
     stored = evaluation.store.read(["prompt_key", "repeat", *READ_COLUMNS])
-    responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
+    responses = stored.join(asked, on="prompt_key", how="semi", maintain_order="left")
     model, max_tokens = evaluation.model, evaluation.request_settings.sampling.max_tokens
     is_imported = model.engine == "imported"
     answers = read_answers(
@@ -128,7 +130,7 @@ def score_relations(
         is_chat=model.prompt_style == "chat",
         max_tokens=None if is_imported else max_tokens,
     )
-    row_files = evaluation.relation_files()
+    row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
     subject = evaluation.subject
     kind, is_reasoned = subject.kind, subject.is_reasoned
     for ref in requests.files:
@@ -139,7 +141,7 @@ def score_relations(
                 f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        items = kind.read_items(read_stage_files(evaluation.root, row_files[name], kind.stage))
+        items = kind.read_items(read_stage_file(evaluation.root / row_files[name].path, kind.stage))
         readings = read_responses(kind, frame, items, answers, is_reasoned=is_reasoned)
         yield name, (readings, score_readings(kind, readings, items, scoring.policies))
 

@@ -1,5 +1,6 @@
 """Subject of an evaluation: the samples of an edition, or its questions, in a setting."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Sampling
 from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 from tasks.asking.sampling import build_sampling
-from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind, select_items
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind
 from tasks.evaluation.requests import (
     REQUESTS_VERSION,
     Requests,
     RequestSettings,
+    Shots,
     build_requests,
     select_imported,
     show_demonstrations,
@@ -72,22 +74,23 @@ class Subject:
         stored = self.imported.read(["prompt_key", "repeat"]).sort("prompt_key", "repeat")
         return hash_json([REQUESTS_VERSION, stored.rows()])
 
-    def build_requests(self, rows: pl.DataFrame, settings: RequestSettings, limit: int | None) -> Requests:
-        """Return the requests about one relation.
+    def show_demonstrations(self, items: pl.DataFrame, chains: Mapping[str, str]) -> Shots:
+        """Return group -> its demonstrations, from the held-out items of a relation.
 
         Args:
-            rows: the rows of the relation, of both splits.
-            limit: how many pairs or points the model is asked about; None: all of them.
+            items: items of both splits, or those that are held out.
+            chains: item_id -> the chain of thought that is shown, if the model reasons.
         """
-        if self.imported is not None:
-            return select_imported(self.show_imported(rows, settings), self.setting, self.imported)
-        items = self.kind.read_items(rows)
-        shots = show_demonstrations(self.kind, items, settings.chains if self.is_reasoned else None)
-        return build_requests(select_items(items, limit), shots, settings)
+        return show_demonstrations(self.kind, items, chains if self.is_reasoned else None)
 
-    def show_imported(self, rows: pl.DataFrame, settings: RequestSettings) -> Requests:
-        """Return one request per test item, without demonstrations, as an import stores it."""
-        items = select_items(self.kind.read_items(rows), None)
+    def build_requests(self, items: pl.DataFrame, shots: Shots, settings: RequestSettings) -> Requests:
+        """Return the requests about tested items of one relation."""
+        if self.imported is not None:
+            return select_imported(self.show_imported(items, settings), self.setting, self.imported)
+        return build_requests(items, shots, settings)
+
+    def show_imported(self, items: pl.DataFrame, settings: RequestSettings) -> Requests:
+        """Return one request per tested item, without demonstrations, as an import stores it."""
         return build_requests(items, {}, replace(settings, n_repeats=1))
 
     def build_sampling(self, model: ModelConfig) -> Sampling:

@@ -14,7 +14,7 @@ from tasks.asking.model_session import Advance, LoadEngine
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
-from tasks.evaluation.request_files import build_relation_requests, write_requests
+from tasks.evaluation.request_files import build_file_requests, write_requests
 from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
 
@@ -79,10 +79,10 @@ def evaluate(
 
 def list_prompts(evaluation: Evaluation) -> list[Prompt]:
     """Return the prompt of every sample."""
-    return [prompt for _, requests in build_relation_requests(evaluation) for prompt in requests.prompts]
+    return [prompt for _, requests in build_file_requests(evaluation) for prompt in requests.prompts]
 
 
 def list_keys(evaluation: Evaluation) -> list[str]:
     """Return the prompt key of every sample."""
-    frames = (requests.frame for _, requests in build_relation_requests(evaluation))
+    frames = (requests.frame for _, requests in build_file_requests(evaluation))
     return [key for frame in frames for key in frame["prompt_key"]]

@@ -24,7 +24,7 @@ from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.request_files import build_relation_requests
+from tasks.evaluation.request_files import build_file_requests
 from tests.commands.configurations import FAR
 from tests.support.command import read_bytes
 from tests.support.data_folder import DataFolder
@@ -85,7 +85,7 @@ def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_pa
     files = [tmp_path / f"out/{name}.jsonl" for name in ("direct", "pretexeval")]
     exported = [row for path in files for row in read_lines(path)]
     config = Config.model_validate({"models": [FAR | {"budget": budget}], "storage": {"root": root}})
-    built = build_relation_requests(plan_evaluation(config, EDITION, "far"))
+    built = build_file_requests(plan_evaluation(config, EDITION, "far"))
     asked = [item_id for _, requests in built for item_id in requests.frame["item_id"]]
     assert sorted(row["sample_id"] for row in exported) == sorted(asked)
     pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})

@@ -26,7 +26,7 @@ from tasks.edition.stage_files import (
     record_check,
 )
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.request_files import build_relation_requests
+from tasks.evaluation.request_files import build_file_requests
 from tests.support.command import read_stamps
 from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, read_rows_of
 from warehouse.loading import load_warehouse
@@ -171,8 +171,11 @@ def test_pieces_are_published_and_asked_about_as_one_relation(cut: tuple[Edition
     }
     assert found == {"long.parquet": FILES[:4], "short.parquet": ["short"]}
     tested = samples.filter(split="test").group_by("relation").len().sort("relation")["len"].to_list()
-    requests = dict(build_relation_requests(evaluation))
-    assert [len(requests[name].prompts) for name in ("long.parquet", "short.parquet")] == tested
-    prompts = [prompt.text for prompt in requests["long.parquet"].prompts]
+    requests = {name: built.prompts for name, built in build_file_requests(evaluation)}
+    assert list(requests) == [f"{name}.parquet" for name in FILES]
+    prompts = [
+        prompt.text for name, of_file in requests.items() if name.startswith("long") for prompt in of_file
+    ]
+    assert [len(prompts), len(requests["short.parquet"])] == tested
     assert all("Statement" in text.split("\n")[0] for text in prompts)
     assert min(text.count("Answer:") for text in prompts) == 6

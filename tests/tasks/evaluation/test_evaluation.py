@@ -61,10 +61,8 @@ def test_requests_are_written_once_before_the_model_is_asked_and_again_if_a_file
     written = write_requests(evaluation)
     frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in written.files)
     assert frame.columns == REQUESTS.names
-    prompts = {key for ref in written.files for key in written.read_prompts(ref)}
-    assert prompts == set(frame["prompt_key"])
     assert evaluation.store.is_empty
-    for lost in ("requests/r.parquet", "prompts/r.parquet", "requests.json"):
+    for lost in ("requests/r.parquet", "requests.json"):
         path = evaluation.root / evaluation.folder / "next" / lost
         path.unlink()
         assert write_requests(evaluation) == written

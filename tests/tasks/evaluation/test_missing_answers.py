@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import NoReturn
 
 import polars as pl
@@ -16,12 +15,10 @@ from pydantic import ValidationError
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_text
 from pretexeval.storage.store import Store
 from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, keep_prompts
-from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, list_shard
 from tasks.evaluation.run_record import is_complete, read_run
 from tests.support.command import read_bytes
 from tests.support.evaluations import ask_model, finish, ignore, list_prompts
@@ -124,33 +121,30 @@ def test_concurrent_processes_ask_every_prompt_once(evaluation: Evaluation) -> N
     assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]
 
 
-def test_each_key_belongs_to_one_shard_and_shards_are_even() -> None:
-    keys = [hash_text(str(n), digits=32) for n in range(3000)]
+def test_each_text_belongs_to_one_shard_and_shards_are_even() -> None:
+    texts = [str(n) for n in range(3000)]
     for of in (2, 3, 7):
         shards = [Shard(number=n, of=of) for n in range(1, of + 1)]
-        counts = Counter(tuple(shard.number for shard in shards if shard.contains(key)) for key in keys)
+        counts = Counter(tuple(shard.number for shard in shards if shard.contains(text)) for text in texts)
         assert sorted(counts) == [(n,) for n in range(1, of + 1)]
-        assert max(counts.values()) < 1.2 * len(keys) / of
+        assert max(counts.values()) < 1.2 * len(texts) / of
     with pytest.raises(ValidationError, match="there is no shard 3 of 2"):
         Shard(number=3, of=2)
 
 
-def test_two_shards_are_asked_together_although_the_prompts_are_written_again(evaluation: Evaluation) -> None:
-    requests, together = write_requests(evaluation), threading.Barrier(2)
+def test_two_shards_are_asked_together_and_share_no_prompt(evaluation: Evaluation) -> None:
+    together = threading.Barrier(2)
     engines = {shard: Scripted() for shard in BOTH}
-    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        kept = {shard: stack.enter_context(keep_prompts(evaluation, requests, shard)) for shard in BOTH}
-        assert requests.prompts is not None
-        for path in requests.prompts.glob("*.parquet"):
-            path.unlink()
 
-        def ask(shard: Shard) -> int:
-            def load(_: EngineConfig) -> Engine:
-                together.wait(60)
-                return engines[shard]
+    def ask(shard: Shard) -> int:
+        def load(_: EngineConfig) -> Engine:
+            together.wait(60)
+            return engines[shard]
 
-            return ask_shard(evaluation, kept[shard], shard, Store(evaluation.storage), ignore, load)
+        asked = list_shard(evaluation, shard)
+        return ask_shard(evaluation, asked, shard, Store(evaluation.storage), ignore, load)
 
+    with ThreadPoolExecutor(2) as pool:
         n_asked = list(pool.map(ask, BOTH))
     asked = {shard: {text for text, _ in engine.asked} for shard, engine in engines.items()}
     assert n_asked == [len(asked[shard]) for shard in BOTH]
