@@ -21,6 +21,7 @@ from benchmarks import (
     other_tools,
     real_model,
     replay,
+    shards,
     speed,
     year,
 )
@@ -73,6 +74,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "engine": partial(other_tools.measure, "engine"),
     "small-jobs": partial(other_tools.measure, "small-jobs"),
     "publication": partial(speed.measure, "publication"),
+    "shards": shards.main,
     "coverage": coverage.main,
     "guessers": score_guessers,
     "gate": gate.check_gate,

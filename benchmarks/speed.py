@@ -51,12 +51,17 @@ def measure_builds(folder: Path, sizes: Sequence[int]) -> str:
         config = write_config(folder / "medlama.toml", folder / "medlama", **tables, questions=questions)
         rows["MedLAMA, with questions"] = run_command(folder, "build", config).render()
     for n_heads in sizes:
-        base = folder / f"{n_heads}.parquet"
-        pl.concat(_draw_relations(n_heads)).write_parquet(base)
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        knowledge = write_drawn_base(folder, n_heads)
         config = write_config(folder / f"{n_heads}.toml", folder / str(n_heads), knowledge=knowledge)
         rows[f"{n_heads * FACTS_PER_HEAD:,} rows"] = run_command(folder, "build", config).render()
     return tabulate(FIGURES, rows)
+
+
+def write_drawn_base(folder: Path, n_heads: int) -> dict[str, str]:
+    """Write a base of four relations with so many heads, and return the table [knowledge] that reads it."""
+    base = folder / f"{n_heads}.parquet"
+    pl.concat(_draw_relations(n_heads)).write_parquet(base)
+    return {"name": "own", "format": "table", "path": str(base)}
 
 
 def _draw_relations(n_heads: int) -> Iterator[pl.DataFrame]:

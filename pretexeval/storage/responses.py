@@ -177,6 +177,11 @@ class ResponseStore:
         done = stored.join(keys, on="prompt_key", how="semi").collect(engine="streaming")
         return prompts.join(done, on="prompt_key", how="anti", maintain_order="left")
 
+    def list_served(self) -> list[str]:
+        """Return the names of all that answered: servers, models or engines."""
+        served = self._scan().select("served").unique().drop_nulls()
+        return served.collect(engine="streaming")["served"].sort().to_list()
+
     def _scan(self) -> pl.LazyFrame:
         files = self.list_files()
         return scan_response_files(files) if files else RESPONSES.empty.lazy()

@@ -396,7 +396,7 @@ class ModelSession:
             with self._explain_errors("it cannot be loaded"):
                 self._engine = self._load(pinned)
             if self.config.engine == "openai":
-                self._watch.served.update(self.store.read(["served"])["served"].drop_nulls().unique())
+                self._watch.served.update(self.store.list_served())
             # The commit of a hub model is known only now.
             self.write_model_record()
             warn_without_commit(pinned, self.identity.model_id)

@@ -1,10 +1,11 @@
-"""The measurements that `python -m benchmarks` makes by default, in small."""
+"""Measurements of `python -m benchmarks` in small: the default ones, and shards."""
 
 from pathlib import Path
 
 import pytest
 
 from benchmarks.other_tools import measure_engine, measure_small_jobs
+from benchmarks.shards import measure_shards
 from benchmarks.speed import measure_builds
 
 pytestmark = pytest.mark.long
@@ -29,6 +30,11 @@ def test_bare_engine(tmp_path: Path) -> None:
     n_different, n_answers = (int(word) for word in table.splitlines()[-1].split() if word.isdigit())
     assert n_answers > 100
     assert n_different < 0.1 * n_answers
+
+
+def test_shards_that_are_killed(tmp_path: Path) -> None:
+    table = measure_shards(tmp_path, n_heads=400, n_shards=2, n_kills=2, n_at_once=2)
+    assert list_rows(table)[:2] == ["shard-1-of-2", "shard-2-of-2"]
 
 
 def test_small_jobs(tmp_path: Path) -> None:
