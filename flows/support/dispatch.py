@@ -10,15 +10,18 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import httpx
 from prefect import Flow, get_run_logger, runtime
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
+from prefect.states import Failed, Pending
 
 from flows.support.cancellation import require_not_cancelled
 from flows.support.processes import Parameters, render_parameters, run_in_processes
@@ -33,10 +36,14 @@ from tasks.evaluation.schedule import describe_job, plan_parts
 
 logger = logging.getLogger(__name__)
 POLL_S = 2.0
+# The server returns the states of at most so many runs at once.
+PAGE_SIZE = 200
+DELETED = Failed(message="its run was deleted from Prefect's server")
 # How often a subflow whose worker was lost is started again.
 MAX_CRASHES = 3
 # Long enough for an upgrade of the server, which migrates its database before it answers.
 MAX_SERVER_OUTAGE_S = 1800.0
+Reply = TypeVar("Reply")
 
 
 def run_subflows(
@@ -52,36 +59,30 @@ def run_subflows(
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
     pool_of = [model.work_pool for model in models]
-    n_crashes, waiting = [0] * len(calls), set(range(len(calls)))
+    n_crashes, waiting = [0] * len(calls), list(range(len(calls)))
     runs, outcomes = dict[int, UUID](), dict[int, Outcome]()
-    # The calls whose runs wait for a worker. If two runs wait, two workers that poll at the same moment can
-    # exceed the limit of their pool.
-    scheduled: set[int] = set()
     while len(outcomes) < len(calls):
-        require_not_cancelled()
-        for number in sorted(waiting):
-            if pool_of[number] in {pool_of[other] for other in scheduled}:
-                continue
-            waiting.remove(number)
+        # All runs wait for a worker at once. A worker limits itself, and the server gives a run to one worker.
+        while waiting:
+            require_not_cancelled()
+            number = waiting.pop(0)
             try:
                 key = f"{number}-{n_crashes[number]}"
                 runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
-                scheduled.add(number)
             except InputError as error:
                 outcomes[number] = Outcome(str(error), has_failed=True)
         time.sleep(POLL_S)
+        require_not_cancelled()
+        states = _read_states(list(runs.values()))
         for number, run_id in list(runs.items()):
-            state = _read_state(run_id)
-            if state is None or state.type == StateType.SCHEDULED:
-                continue
-            scheduled.discard(number)
+            state = states.get(run_id, DELETED)
             if not state.is_final():
                 continue
             del runs[number]
             if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
                 n_crashes[number] += 1
                 get_run_logger().warning("%s lost its worker and is started again", subflow.name)
-                waiting.add(number)
+                waiting.append(number)
             else:
                 outcomes[number] = describe_end(state)
     return [outcomes[number] for number in range(len(calls))]
@@ -151,15 +152,18 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         ) from error
 
 
-def _read_state(run_id: UUID) -> State[Any] | None:
-    def read() -> FlowRun:
-        with get_client(sync_client=True) as client:
-            return client.read_flow_run(run_id)
+def _read_states(run_ids: Sequence[UUID]) -> dict[UUID, State[Any]]:
+    """Return the states of the runs that exist."""
+    states: dict[UUID, State[Any]] = {}
+    with get_client(sync_client=True) as client:
+        for start in range(0, len(run_ids), PAGE_SIZE):
+            page = FlowRunFilter(id=FlowRunFilterId(any_=list(run_ids[start : start + PAGE_SIZE])))
+            for run in retry_while_unavailable(partial(client.read_flow_runs, flow_run_filter=page)):
+                states[run.id] = run.state or Pending()
+    return states
 
-    return retry_while_unavailable(read).state
 
-
-def retry_while_unavailable(request: Callable[[], FlowRun]) -> FlowRun:
+def retry_while_unavailable(request: Callable[[], Reply]) -> Reply:
     """Return the server's answer to a request; retry the request while the server is unavailable.
 
     Raises:

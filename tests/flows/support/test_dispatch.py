@@ -102,41 +102,47 @@ class Server:
     def __init__(self, *ends: StateType) -> None:
         self.ends = list(ends)
         self.states: dict[UUID, list[StateType]] = {}
-        self.most_scheduled = 0
         self.pools: list[object] = []
 
     def create(self, *arguments: object) -> UUID:
         run_id = uuid4()
         self.pools.append(arguments[-1])
         self.states[run_id] = [*[StateType.SCHEDULED] * 2, StateType.RUNNING, self.ends.pop(0)]
-        scheduled = [states for states in self.states.values() if states[0] == StateType.SCHEDULED]
-        self.most_scheduled = max(self.most_scheduled, len(scheduled))
         return run_id
 
-    def read(self, run_id: UUID) -> State[object]:
-        states = self.states[run_id]
-        found = states[0]
-        if len(states) > 1:
-            states.pop(0)
-        return State(type=found, name=found.name.title(), message=f"ended as {found.name}")
+    def read(self, run_ids: Sequence[UUID]) -> dict[UUID, State[object]]:
+        found = {run_id: self.states[run_id].pop(0) for run_id in run_ids if run_id in self.states}
+        return {
+            run_id: State(type=kind, name=kind.name.title(), message=f"ended as {kind.name}")
+            for run_id, kind in found.items()
+        }
 
 
 @pytest.fixture
 def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server, int], list[Outcome]]:
     def run(server: Server, n_calls: int) -> list[Outcome]:
         monkeypatch.setattr(dispatch, "_create_run", server.create)
-        monkeypatch.setattr(dispatch, "_read_state", server.read)
+        monkeypatch.setattr(dispatch, "_read_states", server.read)
         monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
         return dispatch.run_subflows(evaluate, [{}] * n_calls, [CONFIG.models[0]] * n_calls)
 
     return run
 
 
-def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[[Server, int], list[Outcome]]) -> None:
+def test_all_runs_wait_for_workers_together(run_on: Callable[[Server, int], list[Outcome]]) -> None:
     server = Server(*[StateType.COMPLETED] * 3)
     assert run_on(server, 3) == [Outcome("ended as COMPLETED")] * 3
-    assert server.most_scheduled == 1
     assert server.pools == ["gpu"] * 3
+
+
+def test_a_deleted_run_has_failed(
+    run_on: Callable[[Server, int], list[Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(StateType.COMPLETED)
+    monkeypatch.setattr(server, "read", lambda _: {})
+    (outcome,) = run_on(server, 1)
+    assert outcome.has_failed
+    assert "deleted" in outcome.message
 
 
 def test_lost_run_is_started_again_and_failures_do_not_stop_others(
