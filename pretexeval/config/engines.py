@@ -298,7 +298,7 @@ class ModelConfig(EngineConfig):
     budget: Annotated[int, Field(ge=1)] | None = None
     """Number of prompts about samples that the model is asked at most in an evaluation, in place of
     `pairs_per_relation` (docs/commands.md). The default is all prompts."""
-    workers: Annotated[int, Field(ge=1, le=64)] | None = None
+    workers: Annotated[int, Field(ge=1)] | None = None
     """Number of runs among which the prompts of an evaluation are divided (docs/operations.md). By default a
     deployed run does not divide them, and any other run divides them among the cards of its host."""
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5

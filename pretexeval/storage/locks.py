@@ -56,6 +56,10 @@ def hold_model(store: Store, model_id: str, shard: str | None = None) -> Iterato
     Raises:
         InputError: the storage that hosts share cannot be used.
     """
+    if shard is not None:
+        # Wait here for another process of the same shard: behind the turnstile, other shards would wait too.
+        with _hold(store, model_id, shard):
+            pass
     with ExitStack() as held:
         with ExitStack() as turnstile:
             require_held = turnstile.enter_context(_hold(store, model_id))
@@ -63,6 +67,7 @@ def hold_model(store: Store, model_id: str, shard: str | None = None) -> Iterato
                 if shard is None or _read_division(other) != _read_division(shard):
                     with _hold(store, model_id, other):
                         pass
+                    _forget_shard(store, model_id, other)
             if shard is None:
                 held.enter_context(turnstile.pop_all())
             else:
@@ -113,7 +118,7 @@ def _hold_address(address: str, name: str) -> Iterator[None]:
 
 
 def _list_shards(store: Store, model_id: str) -> list[str]:
-    """Return the names of the shards that were ever asked on this host, or on those that share the bucket.
+    """Return the names of the shards that were asked on this host, or on those that share the bucket.
 
     If lock files were deleted, those that are asked now are known by their addresses.
     """
@@ -125,6 +130,17 @@ def _list_shards(store: Store, model_id: str) -> list[str]:
     shards = {PurePosixPath(path).stem.removeprefix(f"{model_id}.") for path in paths}
     address = re.escape(_name_addresses(store.root, model_id))
     return sorted(shards.union(re.findall(rf"@{address}(shard-\S+)", ADDRESSES.read_text())))
+
+
+def _forget_shard(store: Store, model_id: str, shard: str) -> None:
+    """Remove the lock of a shard that nobody asks, so that no later process checks it.
+
+    The caller holds the turnstile, so that no process starts to ask the shard meanwhile.
+    """
+    name = f"{model_id}.{shard}"
+    (store.root / model_lock(name)).unlink(missing_ok=True)
+    if store.bucket is not None:
+        store.bucket.remove(lease_object(name))
 
 
 def _read_division(shard: str) -> str:

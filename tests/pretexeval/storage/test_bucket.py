@@ -218,14 +218,20 @@ def start_waiting(store: Store, shard: str | None) -> Session:
 
 def test_shards_of_one_division_are_asked_together_and_exclude_all_others(store: Store) -> None:
     with hold(store, "shard-1-of-2"):
+        same = start_waiting(store, "shard-1-of-2")
         with hold(store, "shard-2-of-2"):
-            waiting = [start_waiting(store, shard) for shard in (None, "shard-1-of-2", "shard-2-of-3")]
+            waiting = [same, *(start_waiting(store, shard) for shard in (None, "shard-2-of-3"))]
         time.sleep(BLOCKED_S)
         assert not any(session.is_held.is_set() for session in waiting)
     for session in waiting:
         session.may_end.set()
     for session in waiting:
         session.end()
+    with hold(store, None):
+        assert not list((store.root / LOCKS_FOLDER).glob("*shard*"))
+        assert store.bucket is None or not [
+            p for p in store.bucket.list_objects(LOCKS_FOLDER) if "shard" in p
+        ]
 
 
 def test_shards_wait_for_a_session_with_all_prompts(store: Store) -> None:
