@@ -62,7 +62,7 @@ def run_subflows(
     n_crashes, waiting = [0] * len(calls), list(range(len(calls)))
     runs, outcomes = dict[int, UUID](), dict[int, Outcome]()
     while len(outcomes) < len(calls):
-        # All runs wait for a worker at once. A worker limits itself, and the server gives a run to one worker.
+        # All runs wait for workers at once. A worker limits itself, and the server gives a run to only one.
         while waiting:
             require_not_cancelled()
             number = waiting.pop(0)
