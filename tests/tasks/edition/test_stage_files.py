@@ -1,6 +1,7 @@
 """The files of stages: which are built, kept, linked and validated, also of relations with several pieces."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -25,7 +26,9 @@ from tasks.edition.stage_files import (
     provide_files,
     record_check,
 )
+from tasks.evaluation.asked_items import read_items
 from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.items import select_items
 from tasks.evaluation.request_files import build_file_requests
 from tests.support.command import read_stamps
 from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, read_rows_of
@@ -179,3 +182,7 @@ def test_pieces_are_published_and_asked_about_as_one_relation(cut: tuple[Edition
     assert [len(prompts), len(requests["short.parquet"])] == tested
     assert all("Statement" in text.split("\n")[0] for text in prompts)
     assert min(text.count("Answer:") for text in prompts) == 6
+    limited = replace(evaluation, model=model.model_copy(update={"pairs_per_relation": 3}))
+    asked = pl.concat(part.items for part in read_items(limited))
+    of_long = samples.filter(relation="long")
+    assert set(asked.filter(relation="long")["unit_id"]) == set(select_items(of_long, 3, "pair_id")["pair_id"])
