@@ -184,5 +184,5 @@ def test_pieces_are_published_and_asked_about_as_one_relation(cut: tuple[Edition
     assert min(text.count("Answer:") for text in prompts) == 6
     limited = replace(evaluation, model=model.model_copy(update={"pairs_per_relation": 3}))
     asked = pl.concat(part.items for part in read_items(limited))
-    of_long = samples.filter(relation="long")
-    assert set(asked.filter(relation="long")["unit_id"]) == set(select_items(of_long, 3, "pair_id")["pair_id"])
+    chosen = select_items(samples.filter(relation="long"), 3, "pair_id")
+    assert set(asked.filter(relation="long")["unit_id"]) == set(chosen["pair_id"])
