@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 POLL_S = 2.0
 # The server returns the states of at most so many runs at once.
 PAGE_SIZE = 200
-DELETED = Failed(message="its run was deleted from Prefect's server")
+DELETED: State[Any] = Failed(message="its run was deleted from Prefect's server")
 # How often a subflow whose worker was lost is started again.
 MAX_CRASHES = 3
 # Long enough for an upgrade of the server, which migrates its database before it answers.
