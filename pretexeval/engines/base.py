@@ -63,6 +63,20 @@ class IncrementalEngine(ABC):
 
 
 @runtime_checkable
+class LookaheadEngine(Engine, Protocol):
+    """An engine that can begin with the prompts of a call before the call."""
+
+    def announce(
+        self, received: dict[int, Completion], prompts: Sequence[Prompt], sampling: Sampling
+    ) -> None:
+        """Announce the arguments of the call of `generate_into` that follows the next one.
+
+        During the next call, when none of its own prompts is left to start, the engine starts these, and puts
+        the completions into this ``received``. ``on_progress`` of the next call counts them.
+        """
+
+
+@runtime_checkable
 class RemoteEngine(Engine, Protocol):
     """An engine that asks another program, which can refuse prompts and send answers of any size.
 
@@ -113,32 +127,3 @@ def read_messages(prompt: Prompt) -> list[dict[str, str]]:
     if isinstance(messages, list):
         return messages
     raise InputError(f"a chat prompt is a JSON list of messages, not {prompt.text[:60]!r}")
-
-
-def tokenise_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], style: str) -> list[list[int]]:
-    """Return the token ids of rendered prompts. A chat template contains its own special tokens."""
-    if not texts:
-        return []
-    encoded = tokenizer(list(texts), add_special_tokens=style == "completion")
-    return [_drop_repeated_bos(ids, tokenizer.bos_token_id) for ids in encoded["input_ids"]]
-
-
-def find_answer_token(tokenizer: PreTrainedTokenizerBase, text: str, word: str) -> int | None:
-    """Return the token of ``word`` directly after ``text``, or None if the word is several tokens.
-
-    The token is found in context, because SentencePiece encodes a word differently at the start of a text.
-    After white space, with which most chat templates end, the word is not preceded by another space.
-    """
-    line = text.splitlines(keepends=True)[-1] if text else ""
-    spelled = word if line[-1:].isspace() else f" {word}"
-    before, after = (
-        tokenizer(part, add_special_tokens=False)["input_ids"] for part in (line, line + spelled)
-    )
-    is_one_more = len(after) == len(before) + 1 and after[:-1] == before
-    return int(after[-1]) if is_one_more else None
-
-
-def _drop_repeated_bos(ids: list[int], bos_id: int | None) -> list[int]:
-    while bos_id is not None and ids[:2] == [bos_id, bos_id]:
-        ids = ids[1:]
-    return ids

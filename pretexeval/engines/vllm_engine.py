@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import IncrementalEngine, find_answer_token, render_prompt, tokenise_texts
+from pretexeval.engines.base import IncrementalEngine, render_prompt
 from pretexeval.engines.cards import take_cards
 from pretexeval.engines.identity import find_folder
 from pretexeval.engines.model_files import require_readable
+from pretexeval.engines.tokens import find_answer_token, tokenise_sorted
 from pretexeval.engines.vllm_process import (
     ReasoningSplitter,
     build_params,
@@ -29,35 +30,38 @@ from pretexeval.primitives.errors import InputError, release_frames
 from schemas.exchange import ANSWER_WORDS, PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
-    from vllm import LLM, RequestOutput
-
-
-@contextmanager
-def watch_outputs(llm: LLM, on_output: Callable[[int, RequestOutput], None]) -> Iterator[None]:
-    """Call `on_output` with the position and the output of each prompt of a `generate` in the block.
-
-    `generate` returns nothing before all prompts are finished, and loses all outputs if the engine crashes.
-    """
-    engine = llm.llm_engine
-    n_before, step = llm.request_counter.counter, engine.step
-
-    def step_and_report() -> list[RequestOutput]:
-        outputs: list[RequestOutput] = step()
-        for output in outputs:
-            if output.finished:
-                # Requests are numbered in the order of the prompts.
-                on_output(int(output.request_id) - n_before, output)
-        return outputs
-
-    engine.step = step_and_report
-    try:
-        yield
-    finally:
-        del engine.step
+    from vllm import LLM, RequestOutput, SamplingParams
 
 
 AnswerTokens = tuple[int | None, int | None]
 """The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""
+# Requests that vLLM has at a time, as a multiple of those that it computes at a time. Further ones are added
+# while it computes, so that it never waits until a whole chunk is added.
+QUEUE_FACTOR = 2
+
+
+@dataclass
+class _Request:
+    """A prompt as it is given to vLLM."""
+
+    position: int
+    """Position of the prompt in its call."""
+    ids: list[int]
+    answer: AnswerTokens
+    params: SamplingParams
+
+
+@dataclass
+class _Call:
+    """The prompts of one call of `generate_into`."""
+
+    received: dict[int, Completion]
+    prompts: Sequence[Prompt]
+    texts: list[str]
+    waiting: deque[_Request]
+    """Requests that vLLM does not have yet, sorted so that those with the same prefix follow each other."""
+    n_open: int
+    """Number of prompts without a completion."""
 
 
 class VllmEngine(IncrementalEngine):
@@ -89,9 +93,14 @@ class VllmEngine(IncrementalEngine):
             self._max_model_len: int = self._llm.model_config.max_model_len
             self._served = describe_served(self._llm, config)
             self._splitter = ReasoningSplitter(config, self._tokenizer)
+            scheduler = self._llm.llm_engine.vllm_config.scheduler_config
+            self._n_most = QUEUE_FACTOR * scheduler.max_num_seqs
         except BaseException:
             retire_llm(self._llm)
             raise
+        self._running: dict[str, tuple[_Call, _Request]] = {}
+        self._announced: tuple[dict[int, Completion], Sequence[Prompt], Sampling] | None = None
+        self._next: _Call | None = None
         self._is_open = True
 
     def generate_into(
@@ -106,34 +115,94 @@ class VllmEngine(IncrementalEngine):
         Raises:
             InputError: the model has no chat template for a chat prompt, or the template refuses it.
         """
+        call, self._next = self._next, None
+        if call is None or call.received is not received:
+            self._abandon()
+            call = self._prepare(received, prompts, sampling, on_progress)
+        while call.n_open:
+            self._add_requests(call, on_progress)
+            outputs = self._llm.llm_engine.step()
+            finished = [
+                output for output in outputs if output.finished and output.request_id in self._running
+            ]
+            for output in finished:
+                self._receive(output)
+            if finished:
+                on_progress(len(finished))
+
+    def announce(
+        self, received: dict[int, Completion], prompts: Sequence[Prompt], sampling: Sampling
+    ) -> None:
+        """Announce the call after the next one; see `LookaheadEngine`."""
+        self._announced = (received, prompts, sampling)
+
+    def _prepare(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None],
+    ) -> _Call:
+        """Return the call with its prompts tokenised; those that are too long get their error."""
         texts = [self._render(prompt) for prompt in prompts]
-        tokens = self._tokenise(prompts, texts)
-        refusals = [self._find_refusal(ids, sampling) for ids in tokens]
-        received.update({i: refusal for i, refusal in enumerate(refusals) if refusal is not None})
-        # Sorted, so that prompts with the same prefix follow each other while the prefix is in the cache.
-        order = sorted((i for i, refusal in enumerate(refusals) if refusal is None), key=tokens.__getitem__)
-        if len(order) < len(prompts):
-            on_progress(len(prompts) - len(order))
-        answers = self._find_answer_tokens([texts[i] for i in order], sampling)
+        waiting: deque[_Request] = deque()
+        params: dict[AnswerTokens, SamplingParams] = {}
+        for style in sorted({prompt.style for prompt in prompts}):
+            places = [i for i, prompt in enumerate(prompts) if prompt.style == style]
+            places.sort(key=texts.__getitem__)
+            of_style = [texts[i] for i in places]
+            tokens = tokenise_sorted(self._tokenizer, of_style, style)
+            answers = self._find_answer_tokens(of_style, sampling)
+            for i, ids, answer in zip(places, tokens, answers, strict=True):
+                if refusal := self._find_refusal(ids, sampling):
+                    received[i] = refusal
+                    continue
+                if answer not in params:
+                    skip = self._splitter.skip_special_tokens
+                    params[answer] = build_params(sampling, answer, skip_special_tokens=skip)
+                waiting.append(_Request(i, ids, answer, params[answer]))
+        if n_refused := len(prompts) - len(waiting):
+            on_progress(n_refused)
+        return _Call(received, prompts, texts, waiting, len(waiting))
 
-        def receive(number: int, output: RequestOutput) -> None:
-            i = order[number]
-            completion = replace(_read_output(output, answers[number]), served=self._served)
-            is_chat = prompts[i].style == "chat"
-            received[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
-            on_progress(1)
+    def _add_requests(self, call: _Call, on_progress: Callable[[int], None]) -> None:
+        """Give requests to vLLM until it has enough, first those of this call, then those of the next."""
+        self._add_some(call)
+        if len(self._running) >= self._n_most:
+            return
+        if self._announced is not None:
+            self._next = self._prepare(*self._announced, on_progress)
+            self._announced = None
+        if self._next is not None:
+            self._add_some(self._next)
 
-        if order:
-            skip = self._splitter.skip_special_tokens
-            params = {
-                answer: build_params(sampling, answer, skip_special_tokens=skip) for answer in set(answers)
-            }
-            with watch_outputs(self._llm, receive):
-                self._llm.generate(
-                    [{"prompt_token_ids": tokens[i]} for i in order],
-                    [params[answer] for answer in answers],
-                    use_tqdm=False,
-                )
+    def _add_some(self, call: _Call) -> None:
+        n_free = max(self._n_most - len(self._running), 0)
+        requests = [call.waiting.popleft() for _ in range(min(n_free, len(call.waiting)))]
+        if not requests:
+            return
+        first = self._llm.request_counter.counter
+        self._llm.enqueue(
+            [{"prompt_token_ids": request.ids} for request in requests],
+            [request.params for request in requests],
+            use_tqdm=False,
+        )
+        # vLLM numbers requests in the order in which they are added.
+        self._running |= {str(first + n): (call, request) for n, request in enumerate(requests)}
+
+    def _receive(self, output: RequestOutput) -> None:
+        call, request = self._running.pop(output.request_id)
+        completion = _read_output(output, request.answer, self._served)
+        if call.prompts[request.position].style == "chat":
+            completion = self._splitter.split(completion, call.texts[request.position])
+        call.received[request.position] = completion
+        call.n_open -= 1
+
+    def _abandon(self) -> None:
+        """Remove the requests of a call that was interrupted."""
+        if self._running:
+            self._llm.llm_engine.abort_request(list(self._running))
+        self._running.clear()
 
     def close(self) -> None:
         """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
@@ -155,15 +224,6 @@ class VllmEngine(IncrementalEngine):
                 f"model {self._name!r}: its chat template refuses the messages ({error}); "
                 "some models do not accept a system prompt"
             ) from error
-
-    def _tokenise(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[list[int]]:
-        tokens: list[list[int]] = [[]] * len(texts)
-        for style in sorted({prompt.style for prompt in prompts}):
-            places = [i for i, prompt in enumerate(prompts) if prompt.style == style]
-            encoded = tokenise_texts(self._tokenizer, [texts[i] for i in places], style)
-            for i, ids in zip(places, encoded, strict=True):
-                tokens[i] = ids
-        return tokens
 
     def _find_refusal(self, ids: list[int], sampling: Sampling) -> Completion | None:
         """Return the error of a prompt for which vLLM would refuse the whole batch, or None."""
@@ -188,7 +248,7 @@ class VllmEngine(IncrementalEngine):
         return [found[end] for end in ends]
 
 
-def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:
+def _read_output(output: RequestOutput, answer: AnswerTokens, served: str) -> Completion:
     said = output.outputs[0]
     first = said.logprobs[0] if said.logprobs else {}
     logprobs = [first[token].logprob if token in first else None for token in answer]
@@ -200,4 +260,5 @@ def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:
         n_completion_tokens=len(said.token_ids),
         logprob_true=finite[0],
         logprob_false=finite[1],
+        served=served,
     )

@@ -3,14 +3,14 @@
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, IncrementalEngine, RemoteEngine
+from pretexeval.engines.base import Engine, IncrementalEngine, LookaheadEngine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
@@ -37,7 +37,7 @@ ShowProgress = Callable[[str, int], AbstractContextManager[Advance]]
 # The chunk size is adjusted so that a chunk takes this long. In a longer one, answers are stored meanwhile.
 CHUNK_S = 20.0
 FIRST_CHUNK = 1024
-# The first prompts show whether the model answers at all, before many are sent or paid for.
+# The first prompts show whether an endpoint answers at all, before many are sent or paid for.
 TRIAL_CHUNK = 32
 MAX_CHUNK = 16_384
 # Upper bounds for reserving disk space: bytes of a file without rows, of a row without texts, and of a token.
@@ -50,11 +50,11 @@ PromptsByKey = dict[str, Prompt]
 
 
 class ChunkSize:
-    """The number of prompts in the next chunk: few until the model has answered, and after refusals."""
+    """The number of prompts in the next chunk: few until an endpoint has answered, and after refusals."""
 
-    def __init__(self) -> None:
-        """Begin with a chunk on trial."""
-        self.is_on_trial = True
+    def __init__(self, *, is_on_trial: bool) -> None:
+        """Begin with a chunk on trial, or with a larger one."""
+        self.is_on_trial = is_on_trial
         self._n_full = FIRST_CHUNK
 
     @property
@@ -69,15 +69,10 @@ class ChunkSize:
             self._n_full = int(min(max(self._n_full * factor, FIRST_CHUNK // 4), MAX_CHUNK))
 
 
-def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
-    """Remove the first ``n`` prompts from those that wait, and return them."""
-    return {key: waiting.pop(key) for key in list(islice(waiting, n))}
-
-
-def estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:
-    """Return an upper bound for the bytes that the chunk's prompts and answers take on disk."""
-    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
-    return FILE_BYTES + n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
+def estimate_bytes(prompts: Sequence[Prompt], sampling: Sampling) -> int:
+    """Return an upper bound for the bytes that prompts and their answers take on disk."""
+    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in prompts)
+    return FILE_BYTES + n_prompt_bytes + len(prompts) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
 
 
 # A killed process loses the answers of this time at most. A long session writes less often, so that its
@@ -247,7 +242,7 @@ class ModelSession:
         self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
         """Continue even if the endpoint refuses every prompt of a chunk."""
-        self._chunk_size = ChunkSize()
+        self._chunk_size = ChunkSize(is_on_trial=config.engine == "openai")
         self._has_answered = False
         self._watch = HabitWatch(config.name, is_endpoint=config.engine == "openai")
         self._started = time.monotonic()
@@ -288,43 +283,73 @@ class ModelSession:
         finally:
             self._locks.__exit__(kind, error, trace)
 
-    @property
-    def chunk_size(self) -> int:
-        """Number of prompts in the next chunk: few until the model has answered, and after refusals."""
-        return self._chunk_size.n_prompts
+    def ask(self, prompts: Iterable[tuple[str, Prompt]], sampling: Sampling, on_progress: Advance) -> None:
+        """Ask prompts in chunks and store every answer, also if this raises or is interrupted.
 
-    def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
-        """Ask one chunk of prompts and store every answer, also if this raises or is interrupted.
+        On a nearly full disk, a chunk is asked in parts.
 
-        On a nearly full disk, the chunk is asked in parts.
+        Args:
+            prompts: keys and prompts. One or two chunks of them are in memory at a time.
 
         Raises:
             InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refuses every
                 prompt, or another host has taken over the lease. The answers so far are stored.
         """
-        while chunk:
-            chunk = self._ask_some(chunk, sampling, on_progress)
-
-    def _ask_some(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> PromptsByKey:
-        """Ask the prompts of a chunk whose answers fit on the disk; return the others."""
-        engine = self._open_engine()
-        self._require_lease()
-        started = time.monotonic()
+        rest = iter(prompts)
 
         def write(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
             self.store.append(keys, prompts, completions, sampling.repeat)
             self._watch.add(prompts, completions)
 
+        def take_chunk() -> ReceivedAnswers:
+            return ReceivedAnswers(dict(islice(rest, self._chunk_size.n_prompts)), write, self._started)
+
+        answers = take_chunk()
+        while answers.chunk:
+            is_ahead = isinstance(self._open_engine(), LookaheadEngine)
+            following = take_chunk() if is_ahead else None
+            try:
+                unsent = self._ask_chunk(answers, following, sampling, on_progress)
+            except BaseException:
+                if following is not None:
+                    finish(following.store_what_fits)
+                raise
+            if unsent:
+                answers = ReceivedAnswers(unsent, write, self._started)
+            else:
+                answers = take_chunk() if following is None else following
+
+    def _ask_chunk(
+        self,
+        answers: ReceivedAnswers,
+        following: ReceivedAnswers | None,
+        sampling: Sampling,
+        on_progress: Advance,
+    ) -> PromptsByKey:
+        """Ask the prompts of a chunk whose answers fit on the disk; return the others.
+
+        Args:
+            following: the next chunk, with which the engine begins before it has finished this one.
+        """
+        engine = self._open_engine()
+        self._require_lease()
+        started = time.monotonic()
+        chunk, parts = answers.chunk, [answers]
+        if following is not None and isinstance(engine, LookaheadEngine):
+            engine.announce(following.received, list(following.chunk.values()), sampling)
+            parts.append(following)
+
         def advance(n_more: int) -> None:
             on_progress(n_more)
-            if answers.store_if_due():
+            if any(part.store_if_due() for part in parts):
                 self._require_lease()
 
-        answers = ReceivedAnswers(chunk, write, self._started)
         try:
             with (
                 self._explain_errors("its engine crashed"),
-                self._reserve_space(engine, chunk, sampling),
+                self._reserve_space(
+                    engine, [prompt for part in parts for prompt in part.chunk.values()], sampling
+                ),
             ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
                 if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
@@ -355,24 +380,18 @@ class ModelSession:
             raise InputError(f"model {self.config.name!r}: {reason}. {CUT}")
 
     @contextlib.contextmanager
-    def _reserve_space(self, engine: Engine, chunk: PromptsByKey, sampling: Sampling) -> Iterator[None]:
+    def _reserve_space(self, engine: Engine, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[None]:
         """Reserve what the rows and the answers need, those of open requests at their largest."""
         if not isinstance(engine, RemoteEngine):
-            with reserve_space(self.store.folder, estimate_bytes(chunk, sampling)):
+            with reserve_space(self.store.folder, estimate_bytes(prompts, sampling)):
                 yield
             return
-        n_rows = estimate_bytes(chunk, replace(sampling, max_tokens=0))
+        n_rows = estimate_bytes(prompts, replace(sampling, max_tokens=0))
         largest = engine.measure_largest(sampling)
-        wanted = estimate_bytes(chunk, sampling) + min(self.config.concurrency, len(chunk)) * largest
+        wanted = estimate_bytes(prompts, sampling) + min(self.config.concurrency, len(prompts)) * largest
         with reserve_space(self.store.folder, wanted, n_rows + largest) as n_bytes:
             engine.max_bytes = n_bytes - n_rows
             yield
-
-    def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
-        """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""
-        waiting = dict(prompts)
-        while waiting:
-            self.ask_and_store(pop_prompts(waiting, self.chunk_size), sampling, on_progress)
 
     @contextlib.contextmanager
     def _explain_errors(self, what: str) -> Iterator[None]:

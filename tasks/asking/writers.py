@@ -151,7 +151,7 @@ def ask_for_replies(
                 missing.setdefault(prompt.sampling, {})[prompt.key] = prompt.prompt
         on_progress(len(prompts) - sum(map(len, missing.values())))
         for sampling, waiting in missing.items():
-            session.ask(waiting, sampling, on_progress)
+            session.ask(waiting.items(), sampling, on_progress)
         session.write_model_record()
     replies = read_replies(store.root, writer)
     require_replies(prompts, replies, writer)

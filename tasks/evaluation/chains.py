@@ -99,7 +99,7 @@ def ask_chains(
     with ModelSession(evaluation.model, store, load) as session:
         for repeat in repeats:
             waiting = _list_waiting(evaluation, requests, repeat)
-            session.ask(waiting, replace(sampling, repeat=repeat), on_progress)
+            session.ask(waiting.items(), replace(sampling, repeat=repeat), on_progress)
 
 
 def _list_waiting(evaluation: Evaluation, requests: Sequence[ChainRequest], repeat: int) -> dict[str, Prompt]:

@@ -13,8 +13,9 @@ from pretexeval.primitives.hashing import hash_text
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.responses import KEYS
 from pretexeval.storage.store import Store
+from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
-from tasks.asking.model_session import Advance, LoadEngine, ModelSession, PromptsByKey, pop_prompts
+from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.evaluation.asked_items import read_items, require_right_labels
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles
@@ -186,12 +187,12 @@ def _ask_repeat(
 ) -> None:
     """Ask the prompts of these items for this repeat. Few of them are in memory at a time."""
     sampling = replace(evaluation.request_settings.sampling, repeat=repeat)
-    waiting: PromptsByKey = {}
     by_file = {str(name): rows for (name,), rows in left.partition_by("file", as_dict=True).items()}
-    for asked in read_items(evaluation, by_file):
-        items = asked.items.join(by_file[asked.file], on="item_id", how="semi", maintain_order="left")
-        for requests in _render(evaluation, items, asked.shots):
-            waiting |= zip(requests.frame["prompt_key"], requests.prompts, strict=True)
-            while len(waiting) >= session.chunk_size:
-                session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
-    session.ask(waiting, sampling, on_progress)
+
+    def render_left() -> Iterator[tuple[str, Prompt]]:
+        for asked in read_items(evaluation, by_file):
+            items = asked.items.join(by_file[asked.file], on="item_id", how="semi", maintain_order="left")
+            for requests in _render(evaluation, items, asked.shots):
+                yield from zip(requests.frame["prompt_key"], requests.prompts, strict=True)
+
+    session.ask(render_left(), sampling, on_progress)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from transformers import AutoTokenizer
 
-from pretexeval.engines.base import find_answer_token, render_prompt, tokenise_texts
+from pretexeval.engines.base import render_prompt
+from pretexeval.engines.tokens import find_answer_token, tokenise_texts
 from schemas.exchange import Prompt
 from tests.support.command import REPOSITORY
 

@@ -83,7 +83,7 @@ def ask(
         settled = session.store.read_settled_keys()
         waiting = {key: p for key, p in build_prompts(*texts, style=style).items() if key not in settled}
         try:
-            session.ask(waiting, Sampling(logprobs=True), on_progress)
+            session.ask(waiting.items(), Sampling(logprobs=True), on_progress)
         except InputError as raised:
             error = str(raised)
     rows = session.store.read(["prompt", "status", "response", "error"]).rows()

@@ -60,7 +60,7 @@ class Cache:
             return CountingEngine()
 
         with ModelSession(config, Store(self.storage), load) as session:
-            session.ask({key * 32: Prompt("completion", "Fever?")}, Sampling(), ignore)
+            session.ask([(key * 32, Prompt("completion", "Fever?"))], Sampling(), ignore)
         return session.identity.model_id
 
     def locate_record(self, model_id: str) -> Path:
@@ -156,7 +156,7 @@ def ask(base_url: str, root: Path) -> str | None:
     with ModelSession(config, Store(StorageConfig(root=root))) as session:
         waiting = {key: prompts[key] for key in prompts.keys() - session.store.read_settled_keys()}
         try:
-            session.ask(waiting, Sampling(), lambda _: None)
+            session.ask(waiting.items(), Sampling(), lambda _: None)
         except InputError as error:
             return str(error)
     return None

@@ -47,7 +47,7 @@ def ask(
         with ModelSession(config, Store(StorageConfig(root=root))) as session:
             prompts = {f"{hash(text) % 16**32:032x}": Prompt("completion", text) for text in texts}
             try:
-                session.ask(prompts, Sampling(), lambda _: None)
+                session.ask(prompts.items(), Sampling(), lambda _: None)
             except InputError as raised:
                 error = str(raised)
         return len(endpoint.requests), error, session.store.read(["response"])["response"].to_list()
@@ -172,7 +172,7 @@ def test_a_share_of_replies_without_content_is_named_once_from_the_first_chunk_o
         with ModelSession(config, Store(StorageConfig(root=tmp_path))) as session:
             chat = [json.dumps([{"content": text, "role": "user"}]) for text in TEXTS]
             prompts = {f"{n:032x}": Prompt("chat", text) for n, text in enumerate(chat)}
-            session.ask(prompts, Sampling(), lambda _: None)
+            session.ask(prompts.items(), Sampling(), lambda _: None)
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.startswith("model 'odd': 21.9 % of 32 replies: a thought and no content")
     assert repr(THOUGHT) in said

@@ -1,0 +1,125 @@
+"""Prompts whose demonstrations are tokenised once have the tokens of the whole text, with every tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from pretexeval.engines import tokens
+from pretexeval.engines.tokens import MIN_GROUP, tokenise_sorted, tokenise_texts
+from tests.support.command import REPOSITORY
+
+ASKED = '", is the statement above true or false? Please answer True or False.\nAnswer:'
+SHOTS = [
+    f'Statement: "{name} may cause cough{ASKED} {said}' for name, said in (("Flu", "True"), ("HIV", "False"))
+]
+REASONED = "Question: Is 5-FU (1957)  a drug?\nLet's think step by step. It is. Therefore, the answer is: B."
+HEADS = ["\n\n".join(SHOTS), "\n\n".join([*SHOTS, REASONED]), f"<s>[INST] {SHOTS[0]}\n\n{SHOTS[1]} "]
+# The splits of GPT-2 and of Llama 3.
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+SPECIAL = ["<unk>", "<s>", "</s>"]
+ALPHABET = pre_tokenizers.ByteLevel.alphabet()
+
+
+def train(tokenizer: Tokenizer, trainer: trainers.Trainer) -> PreTrainedTokenizerBase:
+    texts = [f"{head}\n\n{SHOTS[0]}\n\n\nA 45-year-old man.\n" for head in HEADS] * 3
+    tokenizer.train_from_iterator(texts, trainer)
+    if tokenizer.post_processor is None:
+        tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>")
+
+
+def build_bytes(pre_tokenizer: pre_tokenizers.PreTokenizer) -> PreTrainedTokenizerBase:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.normalizer = normalizers.NFC()
+    return train(
+        tokenizer, trainers.BpeTrainer(vocab_size=600, special_tokens=SPECIAL, initial_alphabet=ALPHABET)
+    )
+
+
+def build_llama_2() -> PreTrainedTokenizerBase:
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=True)
+    trained = train(tokenizer, trainers.BpeTrainer(vocab_size=500, special_tokens=SPECIAL))
+    # The files of Llama 2 have these normalizers instead, and no split into words.
+    backend = trained.backend_tokenizer
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    backend.pre_tokenizer = None
+    backend.decoder = decoders.Metaspace()
+    return trained
+
+
+def build_unigram() -> PreTrainedTokenizerBase:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=120, special_tokens=SPECIAL, unk_token="<unk>")
+    return train(tokenizer, trainer)
+
+
+def build_without_words(end: str = "") -> PreTrainedTokenizerBase:
+    """Return a tokenizer whose tokens go across words, or one that writes a token at the end of each text."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    special = [("<s>", 1), ("</s>", 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(f"<s> $A{end}", special_tokens=special)
+    return train(tokenizer, trainers.BpeTrainer(vocab_size=700, special_tokens=SPECIAL))
+
+
+def build_tokenizers() -> Iterator[tuple[str, PreTrainedTokenizerBase]]:
+    for folder in sorted((REPOSITORY / "models").glob("reference-*")):
+        yield folder.name, AutoTokenizer.from_pretrained(folder)
+    yield "gpt-2", build_bytes(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    yield "prefix", build_bytes(pre_tokenizers.ByteLevel(add_prefix_space=True))
+    split = pre_tokenizers.Split(Regex(LLAMA_3), "isolated")
+    bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    yield "llama-3", build_bytes(pre_tokenizers.Sequence([split, bytes_only]))
+    yield "llama-2", build_llama_2()
+    yield "unigram", build_unigram()
+    yield "no words", build_without_words()
+    yield "end token", build_without_words(" </s>")
+
+
+TOKENIZERS = dict(build_tokenizers())
+PIECES = st.sampled_from(["\n", " ", "\u0301", "A", "é", "5", "?", '"', "Statement", "true", "\t"])
+TAILS = st.lists(PIECES, max_size=12).map("".join)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("style", ["completion", "chat"])
+@settings(max_examples=15, deadline=None)
+@given(tails=st.lists(st.tuples(st.sampled_from(HEADS), TAILS), min_size=MIN_GROUP, max_size=40))
+def test_ids_are_those_of_the_whole_texts(name: str, style: str, tails: list[tuple[str, str]]) -> None:
+    end = "\n\nassistant\n\n" if style == "chat" else ""
+    texts = sorted(f"{head}\n\n{tail}{end}" for head, tail in tails)
+    expected = tokenise_texts(TOKENIZERS[name], texts, style)
+    assert tokenise_sorted(TOKENIZERS[name], texts, style) == expected
+
+
+@pytest.mark.parametrize("name", ["reference-large", "gpt-2", "prefix", "llama-3", "llama-2"])
+def test_demonstrations_are_tokenised_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_characters = 0
+
+    def encode(_: object, texts: list[str], *, add_special_tokens: bool) -> list[list[int]]:
+        nonlocal n_characters
+        n_characters += sum(map(len, texts))
+        ids: list[list[int]] = TOKENIZERS[name](texts, add_special_tokens=add_special_tokens)["input_ids"]
+        return ids
+
+    texts = sorted(f"{head}\n\nStatement {n}: {n * n}\nAnswer:" for head in HEADS[:2] for n in range(100))
+    expected = tokenise_texts(TOKENIZERS[name], texts, "completion")
+    monkeypatch.setattr(
+        tokens, "_encode", lambda *given, **named: encode(*given, **named) if given[1] else []
+    )
+    assert tokenise_sorted(TOKENIZERS[name], texts, "completion") == expected
+    assert n_characters < sum(map(len, texts)) / 4
