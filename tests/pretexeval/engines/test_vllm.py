@@ -25,9 +25,7 @@ from pretexeval.engines.vllm_process import (
     DETERMINISTIC_ATTENTION,
     ENVIRONMENT,
     HUB_VARIABLE,
-    PROCESS_VARIABLE,
     ReasoningSplitter,
-    choose_process,
     free_memory,
     prepare_environment,
 )
@@ -95,8 +93,7 @@ def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
 @pytest.fixture(scope="module")
 def _variables() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
-        chosen = {HUB_VARIABLE: "1", DETERMINISM_VARIABLE: "0", PROCESS_VARIABLE: "0"}
-        for name, value in (ENVIRONMENT | chosen).items():
+        for name, value in (ENVIRONMENT | {HUB_VARIABLE: "1", DETERMINISM_VARIABLE: "0"}).items():
             environment.setenv(name, value)
         yield
 
@@ -322,7 +319,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
     monkeypatch.setattr(constants, HUB_VARIABLE, False)
     monkeypatch.setattr(vllm_process, "_hub_is_chosen_by_user", False)
-    for name in (*ENVIRONMENT, HUB_VARIABLE, DETERMINISM_VARIABLE, PROCESS_VARIABLE):
+    for name in (*ENVIRONMENT, HUB_VARIABLE, DETERMINISM_VARIABLE):
         monkeypatch.setenv(name, "remembered, to be restored")
         monkeypatch.delenv(name)
     return monkeypatch
@@ -339,21 +336,8 @@ def test_variables_that_the_user_set_are_kept_and_the_hub_is_online_for_its_own_
         assert is_offline_mode() == is_local
         assert os.environ[HUB_VARIABLE] == str(int(is_local))
     assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
+    assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
     assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
-
-
-@pytest.mark.parametrize(
-    ("is_on_card", "chosen", "expected"),
-    [(False, None, "0"), (True, None, None), (False, "1", "1"), (True, "0", "0")],
-)
-def test_vllm_has_a_process_of_its_own_on_a_card_unless_the_user_chooses(
-    environment: pytest.MonkeyPatch, is_on_card: bool, chosen: str | None, expected: str | None
-) -> None:
-    if chosen is not None:
-        environment.setenv(PROCESS_VARIABLE, chosen)
-    prepare_environment(is_local=True)
-    choose_process(is_on_card=is_on_card)
-    assert os.environ.get(PROCESS_VARIABLE) == expected
 
 
 @pytest.mark.slow
