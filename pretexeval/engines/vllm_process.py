@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 # Variables that the user has set are left as they are.
 ENVIRONMENT = {
-    # vLLM computes in this process. On two cores, the engine of a small model starts in 5 s instead of 45, and
-    # is 1.8 times as fast. An engine process would outlive a `kill -9` of this one, and hold the memory of the
-    # card, although its lock is free (`pretexeval.engines.cards`).
+    # vLLM computes in this process. On two cores, the engine of a small model starts in 5 s instead of 45,
+    # and is 1.8 times as fast. An engine process would outlive a `kill -9` of this one and hold the memory of
+    # the card, although the lock of the card is free (`pretexeval.engines.cards`).
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     # The processes of a model on several cards. A forked one would inherit the locks of this process, which
     # threads of Prefect and polars may hold.
