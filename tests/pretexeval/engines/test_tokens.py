@@ -98,10 +98,10 @@ TAILS = st.lists(PIECES, max_size=12).map("".join)
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("style", ["completion", "chat"])
 @settings(max_examples=15, deadline=None)
-@given(tails=st.lists(st.tuples(st.sampled_from(HEADS), TAILS), min_size=MIN_GROUP, max_size=40))
-def test_ids_are_those_of_the_whole_texts(name: str, style: str, tails: list[tuple[str, str]]) -> None:
+@given(head=st.sampled_from(HEADS), tails=st.lists(TAILS, min_size=MIN_GROUP, max_size=12))
+def test_ids_are_those_of_the_whole_texts(name: str, style: str, head: str, tails: list[str]) -> None:
     end = "\n\nassistant\n\n" if style == "chat" else ""
-    texts = sorted(f"{head}\n\n{tail}{end}" for head, tail in tails)
+    texts = sorted(f"{head}\n\n{tail}{end}" for tail in tails)
     expected = tokenise_texts(TOKENIZERS[name], texts, style)
     assert tokenise_sorted(TOKENIZERS[name], texts, style) == expected
 
