@@ -314,10 +314,11 @@ class ModelSession:
                 if following is not None:
                     finish(following.store_what_fits)
                 raise
-            if unsent:
-                answers = ReceivedAnswers(unsent, write, self._started)
+            if following is not None:
+                # Such an engine leaves no prompt unsent.
+                answers = following
             else:
-                answers = take_chunk() if following is None else following
+                answers = ReceivedAnswers(unsent, write, self._started) if unsent else take_chunk()
 
     def _ask_chunk(
         self,

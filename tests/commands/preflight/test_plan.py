@@ -138,6 +138,23 @@ def test_anchors_are_counted(tmp_path: Path) -> None:
     assert "also asks every model up to 48 prompts" in render_plan(plan)
 
 
+def test_a_plan_shows_the_runs_on_several_cards(tmp_path: Path) -> None:
+    local = {"engine": "vllm", "model": REFERENCE, "base_url": None}
+    models = [local | {"name": "one", "workers": 3}, local | {"name": "two"}, {"name": "endpoint"}]
+    config = configure(tmp_path, *models)
+    assert plan_here(config).parts == ()
+    plan = plan_run(config, Store(config.storage), n_cards=2)
+    assert [(part.job.name, part.number, part.of) for part in plan.parts] == [
+        ("two", 1, 1),
+        ("one", 1, 3),
+        ("one", 2, 3),
+        ("one", 3, 3),
+    ]
+    lines = [line.split() for line in render_plan(plan).splitlines()]
+    assert ["one", "1", "3"] in [line[:3] for line in lines]
+    assert ["on", "2", "cards:"] in [line[:3] for line in lines]
+
+
 @pytest.mark.parametrize("is_local", [False, True])
 def test_tokens_are_those_of_the_prompts_of_a_run(tmp_path: Path, is_local: bool) -> None:
     """Counted by the model's own tokenizer if it is on this machine, else as characters / 4."""
