@@ -29,21 +29,25 @@ SPECIAL = ["<unk>", "<s>", "</s>"]
 ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 
 
-def train(tokenizer: Tokenizer, trainer: trainers.Trainer) -> PreTrainedTokenizerBase:
+def train(tokenizer: Tokenizer, trainer: trainers.Trainer, end: str = "") -> PreTrainedTokenizerBase:
     texts = [f"{head}\n\n{SHOTS[0]}\n\n\nA 45-year-old man.\n" for head in HEADS] * 3
     tokenizer.train_from_iterator(texts, trainer)
-    if tokenizer.post_processor is None:
-        tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    special = [("<s>", 1), ("</s>", 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(f"<s> $A{end}", special_tokens=special)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>")
 
 
-def build_bytes(pre_tokenizer: pre_tokenizers.PreTokenizer) -> PreTrainedTokenizerBase:
+def build_bytes(pre_tokenizer: pre_tokenizers.PreTokenizer, end: str = "") -> PreTrainedTokenizerBase:
+    """Return a tokenizer of bytes.
+
+    Args:
+        end: a token after each text. The tokens of its parts are then not those of the whole.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.normalizer = normalizers.NFC()
-    return train(
-        tokenizer, trainers.BpeTrainer(vocab_size=600, special_tokens=SPECIAL, initial_alphabet=ALPHABET)
-    )
+    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=SPECIAL, initial_alphabet=ALPHABET)
+    return train(tokenizer, trainer, end)
 
 
 def build_llama_2() -> PreTrainedTokenizerBase:
@@ -68,11 +72,9 @@ def build_unigram() -> PreTrainedTokenizerBase:
     return train(tokenizer, trainer)
 
 
-def build_without_words(end: str = "") -> PreTrainedTokenizerBase:
-    """Return a tokenizer whose tokens go across words, or one that writes a token at the end of each text."""
+def build_without_words() -> PreTrainedTokenizerBase:
+    """Return a tokenizer whose tokens go across words."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-    special = [("<s>", 1), ("</s>", 2)]
-    tokenizer.post_processor = processors.TemplateProcessing(f"<s> $A{end}", special_tokens=special)
     return train(tokenizer, trainers.BpeTrainer(vocab_size=700, special_tokens=SPECIAL))
 
 
@@ -87,7 +89,7 @@ def build_tokenizers() -> Iterator[tuple[str, PreTrainedTokenizerBase]]:
     yield "llama-2", build_llama_2()
     yield "unigram", build_unigram()
     yield "no words", build_without_words()
-    yield "end token", build_without_words(" </s>")
+    yield "end token", build_bytes(pre_tokenizers.ByteLevel(add_prefix_space=False), " </s>")
 
 
 TOKENIZERS = dict(build_tokenizers())
