@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -46,9 +48,11 @@ def test_each_run_of_a_model_takes_a_card_and_the_tables_are_those_of_one_proces
     tmp_path: Path, environment: Environment
 ) -> None:
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=KNOWLEDGE, models=MODELS)
-    done = run_process_command("run", config, folder=tmp_path, environment=environment).require()
-    assert "shard-1-of-2" in done.err
-    assert "shard-2-of-2" in done.err
+    run_process_command("run", config, folder=tmp_path, environment=environment).require()
+    with closing(sqlite3.connect(tmp_path / "data" / "prefect" / "prefect.db")) as history:
+        names = [name for (name,) in history.execute("select name from flow_run")]
+    for end in ("-shard-1-of-2", "-shard-2-of-2"):
+        assert sum(name.startswith("evaluate-large") and name.endswith(end) for name in names) == 1
     assert len(list((tmp_path / "host").glob("pretexeval-cards-*/card-?"))) == 2
     config = write_config(tmp_path / "d.toml", tmp_path / "alone", knowledge=KNOWLEDGE, models=MODELS)
     run_process_command("run", config, folder=tmp_path).require()
