@@ -20,12 +20,21 @@ _held: dict[str, FileLock] = {}
 
 
 @cache
+def _find_cards() -> dict[str, str]:
+    """Return the number of each card -> the name of its lock.
+
+    A scheduler such as Slurm may show each of its jobs one card as number 0, so the lock has the UUID. The
+    first call decides, because `take_cards` changes what this process sees.
+    """
+    return {gpu.index: f"card-{gpu.uuid or gpu.index}" for gpu in find_gpus()}
+
+
 def list_cards() -> tuple[str, ...]:
     """Return the numbers of the NVIDIA cards that this process could take; none without a driver.
 
-    CUDA_VISIBLE_DEVICES limits them. The first call decides, because `take_cards` changes the variable.
+    CUDA_VISIBLE_DEVICES limits them.
     """
-    return tuple(gpu.index for gpu in find_gpus())
+    return tuple(_find_cards())
 
 
 def take_cards(n_cards: int) -> None:
@@ -63,7 +72,7 @@ def _take_free(folder: Path, cards: tuple[str, ...], n_cards: int) -> bool:
     """Take free cards until this process has so many; return whether it has."""
     for card in cards:
         if len(_held) < n_cards and card not in _held:
-            lock = FileLock(folder / f"card-{card}", thread_local=False)
+            lock = FileLock(folder / _find_cards()[card], thread_local=False)
             try:
                 lock.acquire(timeout=0)
             except Timeout:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 FORMAT = "--format=csv,noheader,nounits"
-QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free,index", FORMAT)
+QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free,index,uuid", FORMAT)
 # requirements/gpu.txt pins CUDA 13: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
 MIN_DRIVER = 580
 # CUDA 13 does not support older cards: a V100 has 7.0, a T4 has 7.5.
@@ -36,6 +36,8 @@ class Gpu:
     """Compute capability of the card; None if the driver does not report it, for example for a vGPU."""
     index: str = "0"
     """The number by which the driver lists the card, in the order of the PCI bus."""
+    uuid: str = ""
+    """The name of the card on every host, also where a scheduler shows only some cards to a process."""
 
 
 def query_gpus() -> tuple[tuple[Gpu, ...], str]:
@@ -72,7 +74,8 @@ def _read_row(
     """Return the card of a row; a driver may report less than it is asked for."""
     total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in (total, free))
     known = float(capability) if capability.replace(".", "", 1).isdigit() else None
-    return Gpu(name, total_bytes, free_bytes, driver, known, more[0] if more else place)
+    index, uuid, *_ = (*more, "", "") if more else (place, "")
+    return Gpu(name, total_bytes, free_bytes, driver, known, index, uuid)
 
 
 def find_gpus() -> tuple[Gpu, ...]:

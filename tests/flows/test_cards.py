@@ -53,7 +53,7 @@ def test_each_run_of_a_model_takes_a_card_and_the_tables_are_those_of_one_proces
         names = [name for (name,) in history.execute("select name from flow_run")]
     for end in ("-shard-1-of-2", "-shard-2-of-2"):
         assert sum(name.startswith("evaluate-large") and name.endswith(end) for name in names) == 1
-    assert len(list((tmp_path / "host").glob("pretexeval-cards-*/card-?"))) == 2
+    assert len(list((tmp_path / "host").glob("pretexeval-cards-*/card-GPU-?"))) == 2
     config = write_config(tmp_path / "d.toml", tmp_path / "alone", knowledge=KNOWLEDGE, models=MODELS)
     run_process_command("run", config, folder=tmp_path).require()
     assert list_different_tables(tmp_path / "data", tmp_path / "alone") == []

@@ -19,7 +19,7 @@ def write_program(path: Path, script: str = "") -> None:
 
 def list_cards(*rows: str) -> str:
     """Return a script that prints the rows; those of the chosen cards if the driver is asked for some."""
-    cases = "\n".join(f"{k}) echo '{row}, {k}' ;;" for k, row in enumerate(rows))
+    cases = "\n".join(f"{k}) echo '{row}, {k}, GPU-{k}' ;;" for k, row in enumerate(rows))
     chosen = ",".join(map(str, range(len(rows))))
     return (
         f"chosen=${{3:---id={chosen}}}; IFS=,; for k in ${{chosen#--id=}}; do case $k in\n{cases}\nesac; done"

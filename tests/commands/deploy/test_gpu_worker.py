@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.deploy import gpu_worker
-from pretexeval.engines.cards import list_cards as read_cards
+from pretexeval.engines import cards
 from tests.support.simulated_host import A100, list_cards, write_program
 
 
@@ -41,10 +41,10 @@ def test_the_command_of_prefect(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(sys, "argv", ["gpu_worker", *options, "--with-healthcheck"])
-    read_cards.cache_clear()
+    cards._find_cards.cache_clear()
     try:
         gpu_worker.main()
     finally:
-        read_cards.cache_clear()
+        cards._find_cards.cache_clear()
     command = f"-m prefect worker start --pool {pool} --type process --limit {limit} --with-healthcheck"
     assert started == [(command.split(), visible)]

@@ -140,7 +140,11 @@ def test_anchors_are_counted(tmp_path: Path) -> None:
 
 def test_a_plan_shows_the_runs_on_several_cards(tmp_path: Path) -> None:
     local = {"engine": "vllm", "model": REFERENCE, "base_url": None}
-    models = [local | {"name": "one", "workers": 3}, local | {"name": "two"}, {"name": "endpoint"}]
+    models: list[dict[str, Any]] = [
+        local | {"name": "one", "workers": 3},
+        local | {"name": "two"},
+        {"name": "endpoint"},
+    ]
     config = configure(tmp_path, *models)
     assert plan_here(config).parts == ()
     plan = plan_run(config, Store(config.storage), n_cards=2)

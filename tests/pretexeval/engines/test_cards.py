@@ -79,6 +79,14 @@ def test_a_model_of_several_cards_gets_them_before_those_that_wait_behind_it(hos
     assert host.read("late") == "0"
 
 
+def test_jobs_that_a_scheduler_shows_one_card_each_do_not_wait_for_each_other(host: Host) -> None:
+    """Slurm lists the card of each job as number 0."""
+    for name, uuid in (("first", "GPU-a"), ("second", "GPU-b")):
+        write_program(host.folder / "nvidia-smi", f"echo '{A100}, 0, {uuid}'")
+        host.begin(name, 1)
+        assert host.read(name) == "0"
+
+
 def test_the_variable_limits_the_cards_and_a_model_that_takes_more_is_refused(host: Host) -> None:
     host.begin("limited", 1, visible="2,3")
     assert host.read("limited") == "2"

@@ -135,10 +135,10 @@ def test_what_triton_needs_at_run_time_is_named(host: Path, tool: str, words: st
 
 def test_sizes_are_those_that_the_driver_reports(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_program(host / "nvidia-smi", list_cards(H100, GB10, A100))
-    card = Gpu("NVIDIA GB10", 0, 0, "580.95.05", 12.1, "1")
+    card = Gpu("NVIDIA GB10", 0, 0, "580.95.05", 12.1, "1", "GPU-1")
     assert find_gpus()[1] == card
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,1")
-    other = Gpu("NVIDIA A100-SXM4-80GB", 81920 * MIB, 81000 * MIB, "580.95.05", 8.0, "2")
+    other = Gpu("NVIDIA A100-SXM4-80GB", 81920 * MIB, 81000 * MIB, "580.95.05", 8.0, "2", "GPU-2")
     assert find_gpus() == (other, card)
 
 
