@@ -101,7 +101,7 @@ def _order(row: Row) -> tuple[int, int, bool, float, str, str]:
 
 @dataclass(frozen=True)
 class QuestionContents:
-    """What the page of an edition shows of its questions."""
+    """The figures of the questions on the page of an edition."""
 
     counts: Row
     """n_points and n_demonstration_points, and n_questions for the test."""

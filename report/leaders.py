@@ -1,4 +1,4 @@
-"""Which models lead a ranking: the first one, and those that are not distinguishable from it."""
+"""The models that lead a ranking: the first one, and those that are not distinguishable from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

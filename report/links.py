@@ -135,4 +135,4 @@ LINKS = {
     "from_index": link_from_index,
     "mastered_from_index": link_mastered_from_index,
 }
-"""What templates call these functions."""
+"""Name of a function in the templates -> the function."""

@@ -29,7 +29,7 @@ Verdict = Literal["worse", "better", "not distinguishable", "too few"]
 
 @dataclass(frozen=True)
 class ComparisonQuestion:
-    """What is compared, as a person asks for it; what is None is chosen."""
+    """A comparison as a person asks for it; a value of None is chosen."""
 
     baseline: str
     candidate: str

@@ -1,4 +1,4 @@
--- How the warehouse keeps what it loads: tables that nobody needs to query. They are in a schema of their own.
+-- The tables in which the warehouse keeps what it loads, and that nobody needs to query. They are in a schema of their own.
 
 create schema storage;
 
@@ -6,7 +6,7 @@ create schema storage;
 create macro storage.read_files(files) as table
 from read_parquet(files, hive_partitioning = false, filename = true);
 
--- What the warehouse was published from. root_fingerprint: of all files under the root (sources.py).
+-- The sources of a publication. root_fingerprint: of all files under the root (sources.py).
 -- code_fingerprint: of the code that wrote it (published.py). changed_at_ns: the time of change that the publisher gave
 -- to the file, in nanoseconds. objects: its tables, views and macros. problems, warnings: why parts were left out, and
 -- what else was said about it.
@@ -25,7 +25,7 @@ create table storage.responses (
     reasoning varchar, served varchar
 );
 
--- What the validation of stages found, with one row per expectation: of the stages of editions, of what is measured on
+-- The findings of the validation, with one row per expectation: of the stages of editions, of what is measured on
 -- them, and of the stages of evaluations, except of anchors. checked_at is UTC.
 create table storage.checks (
     edition_id varchar not null, model_id varchar, setting varchar, stage varchar not null,

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, relation (null: all of them), type, is_negated and baseline.
--- What somebody without medical knowledge would score on the test questions, to read beside facet_accuracy. They
+-- The scores of somebody without medical knowledge on the test questions, to read beside facet_accuracy. They
 -- choose one option of MCQ, RQ and MAQ (the first of several equal ones):
 --   longest_option, shortest_option, position_A, position_B, …;
 --   word_overlap         the option that shares most words with the question and the head;

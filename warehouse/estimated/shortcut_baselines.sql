@@ -1,5 +1,5 @@
 -- Grain: one row per edition, method, relation (null: all of them) and baseline.
--- What somebody without medical knowledge would score on the test samples (method, section 4), to read beside
+-- The scores of somebody without medical knowledge on the test samples (method, section 4), to read beside
 -- every score. The baselines are described in shortcut_scores.sql. The row `best` over all relations is the best
 -- shortcut of each relation, combined: what somebody could score at most who knew which shortcut works where.
 -- shortcuts: the baseline itself; for best, those that it uses, by name.

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, repeat, origin and compared_with.
--- What a model says of facts whose standing has changed between two releases of the base (docs/editions.md).
+-- The answers of a model about facts whose standing has changed between two releases of the base (docs/editions.md).
 -- origin: `new` facts, which no older release holds; `removed` ones, which the base no longer lists; `reversed` ones,
 -- which the base now asserts to be false. all_affirmed_rate: the share of them that the model affirms in all forms.
 -- compared_with: `kept` or `new` facts, weighted as the facts of the origin (storage.compared_changes); or the

@@ -1,5 +1,5 @@
 -- Grain: one row per edition and method.
--- How much of an edition no earlier edition of its base has used; anchors do not count. An edition of a schedule is
+-- The share of an edition that no earlier edition of its base has used; anchors do not count. An edition of a schedule is
 -- earlier if its period began before (period_start). An edition without a period comes after all that have one, and
 -- is earlier than another of its kind if its seed is smaller. Editions of the same first day, or of the same seed, are
 -- not compared, because neither was before the other. An edition with no earlier one is new as a whole.

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
--- What became of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
+-- The outcome of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
 -- prompts (is_evaluated of runs) have no rows, so that no view shows their scores; nor have pairs that are undecided
 -- (storage.undecided_pairs).
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.

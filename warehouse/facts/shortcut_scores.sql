@@ -1,5 +1,5 @@
 -- Grain: one row per edition, method, baseline and test pair.
--- What somebody without medical knowledge would score on each pair. The table shortcut_baselines adds it up, and
+-- The scores of somebody without medical knowledge on each pair. The table shortcut_baselines adds it up, and
 -- the leaderboard subtracts it from the mastery of the models.
 --   always_true      says True to everything;
 --   polarity         says True to what is affirmed and False to what is denied, and so affirms every fact;

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, origin, compared_with, side and test triplet.
--- Which triplets stale_beliefs compares: `own`, the facts of the origin, with the `other` ones, and their weights.
+-- The triplets that stale_beliefs compares: `own`, the facts of the origin, with the `other` ones, and their weights.
 -- Kept and new facts are weighted so that they are as often of each relation, and their tails as common in the test (in
 -- the classes of accuracy_by_group), as the facts of the origin. Facts without a counterpart are left out. The false
 -- twins are those of the same pairs.

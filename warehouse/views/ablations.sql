@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, ablation and step.
--- What a model scores without parts of the method (method, section 4). ablation is one of:
+-- The scores of a model without parts of the method (method, section 4). ablation is one of:
 -- `components` (PretexEval, component ablation): what each component is worth.
 --   full                     pretexeval, all eight transformations, rephrased;
 --   without_transformations  its samples under `none` only (rephrased, unlike `direct`);

@@ -1,6 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, relation, transformation and wording.
--- Which sentences a model fails to read. wording: the text of the samples with [X] for the head and [Y] for the tail,
--- which is a wording of the pool, or the sentence of a writer. A name that the text does not contain in its own
+-- The accuracy of a model on each sentence. wording: the text of the samples with [X] for the head and [Y] for the
+-- tail, which is a wording of the pool, or the sentence of a writer. A name that the text does not contain in its own
 -- spelling stays in it. prototype: likewise the statement behind it; null for llmeval.
 -- n_samples: graded samples. average_accuracy has no interval here: most wordings have few samples.
 create or replace view accuracy_by_wording as

@@ -1,5 +1,5 @@
 -- Grain: one row per edition of anchors, model, method, policy, repeat and two periods.
--- How the answers of a model to the same prompts changed from one period to a later one (each period is compared with
+-- The changes of a model's answers to the same prompts from one period to a later one (each period is compared with
 -- the one before, and with the first). period is the earlier one; difference = its average accuracy − the later one's,
 -- likewise mastery_difference, so that a fall is positive. They are paired by pair (differences). Periods are in the
 -- order of their first days (period_start of runs), then of their names.

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, role (evaluated, anchors, rephraser, judge, panel, llmeval) and period of anchors.
--- What the tokens of runs and writers cost at the prices that were configured when the model was asked. Every distinct
+-- The cost of the tokens of runs and writers at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
 -- evaluated: the edition's samples, with two answers or three, and its questions, at the price in the record of the

@@ -1,5 +1,5 @@
 -- Grain: one row per two editions of the same base (each two once), model, method, policy and repeat.
--- How far the scores of a model fell from one edition to another, on the heads that both editions test. Each
+-- The fall of the scores of a model from one edition to another, on the heads that both editions test. Each
 -- edition has one pair per relation and head; the negative tails and the wording may differ. A fall on fresh
 -- text is the sign of a leaked edition only if the editions were made alike. edition_id is the earlier edition; difference = its average accuracy − the
 -- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of

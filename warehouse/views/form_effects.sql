@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and transformation.
 -- average_accuracy: over the samples under the transformation. A model that always says True gets half of each right,
 -- and so does a model that answers from the polarity (is_negated) alone. Methods without transformations have no rows.
--- What a form costs: difference is the accuracy under it minus that of the plain form (none), pair by pair, on what is
+-- The cost of a form: difference is the accuracy under it minus that of the plain form (none), pair by pair, on what is
 -- graded in both, because the accuracies of the forms themselves vary with the facts and so hide a small difference.
 -- p_value: the level at which the interval of the difference meets 0 (differences). holm_p_value: adjusted for the other
 -- forms of the model (Holm 1979), so that a value below 0.05 is an effect.

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, scoring policy, repeat and method other than pretexeval.
--- How much lower the model scores by the method pretexeval than by another one, on the pairs that both asked
+-- The scores by the method pretexeval less those by another one, of the same model on the pairs that both asked
 -- about (method, section 4; PretexEval, table 1). average_accuracy and gain_over_random are those of pretexeval,
 -- other_average_accuracy and other_gain those of the method; all count what both grade.
 -- difference = average_accuracy − other_average_accuracy, with the interval of a paired difference (differences).

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, method, scoring policy, repeat and two models (each two once).
--- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
+-- The differences of two models on the samples that are graded for both. model_id is the id that sorts first;
 -- difference = its average accuracy − the other's, likewise mastery_difference. An interval without 0 is the test that
 -- the models differ: p_value is the level at which it meets 0. It combines the limits of gains and losses (Zou and
 -- Donner 2008), so that it has a width even at a standard error of 0. holm_p_value allows for the number of pairs of

@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method and repeat.
--- What the log-probabilities of True and False, from the same pass as the text, are worth. They do not depend
+-- The worth of the log-probabilities of True and False, from the same pass as the text. They do not depend
 -- on the scoring policy. p_true is the softmax of the two.
 -- n_samples: samples with both log-probabilities; missing_rate: the share of asked samples without them.
 -- average_accuracy: the likelier of the two is right; a tie is wrong. Its interval: as in average_accuracy.

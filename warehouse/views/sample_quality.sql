@@ -1,5 +1,5 @@
 -- Grain: one row per edition, method and rephraser.
--- What happened to the rewordings of the test samples (method, sections 2.6 and 4). Of the n_samples,
+-- The fate of the rewordings of the test samples (method, sections 2.6 and 4). Of the n_samples,
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.

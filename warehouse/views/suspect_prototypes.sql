@@ -1,5 +1,5 @@
 -- Grain: one row per edition, reference model, method, scoring policy, repeat, relation and transformation.
--- Which cells of the pool of prototypes contradict what a reference model was taught: its accuracy on the
+-- The cells of the pool of prototypes that contradict what a reference model was taught: its accuracy on the
 -- facts that it has learned (taught_pairs), under one transformation of one relation.
 -- taught_with: `other`: the model never saw the pool's sentences about this relation with their labels, so the
 -- row also shows an error that was in the pool when the model was taught; `pool`: it shows later errors only.
