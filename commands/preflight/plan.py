@@ -221,11 +221,14 @@ def _render_schedule(parts: Sequence[Part], n_cards: int) -> list[str]:
         own = [part for part in parts if part.job == job]
         times = [_show_seconds(time) for time in (own[0].begin_s, max(part.end_s for part in own))]
         rows.append([job.name, str(job.n_cards), str(own[0].of), *times])
+    large = sorted({part.job.name for part in parts if part.job.n_cards > n_cards})
+    refused = [f"{', '.join(large)}: these models take more cards, so their runs will fail"] if large else []
     assumed = (
         f"loading a model takes {LOAD_S:g} s, and a prompt {1000 * S_PER_PROMPT:g} ms if none was measured"
     )
     return [
         f"on {n_cards} cards: {_show_seconds(whole_s)}, {100 * idle:.0f} % of it idle ({assumed})",
+        *refused,
         align(("model", "cards", "runs", "begins after", "ends after"), rows),
     ]
 

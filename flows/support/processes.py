@@ -23,7 +23,7 @@ from pretexeval.engines.cards import list_cards
 
 Parameters = dict[str, Any]
 Process = subprocess.Popen[bytes]
-POLL_S = 0.5
+POLL_S = 1.0
 # In this time a process that is ended stores the answers that have arrived.
 END_S = 30.0
 
