@@ -72,5 +72,5 @@ def test_every_row_is_the_same_in_the_oldest_version(root: Path) -> None:
     version, found = read_with(oldest, root / WAREHOUSE)
     newest, expected = read_with(sys.executable, root / WAREHOUSE)
     assert (version, newest) == ("1.4.2", duckdb.__version__)
-    assert sum(bool(rows) for _, rows in found.values()) > 40
+    assert sum(bool(rows) for _, rows in found.values()) > 30
     assert found == expected
