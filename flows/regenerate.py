@@ -14,15 +14,23 @@ from flows.support.cancellation import end_when_cancelled
 from flows.support.dispatch import run_evaluations
 from flows.support.keys import open_store
 from flows.support.periods import name_period, plan_period
-from flows.support.processes import Parameters
 from flows.support.results import show_results
 from flows.support.retention import remove_old_editions
-from flows.support.runs import RETRIES, TIME_LIMIT_S, Outcome, call_flow, complete_with, read_config
+from flows.support.runs import (
+    RETRIES,
+    TIME_LIMIT_S,
+    Outcome,
+    Parameters,
+    call_flow,
+    complete_with,
+    read_config,
+)
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.edition.planning import plan_edition
+from tasks.evaluation.evaluation import label_evaluation
 from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.drift import describe_stale_texts
 from warehouse.published import require_usable_root
@@ -136,7 +144,7 @@ def evaluate_models(config: Config, edition_id: str) -> dict[str, Outcome]:
     asked = config.list_evaluations()
     names = {"config": config, "edition_id": edition_id}
     calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
-    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
+    labels = [label_evaluation(name, setting) for name, setting in asked]
     return dict(zip(labels, _run_evaluations(calls), strict=True))
 
 

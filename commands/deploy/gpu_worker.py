@@ -1,7 +1,7 @@
 """The worker of a host with cards: ``python -m commands.deploy.gpu_worker [--pool POOL] [OPTION …]``.
 
-It runs as many runs at once as the host has cards, or one without cards. A run takes the cards that its model
-needs, and waits until they are free (`pretexeval.engines.cards`). CUDA_VISIBLE_DEVICES limits the cards.
+It starts as many runs at a time as the host has cards, or one at a time if it has none. A run waits until the
+cards that its model needs are free (`pretexeval.engines.cards`). CUDA_VISIBLE_DEVICES limits the cards.
 Further options go to `prefect worker start`.
 """
 

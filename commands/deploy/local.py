@@ -98,13 +98,14 @@ def main() -> None:
     except InputError as error:
         print(f"commands.deploy.local: {error}", file=sys.stderr)
         sys.exit(2)
+    pools = options.pool or [DEFAULT_POOL]
     own = {
         SERVER_PASSWORD_VARIABLE: settings[PASSWORD_VARIABLE],
         "PREFECT_HOME": str(root / PREFECT_FOLDER),
         "SERVER_PORT": str(options.port),
         "REPORT_PORT": str(options.report_port),
         "N_CPU_WORKERS": str(options.cpu_workers),
-        "GPU_POOLS": " ".join(pools := options.pool or [DEFAULT_POOL]),
+        "GPU_POOLS": " ".join(pools),
         "N_GPU_WORKERS": str(len(pools)),
         # A service that may not keep what Python compiles would compile it again at every start.
         "PYTHONDONTWRITEBYTECODE": "",

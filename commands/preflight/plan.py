@@ -31,8 +31,8 @@ from tasks.evaluation.evaluation import Evaluation, divide_budget, measure_relat
 from tasks.evaluation.schedule import (
     LOAD_S,
     S_PER_PROMPT,
-    Job,
     Part,
+    describe_job,
     measure_idleness,
     measure_throughput,
     plan_parts,
@@ -116,9 +116,14 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
             questions = pl.concat(rows for _, rows in group)
             n_questions.update(questions.filter(split="test")["type"])
             count(QUESTIONS, relation, questions)
-    speeds = [measure_throughput(each.root, each.model_id, each.subject.setting) for each in evaluations]
+    speeds = [measure_throughput(each) for each in evaluations]
     balance = read_balance(edition.root, edition.edition_id) or balance
     estimates = tuple(each.estimate(rate) for each, rate in zip(asked, speeds, strict=True))
+    jobs = [
+        describe_job(each, estimate.n_to_ask, rate)
+        for each, estimate, rate in zip(evaluations, estimates, speeds, strict=True)
+        if each.model.n_cards and estimate.n_to_ask
+    ]
     return RunPlan(
         edition.edition_id,
         edition.is_complete(),
@@ -126,31 +131,11 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
         dict(n_questions),
         _count_anchor_prompts(config),
         shares,
-        (
-            *(part.estimate() for part, _ in parts),
-            *estimates,
-        ),
+        (*(part.estimate() for part, _ in parts), *estimates),
         tuple(run_checks(edition, balance, check_names, check_negatives)),
         n_cards,
-        tuple(_schedule(evaluations, estimates, n_cards)),
+        tuple(plan_parts(jobs, n_cards)) if n_cards > 1 else (),
     )
-
-
-def _schedule(
-    evaluations: Sequence[Evaluation], estimates: Sequence[Estimate], n_cards: int
-) -> Sequence[Part]:
-    """Return the parts of the evaluations of models that take cards, of those with prompts to ask."""
-    jobs = [
-        Job(
-            f"{each.model.name} ({each.subject.setting})" if each.subject.setting else each.model.name,
-            each.model.n_cards,
-            estimate.n_to_ask * S_PER_PROMPT if estimate.duration_s is None else estimate.duration_s,
-            each.model.workers,
-        )
-        for each, estimate in zip(evaluations, estimates, strict=True)
-        if each.model.n_cards and estimate.n_to_ask
-    ]
-    return plan_parts(jobs, n_cards) if n_cards > 1 else ()
 
 
 def _divide_budgets(edition: Edition, evaluations: Sequence[Evaluation]) -> dict[str, dict[str, int]]:

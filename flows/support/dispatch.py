@@ -24,15 +24,15 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Failed, Pending
 
 from flows.support.cancellation import require_not_cancelled
-from flows.support.processes import Parameters, render_parameters, run_in_processes
-from flows.support.runs import Outcome, call_flow, describe_end
-from pretexeval.config.engines import EngineConfig
+from flows.support.processes import run_in_processes
+from flows.support.runs import Outcome, Parameters, call_flow, describe_end, render_parameters
+from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.engines.cards import list_cards
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.primitives.hashing import hash_text
 from tasks.evaluation.evaluation import find_model, plan_evaluation
 from tasks.evaluation.missing_answers import Shard
-from tasks.evaluation.schedule import describe_job, plan_parts
+from tasks.evaluation.schedule import schedule_evaluations
 
 logger = logging.getLogger(__name__)
 POLL_S = 2.0
@@ -207,25 +207,26 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
 
 def _divide(calls: Sequence[Parameters]) -> Iterator[tuple[int, Parameters]]:
     """Yield the number of an evaluation and the parameters of one of its runs, in the order of the runs."""
-    n_cards = len(list_cards())
-    if runtime.deployment.id is None and n_cards < 2:
-        for n, call in enumerate(calls):
-            if (find_model(call["config"], call["model_name"]).workers or 1) > 1:
-                logger.warning("%s: this process asks alone, without `workers`", call["model_name"])
-            yield n, call
-        return
-    if runtime.deployment.id is None:
-        jobs = [describe_job(plan_evaluation(**call)) for call in calls]
-        parts = [(part.job_number, part.number, part.of) for part in plan_parts(jobs, n_cards)]
-    else:
-        models = [find_model(call["config"], call["model_name"]) for call in calls]
+    models, n_cards = list(map(_find_model, calls)), len(list_cards())
+    if runtime.deployment.id is not None:
         # Models that take most cards begin first, so that those of one card fill what is left.
         order = sorted(range(len(calls)), key=lambda n: -models[n].n_cards)
         parts = [(n, k + 1, models[n].workers or 1) for n in order for k in range(models[n].workers or 1)]
+    elif n_cards > 1:
+        planned = schedule_evaluations([plan_evaluation(**call) for call in calls], n_cards)
+        parts = [(part.job_number, part.number, part.of) for part in planned]
+    else:
+        for model in models:
+            if model.workers is not None and model.workers > 1:
+                logger.warning("%s: this process asks alone, without `workers`", model.name)
+        parts = [(n, 1, 1) for n in range(len(calls))]
     for n, number, of in parts:
         yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
-    models = [find_model(call["config"], call["model_name"]) for call in calls]
-    return run_subflows(evaluate, calls, models)
+    return run_subflows(evaluate, calls, list(map(_find_model, calls)))
+
+
+def _find_model(call: Parameters) -> ModelConfig:
+    return find_model(call["config"], call["model_name"])

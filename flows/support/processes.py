@@ -9,29 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from prefect import Flow
 from prefect.client.orchestration import get_client
-from pydantic_core import to_jsonable_python
 
 from flows.support.cancellation import RUN_OF_WORKER, require_not_cancelled
-from flows.support.runs import Outcome, describe_end
-from pretexeval.config.file import Config
+from flows.support.runs import Outcome, Parameters, describe_end, render_parameters
 from pretexeval.engines.cards import list_cards
 
-Parameters = dict[str, Any]
 Process = subprocess.Popen[bytes]
 POLL_S = 1.0
-# In this time a process that is ended stores the answers that have arrived.
+# A process that is told to end has this time to store the answers that have arrived.
 END_S = 30.0
-
-
-def render_parameters(parameters: Parameters) -> Parameters:
-    """Return the parameters of a flow as JSON; the configuration is the text that `GivenConfig` reads."""
-    config = cast(Config, parameters["config"]).model_dump_json(exclude_defaults=True)
-    return cast(Parameters, to_jsonable_python(parameters | {"config": config}))
 
 
 def run_in_processes(

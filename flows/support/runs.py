@@ -16,11 +16,14 @@ from prefect import Flow, Task
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed, get_state_exception
 from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import to_jsonable_python
 
 from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
 
 Result = TypeVar("Result")
+Parameters = dict[str, Any]
+"""The parameters of a run, by their names."""
 CONFIGS = Path("configs")
 # prefect.yaml sets the variable of each deployment; a run in the process of a command has no limit.
 TIME_LIMIT_S = 3600 * float(os.environ.get("PRETEXEVAL_TIME_LIMIT_H", "0")) or None
@@ -61,6 +64,12 @@ GivenConfig = Annotated[Config, BeforeValidator(_read_given), WithJsonSchema({"t
 A person names a file in the form of the Prefect UI. A run that starts another run passes the configuration
 itself as JSON, so that a file that is edited meanwhile changes nothing.
 """
+
+
+def render_parameters(parameters: Parameters) -> Parameters:
+    """Return the parameters of a flow as JSON; the configuration is the text that `GivenConfig` reads."""
+    config = cast(Config, parameters["config"]).model_dump_json(exclude_defaults=True)
+    return cast(Parameters, to_jsonable_python(parameters | {"config": config}))
 
 
 def complete_with(result: Result, message: str) -> Result:

@@ -154,7 +154,7 @@ class Evaluation:
         return read_manifest_files(self.root, self.edition_id, self.subject.kind.stage.name)
 
     def relation_files(self) -> dict[str, list[FileRef]]:
-        """Return the name of a file of requests -> the files of the relation that it asks about.
+        """Return the name of a relation's file, without the number of a piece -> all files of the relation.
 
         Raises:
             InputError: as `row_files`.
@@ -214,6 +214,11 @@ def plan_evaluation(
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
         subject = replace(subject, n_repeats=1, imported=store)
     return Evaluation(config.storage, edition_id, model, subject, scoring, table.max_error_rate, period)
+
+
+def label_evaluation(model_name: str, setting: Setting | None) -> str:
+    """Return the name of the model, with the setting in brackets if its samples are not asked as usual."""
+    return f"{model_name} ({setting})" if setting else model_name
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -7,11 +7,10 @@ the first part that fits begins, models that take most cards before the others, 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pretexeval.storage.layout import evaluation_folder, run_file
 from pretexeval.storage.records import read_record
-from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.evaluation import Evaluation, label_evaluation
 
 LOAD_S = 90.0
 """Seconds in which a model is loaded; those of 7 to 70 billion parameters take one to two minutes."""
@@ -48,27 +47,45 @@ class Part:
     end_s: float
 
 
-def describe_job(evaluation: Evaluation) -> Job:
-    """Return the job of an evaluation whose edition is complete; its answered prompts count too.
+def schedule_evaluations(evaluations: Iterable[Evaluation], n_cards: int) -> list[Part]:
+    """Return the parts of evaluations of complete editions as `plan_parts` does; answered prompts count too.
 
     Raises:
-        InputError: a file of the edition is missing or was changed.
+        InputError: a file of an edition is missing or was changed.
     """
-    model, subject = evaluation.model, evaluation.subject
-    n_prompts = subject.n_repeats * sum(file.n_rows for file in evaluation.row_files().values())
-    measured = measure_throughput(evaluation.root, evaluation.model_id, subject.setting)
-    asking_s = min(n_prompts, model.budget or n_prompts) * (1 / measured[0] if measured else S_PER_PROMPT)
-    return Job(model.name, model.n_cards, asking_s, model.workers)
+    jobs = [
+        describe_job(evaluation, _count_prompts(evaluation), measure_throughput(evaluation))
+        for evaluation in evaluations
+    ]
+    return plan_parts(jobs, n_cards)
 
 
-def measure_throughput(root: Path, model_id: str, setting: str | None = None) -> tuple[float, str] | None:
-    """Return the prompts per second over all finished evaluations of the model; None if there are none.
+def describe_job(evaluation: Evaluation, n_prompts: int, throughput: tuple[float, str] | None) -> Job:
+    """Return the job of asking so many prompts.
 
     Args:
-        setting: the setting of the evaluations; None: those of samples with two answers.
+        throughput: what `measure_throughput` returns.
+    """
+    model, subject = evaluation.model, evaluation.subject
+    asking_s = n_prompts / throughput[0] if throughput else n_prompts * S_PER_PROMPT
+    return Job(label_evaluation(model.name, subject.setting), model.n_cards, asking_s, model.workers)
+
+
+def _count_prompts(evaluation: Evaluation) -> int:
+    """Return an upper bound for the number of prompts, without reading what they are about."""
+    n_rows = sum(file.n_rows for file in evaluation.row_files().values())
+    n_prompts = evaluation.subject.n_repeats * n_rows
+    return min(n_prompts, evaluation.model.budget or n_prompts)
+
+
+def measure_throughput(evaluation: Evaluation) -> tuple[float, str] | None:
+    """Return the prompts per second of the model's finished evaluations in this setting, and their basis.
+
+    Return None if there are none.
     """
     n_asked, seconds = 0, 0.0
-    for path in root.glob(run_file(evaluation_folder("*", model_id, setting))):
+    folder = evaluation_folder("*", evaluation.model_id, evaluation.subject.setting)
+    for path in evaluation.root.glob(run_file(folder)):
         try:
             record = read_record(path) or {}
             asked, duration_s = int(record["n_asked"]), float(record["duration_s"])
@@ -111,7 +128,7 @@ def plan_parts(jobs: Sequence[Job], n_cards: int) -> list[Part]:
 
 
 def measure_idleness(parts: Iterable[Part], n_cards: int) -> tuple[float, float]:
-    """Return the seconds until all cards are free again, and the share of the time of cards that is idle."""
+    """Return the seconds until all cards are free again, and the share of this time that cards are idle."""
     taking = [part for part in parts if part.job.n_cards]
     whole_s = max((part.end_s for part in taking), default=0.0)
     used_s = sum(min(part.job.n_cards, n_cards) * (part.end_s - part.begin_s) for part in taking)

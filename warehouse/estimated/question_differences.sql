@@ -20,9 +20,9 @@ where
     (one.setting, one.model_id) < (other.setting, other.model_id)
     and (one.setting = other.setting or one.model_id = other.model_id);
 
+-- The joins have millions of rows, so runs, questions and points are named by hashes.
 create or replace temp table units as
-with -- The joins have millions of rows, so runs, questions and points are named by hashes.
-answered as (
+with answered as (
     select
         hash(edition_id, setting, model_id, scoring_policy) as run,
         hash(edition_id, question_id) as question, hash(edition_id, point_id) as point,
