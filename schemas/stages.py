@@ -262,6 +262,12 @@ REQUESTS = Stage(
         Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
         Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
         Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+        Column(
+            "weight",
+            pa.int16(),
+            "how many samples of its triplet the answer stands for in averages: 1; with ask = enough also "
+            "all k of them, or 0 where it only tells whether the pair is mastered",
+        ),
     ),
 )
 RESPONSES = Stage(

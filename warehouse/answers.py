@@ -32,6 +32,7 @@ read as (
         coalesce(readings.is_unfinished_reasoning, false) as is_unfinished_reasoning,
         coalesce(readings.is_refused, false) as is_refused,
         requests.n_demonstrations_dropped,
+        requests.weight,
         replies.response,
         replies.logprob_true,
         replies.logprob_false,
@@ -66,6 +67,7 @@ select
     predictions.scoring_policy,
     read.prompt_key,
     read.n_demonstrations_dropped,
+    read.weight,
     read.answer,
     read.rule,
     predictions.prediction,
@@ -90,6 +92,7 @@ DESCRIBE_RUN = """
 with asked as (
     select
         count(distinct item_id) as n_items, max(repeat) + 1 as n_repeats,
+        count(*) - (select count(*) from storage.read_files($readings)) as n_not_needed,
         min(prompt_style) as prompt_style, min(sampling) as sampling
     from storage.read_files($requests)
 ),

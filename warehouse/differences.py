@@ -10,12 +10,25 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.stats import binom, binomtest
 
 from pretexeval.statistics.clusters import Spread, add_triplets, measure_spread
 from pretexeval.statistics.intervals import Estimates, adjust_by_holm
-from warehouse.evaluations import FAILED, Answers, Evaluation, Flags, Pairs, count_samples, observe
+from warehouse.evaluations import (
+    FAILED,
+    Answers,
+    Decision,
+    Evaluation,
+    Flags,
+    Pairs,
+    Weights,
+    add_weights,
+    count_samples,
+    decide_pairs,
+    observe,
+)
 from warehouse.scores import FORMS, MAX_LEFT_OUT
 
 AVERAGE, JOINT, MASTERY = "average_accuracy", "joint_accuracy", "mastery"
@@ -36,6 +49,8 @@ class Side:
     asked: Flags
     graded: Flags
     right: Flags
+    weight: Weights
+    decision: Decision
     answers: Answers | None = field(default=None, kw_only=True)
     """What the samples were answered with; None where no comparison asks for it."""
 
@@ -129,15 +144,21 @@ def _is_scored(*evaluations: Evaluation) -> bool:
 
 
 def _take(evaluation: Evaluation) -> Side:
-    return Side(evaluation.key, evaluation.pairs, evaluation.asked, evaluation.graded, evaluation.right)
+    flags = evaluation.asked, evaluation.graded, evaluation.right
+    return Side(evaluation.key, evaluation.pairs, *flags, evaluation.weight, evaluation.decision)
 
 
 def _repeat(evaluation: Evaluation, form: str, n_slots: int) -> Side:
-    """Return the samples under one form, as often as this."""
+    """Return the samples under one form, as often as this, of the pairs that are asked in full."""
     slot = FORMS.index(form)
-    arrays = evaluation.asked, evaluation.graded, evaluation.right
-    repeated = (np.repeat(array[:, :, slot : slot + 1], n_slots, axis=2) for array in arrays)
-    return Side(evaluation.key, evaluation.pairs, *repeated)
+    whole = evaluation.decision.is_in_full[:, None, None]
+    asked, graded, right = (
+        np.repeat((flags & whole)[:, :, slot : slot + 1], n_slots, axis=2)
+        for flags in (evaluation.asked, evaluation.graded, evaluation.right)
+    )
+    weight = asked.astype(np.int8)
+    decision = decide_pairs(asked, graded, right, weight)
+    return Side(evaluation.key, evaluation.pairs, asked, graded, right, weight, decision)
 
 
 def _align(evaluation: Evaluation, n_slots: int) -> Side:
@@ -150,12 +171,15 @@ def _place(evaluation: Evaluation, target: Pairs) -> Side:
     facts = evaluation.pairs.frame.select("fact", source=pl.int_range(pl.len()))
     places = target.frame.select("fact", target=pl.int_range(pl.len())).join(facts, on="fact")
     rows, sources = places["target"].to_numpy(), places["source"].to_numpy()
-    arrays = []
-    for array in (evaluation.asked, evaluation.graded, evaluation.right):
-        placed = np.zeros((len(target.heads), *array.shape[1:]), bool)
+
+    def place(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        placed = np.zeros((len(target.heads), *array.shape[1:]), array.dtype)
         placed[rows] = array[sources]
-        arrays.append(placed)
-    return Side(evaluation.key, evaluation.pairs, *arrays)
+        return placed
+
+    asked, graded, right = map(place, (evaluation.asked, evaluation.graded, evaluation.right))
+    decision = Decision(*(place(flags) for flags in vars(evaluation.decision).values()))
+    return Side(evaluation.key, evaluation.pairs, asked, graded, right, place(evaluation.weight), decision)
 
 
 def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
@@ -194,13 +218,23 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
     one, other = comparison.one, comparison.other
     pairs, k = one.pairs, one.graded.shape[2]
     shared = one.graded & other.graded
-    n = count_samples(shared)
+    # A side that is asked in full has each sample of the other side.
+    weight = np.where((one.weight > 0) & (other.weight > 0), np.maximum(one.weight, other.weight), 0)
+    n, n_counted = add_weights(shared, weight, k), np.count_nonzero(shared & (weight > 0), (1, 2))
     right, other_right, both = (
-        count_samples(array & shared) for array in (one.right, other.right, one.right & other.right)
+        add_weights(array & shared, weight, k) for array in (one.right, other.right, one.right & other.right)
     )
-    has_triplet, is_right, is_other_right = n == k, right == k, other_right == k
-    has_pair = _combine(has_triplet)
-    whole, other_whole = (_combine(array) & has_pair for array in (is_right, is_other_right))
+    is_in_full = one.decision.is_in_full & other.decision.is_in_full
+    has_triplet, is_right, is_other_right = is_in_full[:, None] & (n == k), right == k, other_right == k
+    has_pair, whole, other_whole = (
+        flags[:, None]
+        for flags in (
+            one.decision.is_decided & other.decision.is_decided,
+            one.decision.is_mastered,
+            other.decision.is_mastered,
+        )
+    )
+    whole, other_whole = whole & has_pair, other_whole & has_pair
     counted = {
         AVERAGE: (n, right - both, other_right - both, both),
         JOINT: (has_triplet, *_compare_flags(has_triplet & is_right, has_triplet & is_other_right)),
@@ -224,7 +258,8 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
                 continue
             # What has changed is one share, and no difference of two.
             is_share = measure == CHANGED
-            observed = observe(pairs, gained, size, rows=rows, lost=None if is_share else lost)
+            most = n_counted[rows] if measure == AVERAGE else None
+            observed = observe(pairs, gained, size, rows=rows, lost=None if is_share else lost, n_most=most)
             if (spread := measure_spread(observed)) is not None:
                 total = size.sum()
                 of_pairs, lost_of_pairs = (add_triplets(array.astype(float)) for array in (gained, lost))
@@ -237,11 +272,6 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
                     "n_lost_pairs": int((of_pairs < lost_of_pairs).sum()),
                 }
                 yield _name_row(comparison, relation, measure, len(rows)) | scores, spread
-
-
-def _combine(flags: Flags) -> Flags:
-    """Return whether both triplets of each pair have the flag. Shape (pairs, 1)."""
-    return flags[:, :1] & flags[:, 1:]
 
 
 def _compare_flags(flags: Flags, others: Flags) -> tuple[Flags, Flags, Flags]:

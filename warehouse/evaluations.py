@@ -17,6 +17,7 @@ from pretexeval.statistics.clusters import Codes, Observations
 
 Flags = npt.NDArray[np.bool_]
 Answers = npt.NDArray[np.int8]
+Weights = npt.NDArray[np.int8]
 FAILED, NO_ANSWER, FALSE, TRUE = range(4)
 """The values of Answers."""
 
@@ -40,7 +41,7 @@ where edition_id = $edition_id
 SAMPLES = """
 select
     pair_id, is_positive, slot, label, is_failed, is_unanswered, is_unfinished, is_refused, prediction,
-    is_correct, margin
+    is_correct, margin, weight
 from sample_scores
 where run = $run and slot < $k
 """
@@ -83,6 +84,8 @@ class Evaluation:
     """Has an answer, and it is True."""
     affirms: Flags
     """Has an answer, and it affirms the true fact or the false twin."""
+    weight: Weights
+    """How many samples of its triplet each sample stands for: 1; 0 or k if the pair is not asked in full."""
     margin: npt.NDArray[np.float64]
     """Log-probability of True minus that of False; nan if unknown."""
     label: Flags
@@ -94,9 +97,35 @@ class Evaluation:
         return np.where(self.asked & ~self.failed, answered, FAILED).astype(np.int8)
 
     @cached_property
+    def decision(self) -> "Decision":
+        """Return which pairs are known to be mastered or not."""
+        return decide_pairs(self.asked, self.graded, self.right, self.weight)
+
+    @cached_property
     def asked_pairs(self) -> Flags:
         """Return which pairs were asked about."""
         return np.asarray(count_samples(self.asked).any(1))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Which pairs are known to be mastered or not. Shape (pairs,)."""
+
+    is_in_full: Flags
+    """All samples of the pair were to be asked."""
+    is_decided: Flags
+    """All samples are graded; or the pair is not whole, no prompt of it failed, and a sample is wrong."""
+    is_mastered: Flags
+
+
+def decide_pairs(asked: Flags, graded: Flags, right: Flags, weight: Weights) -> Decision:
+    """Return which pairs are known to be mastered or not, from their samples. Shapes (pairs, 2, k)."""
+    n_asked, n_graded, n_right = (count_samples(flags).sum(1) for flags in (asked, graded, right))
+    is_in_full = np.asarray((weight.max((1, 2)) == 1) & (n_asked > 0))
+    is_all_graded = n_graded == 2 * asked.shape[2]
+    is_stopped = ~is_in_full & (n_graded == n_asked) & (n_right < n_graded)
+    is_decided = is_all_graded | is_stopped
+    return Decision(is_in_full, is_decided, is_decided & (n_right == 2 * asked.shape[2]))
 
 
 def read_evaluations(connection: duckdb.DuckDBPyConnection, pairs: Pairs, model_id: str) -> list[Evaluation]:
@@ -136,6 +165,8 @@ def _read_evaluation(connection: duckdb.DuckDBPyConnection, run: dict[str, Any],
         cube[places] = flags.fill_null(False).to_numpy()
         return cube
 
+    weight = np.zeros(shape, np.int8)
+    weight[places] = rows["weight"].to_numpy()
     margin = np.full(shape, np.nan)
     margin[places] = rows["margin"].fill_null(np.nan).to_numpy()
     is_answered = ~rows["is_unanswered"]
@@ -152,6 +183,7 @@ def _read_evaluation(connection: duckdb.DuckDBPyConnection, run: dict[str, Any],
         refused=place(rows["is_refused"]),
         says_true=place(rows["prediction"] & is_answered),
         affirms=place(((rows["prediction"] == rows["label"]) == rows["is_positive"]) & is_answered),
+        weight=weight,
         margin=margin,
         label=place(rows["label"]),
     )
@@ -160,6 +192,17 @@ def _read_evaluation(connection: duckdb.DuckDBPyConnection, run: dict[str, Any],
 def count_samples(flags: Flags) -> Codes:
     """Return how many samples of each triplet have the flag, 8 times as fast as `flags.sum(2)`."""
     return np.asarray(np.einsum("ijk->ij", flags.view(np.uint8)), np.int64)
+
+
+def add_weights(flags: Flags, weight: Weights, n_samples: int) -> Codes:
+    """Return the sum of the weights of the flagged samples of each triplet.
+
+    Args:
+        n_samples: how many samples of a complete triplet can have the flag. The one sample of a triplet that
+            is not asked in full stands for as many.
+    """
+    limited = np.minimum(weight, n_samples).astype(np.uint8)
+    return np.asarray(np.einsum("ijk,ijk->ij", flags.view(np.uint8), limited), np.int64)
 
 
 def observe(

@@ -16,10 +16,10 @@ import polars as pl
 from scipy.special import expit
 
 from pretexeval.statistics import intervals
-from pretexeval.statistics.clusters import Codes, Observations, Spread, measure_spread
+from pretexeval.statistics.clusters import Observations, Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from schemas.transformations import TRANSFORMATIONS
-from warehouse.evaluations import Evaluation, Flags, count_samples, observe
+from warehouse.evaluations import Evaluation, Flags, add_weights, count_samples, observe
 
 MAX_LEFT_OUT = 0.2
 """Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
@@ -180,7 +180,7 @@ def _score_part(
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
     """Return the columns of a part, and the observations of its scores."""
     graded, right = (array & part.samples for array in (evaluation.graded, evaluation.right))
-    return _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
+    return _count_part(evaluation, part, shortcuts, graded, right)
 
 
 def _score_likelier(
@@ -190,8 +190,9 @@ def _score_likelier(
     part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
     graded = ~np.isnan(evaluation.margin)
     right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
-    row, scores = _count_part(evaluation, part, shortcuts, count_samples(graded), count_samples(right))
-    return row | _measure_calibration(evaluation.margin[graded], evaluation.label[graded]), scores
+    row, scores = _count_part(evaluation, part, shortcuts, graded, right)
+    counted = graded & (evaluation.weight > 0)
+    return row | _measure_calibration(evaluation.margin[counted], evaluation.label[counted]), scores
 
 
 def _measure_calibration(margin: npt.NDArray[np.float64], label: Flags) -> dict[str, float | None]:
@@ -226,7 +227,8 @@ def _count_choices(evaluation: Evaluation) -> Iterator[Observations]:
     independent ones, so that both ends agree with average accuracy and joint accuracy.
     """
     k = evaluation.k
-    is_complete = count_samples(evaluation.graded) == k
+    is_in_full = evaluation.decision.is_in_full[:, None]
+    is_complete = is_in_full & (count_samples(evaluation.graded) == k)
     n_right = count_samples(evaluation.right)
     for n in range(1, k + 1):
         choices = np.array([comb(count, n) for count in range(k + 1)])
@@ -236,30 +238,38 @@ def _count_choices(evaluation: Evaluation) -> Iterator[Observations]:
 
 
 def _count_part(
-    evaluation: Evaluation, part: Part, shortcuts: Shortcuts, n: Codes, right: Codes
+    evaluation: Evaluation, part: Part, shortcuts: Shortcuts, graded: Flags, right: Flags
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
     """Return the columns of a part, and the observations of its scores.
 
     Args:
-        n: graded samples of each triplet. Shape (pairs, 2).
+        graded: the selected samples that are graded. Shape (pairs, 2, k).
         right: the right ones of them.
     """
-    chosen, k, pairs = part.samples, part.k, evaluation.pairs
-    has_triplet = n == k
-    is_right = has_triplet & (right == k)
+    chosen, k, pairs, weight = part.samples, part.k, evaluation.pairs, evaluation.weight
+    decision = evaluation.decision
+    n, n_right = add_weights(graded, weight, k), add_weights(right, weight, k)
+    has_triplet = decision.is_in_full[:, None] & (n == k)
+    is_right = has_triplet & (n_right == k)
     has_pair, pair_right = (flags[:, 0] & flags[:, 1] for flags in (has_triplet, is_right))
     is_asked = count_samples(chosen).any(1)
+    if k == evaluation.k and part.grouping_by not in WITHOUT_MASTERY:
+        has_pair, pair_right = (flags & is_asked for flags in (decision.is_decided, decision.is_mastered))
     n_asked_pairs, n_pairs, n_complete = int(is_asked.sum()), int((n.sum(1) > 0).sum()), int(has_pair.sum())
-    n_triplets, n_asked_triplets = int(has_triplet.sum()), n_asked_pairs * part.n_triplets_per_pair
+    n_triplets = int(has_triplet.sum())
+    n_asked_triplets = int((is_asked & decision.is_in_full).sum()) * part.n_triplets_per_pair
     is_strict = evaluation.key["scoring_policy"] != "excluded"
     has_joint = is_strict or n_triplets >= (1 - MAX_LEFT_OUT) * n_asked_triplets
     has_mastery = is_strict or n_complete >= (1 - MAX_LEFT_OUT) * n_asked_pairs
     by_shortcut = part.grouping_by in ("edition", "relation")
     tossed = has_pair & (shortcuts.mastery == COIN_MASTERY)
     counts = {
-        name: int(np.count_nonzero(getattr(evaluation, name) & chosen))
+        name: int(add_weights(getattr(evaluation, name) & chosen, weight, k).sum())
         for name in ("asked", "failed", "unanswered", "unfinished", "refused", "says_true", "affirms")
     }
+    n_errors, n_asked = (
+        int(np.count_nonzero(flags & chosen)) for flags in (evaluation.failed, evaluation.asked)
+    )
     n_replies = counts["asked"] - counts["failed"]
     n_answers = n_replies - counts["unanswered"]
     row = evaluation.key | {
@@ -267,13 +277,13 @@ def _count_part(
         "group_name": part.group_name,
         "group_position": part.group_position,
         "k": k,
-        "n_samples": int(n.sum()),
+        "n_samples": int(np.count_nonzero(graded & (weight > 0))),
         "n_pairs": n_pairs,
-        "negative_accuracy": _divide(right[:, 1].sum(), n[:, 1].sum()),
+        "negative_accuracy": _divide(n_right[:, 1].sum(), n[:, 1].sum()),
         "n_triplets": n_triplets,
         "n_triplet_pairs": int(has_triplet.any(1).sum()),
-        "left_out_rate": 1 - n_triplets / n_asked_triplets,
-        "consistency": _divide((has_triplet & np.isin(right, (0, k))).sum(), n_triplets)
+        "left_out_rate": _divide(n_asked_triplets - n_triplets, n_asked_triplets),
+        "consistency": _divide((has_triplet & np.isin(n_right, (0, k))).sum(), n_triplets)
         if has_joint
         else None,
         "n_asked_pairs": n_asked_pairs,
@@ -289,11 +299,14 @@ def _count_part(
         "refused_rate": _divide(counts["refused"], n_replies),
         "true_rate": _divide(counts["says_true"], n_answers),
         "affirmed_rate": _divide(counts["affirms"], n_answers),
-        "probability_range": _measure_range(evaluation, chosen) if part.grouping_by == "fact" else None,
-        "n_errors": counts["failed"],
-        "error_rate": _divide(counts["failed"], counts["asked"]),
+        "probability_range": _measure_range(evaluation, chosen & decision.is_in_full[:, None, None])
+        if part.grouping_by == "fact"
+        else None,
+        "n_errors": n_errors,
+        "error_rate": _divide(n_errors, n_asked),
     }
-    scores = {"average_accuracy": observe(pairs, right, n)}
+    n_most = np.count_nonzero(graded & (weight > 0), (1, 2))
+    scores = {"average_accuracy": observe(pairs, n_right, n, n_most=n_most)}
     is_plain = part.group_name == "none"
     if has_joint and (by_shortcut or part.grouping_by == "transformations" or is_plain):
         scores["joint_accuracy"] = observe(pairs, is_right, has_triplet)

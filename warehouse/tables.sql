@@ -41,10 +41,12 @@ create table models (
 -- Includes the reply, from responses. The loader looks it up once, so that prediction_details need not join millions of
 -- prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12 models × 272,000 samples).
 -- The log-probabilities are null if the model thought first, because they are those of the first token.
+-- weight: how many samples of its triplet an answer stands for in averages: 1, unless `ask` of [scoring] is `enough`
+-- (docs/statistics.md). Then it is k, or 0, and a sample that was not needed has no row.
 create table answers (
     edition_id varchar not null, kind varchar not null, setting varchar, period varchar, model_id varchar not null,
     item_id varchar not null, repeat smallint not null, scoring_policy varchar not null,
-    prompt_key varchar not null, n_demonstrations_dropped smallint,
+    prompt_key varchar not null, n_demonstrations_dropped smallint, weight smallint,
     answer varchar, rule varchar, prediction varchar, is_correct boolean,
     n_answers smallint not null, n_agreeing smallint not null,
     is_failed boolean not null, is_unfinished_reasoning boolean not null, is_refused boolean not null,
@@ -53,11 +55,12 @@ create table answers (
 
 -- n_predictions: samples, each repeat for itself, or questions, whose repeats vote. is_evaluated: at most max_error_rate of
 -- them lack a response. Other evaluations have no rows in the tables of scores.
+-- n_not_needed: samples that were not asked, because the scores do not need them (`ask = "enough"`).
 -- n_prompts and the tokens: every distinct prompt and repeat counts once, no matter how many samples share it and which
 -- edition asked it first.
 create table runs (
     edition_id varchar not null, setting varchar, period varchar, model_id varchar not null, period_start date,
-    scoring_policies varchar[], n_items bigint, n_repeats smallint, n_asked bigint, n_reused bigint,
+    scoring_policies varchar[], n_items bigint, n_not_needed bigint, n_repeats smallint, n_asked bigint, n_reused bigint,
     n_predictions bigint not null, n_errors bigint not null, commonest_error varchar,
     max_error_rate double not null, is_evaluated boolean not null,
     finished_at timestamp, duration_s double, served varchar[], remarks varchar[],

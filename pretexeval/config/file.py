@@ -136,6 +136,18 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _refuse_parts_of_enough(self) -> Self:
+        """Refuse to divide or repeat the prompts of an evaluation whose answers decide what is asked next."""
+        for model in self.models:
+            if self.scoring.ask == "enough" and (model.repeats > 1 or (model.workers or 1) > 1):
+                key = "repeats" if model.repeats > 1 else "workers"
+                raise ValueError(
+                    f'{model.name}: {key} is not allowed with ask = "enough" in [scoring]: the answers about '
+                    f'a pair decide whether more is asked about it; delete {key}, or set ask = "all"'
+                )
+        return self
+
+    @model_validator(mode="after")
     def _refuse_secrets(self) -> Self:
         """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
         names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}

@@ -301,6 +301,26 @@ class ScoringConfig(ConfigTable):
     the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
     """Share of failed prompts above which a model counts as not evaluated (docs/statistics.md)."""
+    ask: Literal["all", "enough"] = "all"
+    """Which samples a model is asked. `all`: every one, as in the papers. `enough`: one form of each triplet,
+    and then each pair until its first wrong answer, which gives the same mastery for about half to two thirds
+    of the prompts (docs/statistics.md)."""
+    precision: Annotated[float, Field(gt=0, lt=0.5)] | None = None
+    """Only with `ask = "enough"`: half the width of the 95 % interval of mastery at which an evaluation ends.
+    Pairs are asked in a random order until then. The default is all pairs."""
+
+    @model_validator(mode="after")
+    def _check_enough(self) -> Self:
+        if self.ask == "enough" and self.policies != ("strict",):
+            raise ValueError(
+                'ask = "enough" is allowed only with policies = ["strict"]: a reply without an answer has to '
+                "count as wrong, because nothing more is asked about its pair"
+            )
+        if self.precision is not None and self.ask != "enough":
+            raise ValueError(
+                'precision is allowed only with ask = "enough", which asks pairs one after the other'
+            )
+        return self
 
 
 class StorageConfig(ConfigTable):

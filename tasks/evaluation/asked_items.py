@@ -11,6 +11,7 @@ from pretexeval.storage.files import FileRef, read_stage_file
 from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.records import read_manifest_files
 from tasks.evaluation.chains import read_chains
+from tasks.evaluation.enough import weigh_items
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.items import draw_units, select_items
 from tasks.evaluation.requests import Shots
@@ -47,6 +48,8 @@ def read_items(evaluation: Evaluation, files: Collection[str] | None = None) -> 
             items = select_items(_read_file(evaluation, ref), None)
             if units is not None:
                 items = items.filter(pl.col("unit_id").is_in(units))
+            if evaluation.asks_enough:
+                items = weigh_items(items)
             if items.height:
                 yield AskedItems(Path(ref.path).name, items, shots)
 

@@ -95,6 +95,11 @@ class Evaluation:
     model: ModelConfig
     subject: Subject = OF_SAMPLES
     scoring: Scoring = STRICT
+    ask: str = "all"
+    """`all` samples, or `enough` of them (enough.py)."""
+    precision: float | None = None
+    """Half the width of the interval of mastery at which a model is asked no more; None: it is asked of all
+    pairs."""
     max_error_rate: float = MAX_ERROR_RATE
     """The share of failed requests above which the model counts as not evaluated."""
     period: str | None = None
@@ -143,6 +148,12 @@ class Evaluation:
             n_repeats=self.subject.n_repeats,
             is_reasoned=self.subject.is_reasoned,
         )
+
+    @property
+    def asks_enough(self) -> bool:
+        """Return whether pairs are asked until their first wrong answer, which only samples can be."""
+        is_asked = self.subject.setting is None and self.subject.imported is None and self.period is None
+        return self.ask == "enough" and is_asked
 
     def row_files(self) -> dict[str, FileRef]:
         """Return path -> file of what the model is asked about, after checking that the files are intact.
@@ -213,7 +224,17 @@ def plan_evaluation(
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
         subject = replace(subject, n_repeats=1, imported=store)
-    return Evaluation(config.storage, edition_id, model, subject, scoring, table.max_error_rate, period)
+    return Evaluation(
+        config.storage,
+        edition_id,
+        model,
+        subject,
+        scoring,
+        ask=table.ask,
+        precision=table.precision,
+        max_error_rate=table.max_error_rate,
+        period=period,
+    )
 
 
 def label_evaluation(model_name: str, setting: Setting | None) -> str:

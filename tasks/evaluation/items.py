@@ -9,6 +9,7 @@ form      transformation of a sample (null for llmeval); "negated" for a negated
 type      MCQ, RQ, MAQ or TFQ; a sample is a true/false question, or TFU with the third answer Unsure
 text, options, offered
 answer    right answer, written as in the stage questions
+weight    how many samples of its triplet it stands for in averages: 1, unless fewer are asked (enough.py)
 """
 
 from collections.abc import Callable
@@ -76,6 +77,7 @@ def _read_samples(samples: pl.DataFrame) -> pl.DataFrame:
         options=pl.lit([], pl.List(pl.String)),
         offered=pl.lit(None, pl.String),
         answer=pl.when("label").then(pl.lit("T")).otherwise(pl.lit("F")),
+        weight=pl.lit(1, pl.Int16),
     )
 
 
@@ -99,6 +101,7 @@ def _read_questions(questions: pl.DataFrame) -> pl.DataFrame:
         options="options",
         offered="offered",
         answer="answer",
+        weight=pl.lit(1, pl.Int16),
     )
 
 

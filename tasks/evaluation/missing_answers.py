@@ -17,7 +17,15 @@ from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.evaluation.asked_items import read_items, require_right_labels
+from tasks.evaluation.enough import add_outcomes, list_next, measure_half_width, order_cells
 from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.judged_answers import (
+    find_needed_items,
+    judge_items,
+    list_weighed_items,
+    plan_looks,
+    read_clusters,
+)
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.requests import Requests, Shots
 
@@ -69,6 +77,8 @@ class AskingReport:
     """Samples whose prompt was answered before, or is also the prompt of another sample."""
     n_errors: int = 0
     """Samples whose prompt has no response after the run."""
+    n_not_needed: int = 0
+    """Samples that were not asked, because the scores do not need them (enough.py)."""
     n_open: int = 0
     """Failed prompts that the next run asks again. Prompts that are too long for the model do not count."""
 
@@ -97,13 +107,63 @@ def ask_missing(
         for ref in requests.files
     )
     with ModelSession(evaluation.model, store, load) as session:
-        report.n_asked = _ask_open(evaluation, asked, session, on_progress, asks_failed=asks_failed)
+        if evaluation.asks_enough:
+            report.n_asked = _ask_enough(evaluation, requests, session, on_progress, asks_failed=asks_failed)
+            report.n_samples = find_needed_items(evaluation, requests).height
+            report.n_not_needed = requests.n_samples - report.n_samples
+        else:
+            report.n_asked = _ask_open(evaluation, asked, session, on_progress, asks_failed=asks_failed)
         session.write_model_record()
     report.n_reused = report.n_samples - report.n_asked
     is_asked = pl.col("repeat") < evaluation.subject.n_repeats
     failed = asked.join(evaluation.store.read_failed().filter(is_asked), on="prompt_key")
     report.n_errors, report.n_open = failed.height, failed.filter("is_open").select(KEYS).n_unique()
     return report
+
+
+def _ask_enough(
+    evaluation: Evaluation,
+    requests: RequestFiles,
+    session: ModelSession,
+    on_progress: Advance,
+    *,
+    asks_failed: bool,
+) -> int:
+    """Ask each pair until its first wrong answer, and as many pairs as the precision takes.
+
+    Return the number of prompts that were asked.
+    """
+    items = list_weighed_items(evaluation, requests)
+    clusters = None if evaluation.precision is None else read_clusters(evaluation)
+    is_first = pl.col("weight") > 0
+    if asks_failed:
+        is_first |= pl.col("prompt_key").is_in(evaluation.store.read_failed()["prompt_key"].implode())
+    outcomes, n_asked, n_done = judge_items(evaluation, items, requests), 0, 0
+
+    def advance(n_more: int) -> None:
+        nonlocal n_done
+        n_done += n_more
+        on_progress(n_more)
+
+    def ask(chosen: pl.DataFrame) -> None:
+        nonlocal n_asked, outcomes
+        n_asked += _ask_open(evaluation, chosen, session, advance, asks_failed=asks_failed)
+        outcomes = pl.concat([outcomes, judge_items(evaluation, chosen, requests)])
+        outcomes = outcomes.unique("item_id", keep="last", maintain_order=True)
+
+    for look in plan_looks(evaluation, items):
+        part = items.filter(pl.col("turn") <= look)
+        ask(part.filter(is_first))
+        while True:
+            judged = add_outcomes(part, outcomes)
+            following = list_next(judged, order_cells(judged))
+            if following.is_empty():
+                break
+            ask(following)
+        if clusters is not None and measure_half_width(judged, clusters) <= (evaluation.precision or 0):
+            break
+    on_progress(requests.n_samples - n_done)
+    return n_asked
 
 
 def list_shard(evaluation: Evaluation, shard: Shard) -> pl.DataFrame:

@@ -48,7 +48,8 @@ def read_responses(
     error = pl.when(has_failed).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
     reasons = ("is_unfinished_reasoning", "is_refused")
     asked = (
-        requests.join(
+        requests.drop("weight")
+        .join(
             answers.rename({"answer": "said"}), on=["prompt_key", "repeat"], how="left", maintain_order="left"
         )
         .join(items.drop("relation"), on="item_id", how="left", maintain_order="left")

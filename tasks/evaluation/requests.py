@@ -12,7 +12,7 @@ from schemas.stages import N_DEMONSTRATIONS, REQUESTS
 from tasks.asking.prompts import AskedQuestion, PromptForm, fit_prompt
 from tasks.evaluation.items import GROUP, Group, ItemKind
 
-REQUESTS_VERSION = 2
+REQUESTS_VERSION = 3
 """Count it up when `build_requests` gives other requests for the same arguments."""
 UNKNOWN_SAMPLING = "{}"
 Shots = dict[Group, tuple[str, ...]]
@@ -96,6 +96,7 @@ def build_requests(asked: pl.DataFrame, shots: Shots, settings: RequestSettings)
         pl.Series("n_demonstrations_dropped", n_dropped, pl.Int16),
         pl.lit(settings.form.style).alias("prompt_style"),
         pl.lit(settings.sampling.render_json()).alias("sampling"),
+        "weight",
     )
     repeats = (once.with_columns(repeat=pl.lit(n, pl.Int16)) for n in range(settings.n_repeats))
     return Requests(pl.concat(repeats).select(REQUESTS.names), prompts * settings.n_repeats)

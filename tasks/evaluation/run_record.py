@@ -41,6 +41,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
             "requests": requests_key,
             "marks": evaluation.scoring.marks,
             "version": PREDICTIONS_VERSION,
+            "precision": evaluation.precision if evaluation.asks_enough else None,
         },
         digits=32,
     )

@@ -13,9 +13,9 @@ from pretexeval.storage.records import key_content, read_reports
 from pretexeval.storage.responses import ResponseStore, prefer_responses, scan_response_files
 from schemas.columns import Stage
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
-from tasks.asking.reasoning import READ_COLUMNS, read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
-from tasks.evaluation.predictions import Scoring, read_responses, score_readings
+from tasks.evaluation.judged_answers import find_needed_items, read_stored_answers, score_file
+from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import RequestFiles, scan_requests, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
@@ -99,7 +99,8 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     known = [*requests.checks, *read_reports(root / run_file(folder))]
     checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
-    scored = list(score_relations(evaluation, requests, scoring))
+    needed = find_needed_items(evaluation, requests) if evaluation.asks_enough else None
+    scored = list(score_relations(evaluation, requests, scoring, needed))
     for k, stage in enumerate(RESULTS):
         checks.append(check_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
     remove_run(evaluation)
@@ -116,34 +117,23 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
 
 
 def score_relations(
-    evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
+    evaluation: Evaluation, requests: RequestFiles, scoring: Scoring, needed: pl.DataFrame | None = None
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
     """Yield (file name, readings and predictions) of each file of requests."""
     asked = scan_requests(evaluation, requests).select("prompt_key").unique().collect()
-    stored = evaluation.store.read(["prompt_key", "repeat", *READ_COLUMNS])
-    responses = stored.join(asked, on="prompt_key", how="semi", maintain_order="left")
-    model, max_tokens = evaluation.model, evaluation.request_settings.sampling.max_tokens
-    is_imported = model.engine == "imported"
-    answers = read_answers(
-        responses,
-        scoring.marks,
-        is_chat=model.prompt_style == "chat",
-        max_tokens=None if is_imported else max_tokens,
-    )
+    answers = read_stored_answers(evaluation, asked, scoring)
     row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
-    subject = evaluation.subject
-    kind, is_reasoned = subject.kind, subject.is_reasoned
     for ref in requests.files:
         name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
+        if needed is not None:
+            frame = frame.join(needed, on="item_id", how="semi", maintain_order="left")
         missing = frame.join(answers, on=["prompt_key", "repeat"], how="anti")["prompt_key"].n_unique()
         if missing:
             raise InputError(
                 f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        items = kind.read_items(read_stage_file(evaluation.root / row_files[name].path, kind.stage))
-        readings = read_responses(kind, frame, items, answers, is_reasoned=is_reasoned)
-        yield name, (readings, score_readings(kind, readings, items, scoring.policies))
+        yield name, score_file(evaluation, frame, row_files[name], answers, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:

@@ -21,6 +21,7 @@ USUAL: Row = {
     "repeat": 0,
     "prompt_style": "completion",
     "sampling": '{"max_tokens":8}',
+    "weight": 1,
     "reasons": [],
 }
 

@@ -53,7 +53,7 @@ def write_evaluation(folder: Path, requests: list[Row], predictions: list[Row], 
     Args:
         requests: with the columns of the readings, too.
     """
-    how = {"prompt_style": "completion", "sampling": "{}"}
+    how = {"prompt_style": "completion", "sampling": "{}", "weight": 1}
     write_rows(folder / "requests" / "all.parquet", REQUESTS, [how | row for row in requests])
     write_rows(folder / "readings" / "all.parquet", READINGS, requests)
     write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)

@@ -33,7 +33,7 @@ two_answers as (
         prediction is not null and is_correct as is_right
     from answers
     semi join (from evaluated where setting is null) as chosen using (edition_id, model_id, scoring_policy)
-    where kind = 'samples' and not is_failed
+    where kind = 'samples' and not is_failed and weight > 0
 )
 
 select

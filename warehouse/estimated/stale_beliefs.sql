@@ -25,7 +25,7 @@ affirmed as (
     inner join (select distinct edition_id, triplet_id, is_positive from storage.compared_changes)
         using (edition_id, triplet_id)
     group by edition_id, model_id, samples.method, asked.repeat, samples.triplet_id
-    having count(error) = 0
+    having count(error) = 0 and min(weight) = 1 and max(weight) = 1
 )
 
 select

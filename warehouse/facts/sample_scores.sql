@@ -3,6 +3,8 @@
 -- prompts (is_evaluated of runs) have no rows, so that no view shows their scores; nor have pairs that are undecided
 -- (storage.undecided_pairs).
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
+-- weight: as in answers. Averages count samples with their weight; what compares the samples of a triplet counts pairs
+-- whose weights are all 1.
 -- is_failed: no policy grades the sample, and it is not unanswered either. is_unanswered: coin-flip replaces it by a
 -- guess, but its no-answer rate is still that of the responses.
 create table sample_scores as
@@ -32,7 +34,7 @@ placed as (
 select
     hash(edition_id, period, model_id, method, scoring_policy, repeat) as run,
     edition_id, period, model_id, models.name as model, method, scoring_policy, repeat,
-    relation, pair_id, fact, is_positive, transformation, slot, label,
+    relation, pair_id, fact, is_positive, transformation, slot, label, weight,
     is_failed,
     answer is null and not is_failed as is_unanswered,
     is_unfinished_reasoning as is_unfinished, is_refused,

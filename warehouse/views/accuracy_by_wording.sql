@@ -32,7 +32,7 @@ graded as (
     inner join answers on worded.sample = hash(answers.edition_id, answers.item_id)
     semi join (from runs where setting is null and period is null and is_evaluated) as evaluated
         on answers.edition_id = evaluated.edition_id and answers.model_id = evaluated.model_id
-    where answers.kind = 'samples' and answers.is_correct is not null
+    where answers.kind = 'samples' and answers.is_correct is not null and answers.weight > 0
     group by all
 ),
 

@@ -10,6 +10,7 @@ with right_of_triplets as (
             case when n_positive = k then n_positive_right end, case when n_negative = k then n_negative_right end
         ]) as n_right
     from pair_scores
+    where is_in_full
 ),
 
 -- C(n_right, n) / C(k, n) = Π (n_right − i) / (k − i) over i = 0 … n − 1.

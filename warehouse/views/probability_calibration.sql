@@ -8,7 +8,7 @@
 -- if only one label occurs.
 create or replace view probability_calibration as
 with asked as (
-    select run, sum(n_asked) as n_asked from pair_scores group by run
+    select run, sum(n_sampled) as n_asked from pair_scores group by run
 )
 
 select

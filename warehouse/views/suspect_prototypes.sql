@@ -25,6 +25,7 @@ with counted as (
         and samples.period is null
         and samples.transformation is not null
         and samples.is_correct is not null
+        and samples.weight > 0
     group by all
 ),
 

@@ -33,7 +33,7 @@ def make_items(*types: str) -> pl.DataFrame:
 
 def make_requests(*keys: str) -> pl.DataFrame:
     """Return the request of the items i0, i1, … with these prompt keys."""
-    rows = [(f"i{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
+    rows = [(f"i{i}", "m", key, 0, "r", 0, "completion", "{}", 1) for i, key in enumerate(keys)]
     return pl.DataFrame(rows, REQUESTS.empty.schema, orient="row")
 
 
