@@ -23,8 +23,11 @@ def main() -> None:
     options, more = parser.parse_known_args()
     others = {card.strip() for card in options.others.split(",") if card.strip()}
     cards = [card for card in list_cards() if card not in others]
-    if list_cards() and not cards:
-        parser.error(f"--except {options.others}: no card of this host is left: {', '.join(list_cards())}")
+    if unknown := sorted(others.difference(list_cards())):
+        listed = ", ".join(list_cards()) or "none"
+        parser.error(f"--except: {', '.join(unknown)}: the numbers of the cards of this host are: {listed}")
+    if others and not cards:
+        parser.error(f"--except {options.others}: no card of this host is left")
     visible = {CARDS_VARIABLE: ",".join(cards)} if others and cards else {}
     start = [sys.executable, "-m", "prefect", "worker", "start", "--pool", options.pool, "--type", "process"]
     os.execve(sys.executable, [*start, "--limit", str(len(cards) or 1), *more], os.environ | visible)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,31 @@ import pytest
 from commands.deploy import gpu_worker
 from pretexeval.engines import cards
 from tests.support.simulated_host import A100, list_cards, write_program
+
+Start = Callable[..., tuple[list[str], str | None]]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Yield a function that returns the command of Prefect on a host, and the cards that it sees."""
+    started: list[tuple[list[str], str | None]] = []
+
+    def replace_process(_: str, command: list[str], environment: dict[str, str]) -> None:
+        started.append((command[1:], environment.get("CUDA_VISIBLE_DEVICES")))
+
+    def begin(n_cards: int, *options: str) -> tuple[list[str], str | None]:
+        if n_cards:
+            write_program(tmp_path / "nvidia-smi", list_cards(*[A100] * n_cards))
+        monkeypatch.setattr(sys, "argv", ["gpu_worker", *options])
+        cards._find_cards.cache_clear()
+        gpu_worker.main()
+        return started[-1]
+
+    monkeypatch.setattr(os, "execve", replace_process)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    yield begin
+    cards._find_cards.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -22,29 +48,24 @@ from tests.support.simulated_host import A100, list_cards, write_program
     ],
 )
 def test_the_command_of_prefect(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    n_cards: int,
-    options: list[str],
-    pool: str,
-    limit: int,
-    visible: str | None,
+    start: Start, n_cards: int, options: list[str], pool: str, limit: int, visible: str | None
 ) -> None:
-    if n_cards:
-        write_program(tmp_path / "nvidia-smi", list_cards(*[A100] * n_cards))
-    started: list[tuple[list[str], str | None]] = []
-
-    def replace_process(_: str, command: list[str], environment: dict[str, str]) -> None:
-        started.append((command[1:], environment.get("CUDA_VISIBLE_DEVICES")))
-
-    monkeypatch.setattr(os, "execve", replace_process)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(sys, "argv", ["gpu_worker", *options, "--with-healthcheck"])
-    cards._find_cards.cache_clear()
-    try:
-        gpu_worker.main()
-    finally:
-        cards._find_cards.cache_clear()
     command = f"-m prefect worker start --pool {pool} --type process --limit {limit} --with-healthcheck"
-    assert started == [(command.split(), visible)]
+    assert start(n_cards, *options, "--with-healthcheck") == (command.split(), visible)
+
+
+@pytest.mark.parametrize(
+    ("n_cards", "others", "said"),
+    [
+        (2, "1,7", "--except: 7: the numbers of the cards of this host are: 0, 1"),
+        (2, "GPU-1", "--except: GPU-1: the numbers"),
+        (0, "6", "--except: 6: the numbers of the cards of this host are: none"),
+        (2, "0,1", "--except 0,1: no card of this host is left"),
+    ],
+)
+def test_cards_that_the_host_does_not_have_are_refused(
+    start: Start, capsys: pytest.CaptureFixture[str], n_cards: int, others: str, said: str
+) -> None:
+    with pytest.raises(SystemExit):
+        start(n_cards, "--except", others)
+    assert said in capsys.readouterr().err
