@@ -15,6 +15,8 @@ from pretexeval.primitives.gpus import find_gpus
 logger = logging.getLogger(__name__)
 CARDS_VARIABLE = "CUDA_VISIBLE_DEVICES"
 POLL_S = 1.0
+# A broken card is free again at once, so without this rest it would take one run after the other.
+REST_S = 1800.0
 # Card -> its lock, which the operating system releases when this process ends.
 _held: dict[str, FileLock] = {}
 
@@ -54,7 +56,7 @@ def take_cards(n_cards: int) -> None:
             f"the model takes {n_cards} cards (tensor_parallel_size x pipeline_parallel_size), and this host "
             f"has {len(cards)}; give it a `pool` whose workers run on a host with enough cards"
         )
-    folder = Path(tempfile.gettempdir(), f"pretexeval-cards-{os.getuid()}")
+    folder = _locate_locks()
     folder.mkdir(mode=0o700, exist_ok=True)
     is_reported = False
     with FileLock(folder / "turn", thread_local=False):
@@ -68,9 +70,33 @@ def take_cards(n_cards: int) -> None:
     os.environ[CARDS_VARIABLE] = ",".join(sorted(_held, key=int))
 
 
+def rest_cards() -> None:
+    """Let processes take others than the cards of this one for half an hour, where the host has enough others.
+
+    Call this when they cannot be used: one of them may be broken, or full of another program's data.
+    """
+    for card in _held:
+        _locate_mark(card).touch()
+
+
+def _locate_locks() -> Path:
+    return Path(tempfile.gettempdir(), f"pretexeval-cards-{os.getuid()}")
+
+
+def _locate_mark(card: str) -> Path:
+    return _locate_locks() / f"{_find_cards()[card]}-rests"
+
+
+def _is_resting(card: str) -> bool:
+    mark = _locate_mark(card)
+    return mark.exists() and time.time() - mark.stat().st_mtime < REST_S
+
+
 def _take_free(folder: Path, cards: tuple[str, ...], n_cards: int) -> bool:
     """Take free cards until this process has so many; return whether it has."""
-    for card in cards:
+    usable = sorted(cards, key=_is_resting)
+    n_usable = max(n_cards, sum(not _is_resting(card) for card in cards))
+    for card in usable[:n_usable]:
         if len(_held) < n_cards and card not in _held:
             lock = FileLock(folder / _find_cards()[card], thread_local=False)
             try:

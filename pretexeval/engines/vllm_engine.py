@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine, render_prompt
-from pretexeval.engines.cards import take_cards
+from pretexeval.engines.cards import rest_cards, take_cards
 from pretexeval.engines.identity import find_folder
 from pretexeval.engines.model_files import require_readable
 from pretexeval.engines.tokens import find_answer_token, tokenise_sorted
@@ -38,6 +39,8 @@ AnswerTokens = tuple[int | None, int | None]
 # Requests that vLLM has at a time, as a multiple of those that it computes at a time. Further ones are added
 # while it computes, so that it never waits until a whole chunk is added.
 QUEUE_FACTOR = 2
+# Errors that a card may have caused, of CUDA in this process or in one of those of a model of several cards.
+OF_CARDS = re.compile("CUDA|NCCL|WorkerProc", re.IGNORECASE)
 
 
 @dataclass
@@ -83,11 +86,12 @@ class VllmEngine(IncrementalEngine):
         try:
             self._llm: LLM = load_llm(config, str(folder or config.model))
         except Exception as error:
+            cause = describe_cause(error)
+            if OF_CARDS.search(cause):
+                rest_cards()
             release_frames(error)
             free_memory()
-            raise InputError(
-                f"model {config.name!r}: vLLM cannot load {config.model!r}: {describe_cause(error)}"
-            ) from error
+            raise InputError(f"model {config.name!r}: vLLM cannot load {config.model!r}: {cause}") from error
         try:
             self._tokenizer = self._llm.get_tokenizer()
             self._max_model_len: int = self._llm.model_config.max_model_len

@@ -16,9 +16,9 @@ from tests.support.simulated_host import A100, list_cards, write_program
 TAKE = """
 import os, sys, time
 from pathlib import Path
-from pretexeval.engines.cards import take_cards
+from pretexeval.engines.cards import rest_cards, take_cards
 for n in sys.argv[2:]:
-    take_cards(int(n))
+    take_cards(int(n)) if n != "fail" else rest_cards()
 Path(sys.argv[1]).write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
 time.sleep(600)
 """
@@ -33,7 +33,7 @@ class Host:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         write_program(folder / "nvidia-smi", list_cards(*[A100] * N_CARDS))
 
-    def begin(self, name: str, *n_cards: int, visible: str | None = None) -> None:
+    def begin(self, name: str, *n_cards: int | str, visible: str | None = None) -> None:
         variables = {"PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
         variables |= {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
         command = [sys.executable, "-c", TAKE, str(self.folder / name), *map(str, n_cards)]
@@ -99,3 +99,21 @@ def test_the_variable_limits_the_cards_and_a_model_that_takes_more_is_refused(ho
     # Without cards, vLLM's CPU build takes none.
     host.begin("none", 4, visible="")
     wait_until((host.folder / "none").exists, "it waits for no card")
+
+
+def test_a_card_that_could_not_be_used_is_taken_only_if_no_others_are_enough(host: Host) -> None:
+    host.begin("broken", 1, "fail")
+    assert host.read("broken") == "0"
+    host.end("broken")
+    for name, cards in (("first", "1"), ("second", "2"), ("third", "3")):
+        host.begin(name, 1)
+        assert host.read(name) == cards
+    # Card 0 is free, and a run that took it would fail as well.
+    host.begin("fourth", 1)
+    wait_until(lambda: host.waits("fourth"), "the next one waits for another card")
+    host.end("second")
+    assert host.read("fourth") == "2"
+    for name in ("first", "third", "fourth"):
+        host.end(name)
+    host.begin("large", 4)
+    assert host.read("large") == "0,1,2,3"

@@ -17,7 +17,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 from pretexeval.config.engines import ModelConfig
-from pretexeval.engines import vllm_process
+from pretexeval.engines import vllm_engine, vllm_process
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.vllm_engine import VllmEngine
 from pretexeval.engines.vllm_process import (
@@ -195,6 +195,28 @@ def read_refusal(folder: Path, **settings: object) -> str:
         load_engine(configure(folder, **settings))
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cause", "n_rests"),
+    [
+        ("CUDA error: uncorrectable ECC error encountered", 1),
+        ("WorkerProc initialization failed due to an exception in a background process", 1),
+        ("model type `none`", 0),
+    ],
+)
+@pytest.mark.usefixtures("_variables")
+def test_cards_rest_if_they_may_be_why_a_model_is_not_loaded(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, cause: str, n_rests: int
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError(cause)
+
+    rests: list[None] = []
+    monkeypatch.setattr(vllm_engine, "load_llm", fail)
+    monkeypatch.setattr(vllm_engine, "rest_cards", lambda: rests.append(None))
+    assert cause in read_refusal(tiny_llama)
+    assert len(rests) == n_rests
 
 
 @pytest.mark.slow
