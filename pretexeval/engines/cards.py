@@ -71,9 +71,9 @@ def take_cards(n_cards: int) -> None:
 
 
 def rest_cards() -> None:
-    """Let processes take others than the cards of this one for half an hour, where the host has enough others.
+    """Let processes take others than these cards for half an hour, if the host has enough others.
 
-    Call this when they cannot be used: one of them may be broken, or full of another program's data.
+    Call this when a card of this process may be broken, or full of another program's data.
     """
     for card in _held:
         _locate_mark(card).touch()
