@@ -118,14 +118,21 @@ class ResponseStore:
             intact.append(path)
         return intact
 
-    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return one row per (prompt_key, repeat): the response if there is one, else an error."""
+    def read(self, columns: Sequence[str] | None = None, keys: pl.LazyFrame | None = None) -> pl.DataFrame:
+        """Return one row per (prompt_key, repeat): the response if there is one, else an error.
+
+        Args:
+            keys: prompt_key of the responses that are read; None: all.
+        """
         names = list(columns or RESPONSES.names)
         files = self.list_files()
         if not files:
             return RESPONSES.empty.select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        return prefer_responses(scan_response_files(files).select(wanted).collect()).select(names)
+        rows = scan_response_files(files).select(wanted)
+        if keys is not None:
+            rows = rows.join(keys, on="prompt_key", how="semi", maintain_order="left")
+        return prefer_responses(rows.collect(engine="streaming")).select(names)
 
     def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
         """Return prompt_key, repeat and response of a few prompts, as `read` does.

@@ -57,8 +57,8 @@ def read_answers(
     response. A response that failed while it was written is null, with an error.
 
     Args:
-        responses: all responses of one evaluation; columns response and finish_reason, and if known error and
-            n_completion_tokens.
+        responses: all responses of one evaluation, or a large part of them; columns response and
+            finish_reason, and if known error and n_completion_tokens.
         marks: `reasoning_marks` of the model.
         is_chat: whether the prompts were chat messages. A chat reply that was cut and has no text is a
             thought that the endpoint returned apart from it, or hid.

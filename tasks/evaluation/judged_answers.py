@@ -24,14 +24,13 @@ from tasks.evaluation.predictions import Scoring, read_responses, score_readings
 from tasks.evaluation.request_files import RequestFiles, scan_requests
 
 
-def read_stored_answers(evaluation: Evaluation, keys: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame, scoring: Scoring) -> pl.DataFrame:
     """Return prompt_key, repeat and the columns of `read_answers` of the stored responses to these prompts.
 
     Args:
         keys: the column prompt_key.
     """
-    stored = evaluation.store.read(["prompt_key", "repeat", *READ_COLUMNS])
-    responses = stored.join(keys, on="prompt_key", how="semi", maintain_order="left")
+    responses = evaluation.store.read(["prompt_key", "repeat", *READ_COLUMNS], keys)
     model, max_tokens = evaluation.model, evaluation.request_settings.sampling.max_tokens
     return read_answers(
         responses,
@@ -63,7 +62,7 @@ def judge_items(evaluation: Evaluation, items: pl.DataFrame, requests: RequestFi
     Args:
         items: file, item_id and prompt_key.
     """
-    answers = read_stored_answers(evaluation, items.select("prompt_key"), evaluation.scoring)
+    answers = read_stored_answers(evaluation, items.lazy().select("prompt_key").unique(), evaluation.scoring)
     answered = items.join(answers, on="prompt_key", how="semi")
     of_edition = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
     of_requests = {Path(ref.path).name: ref for ref in requests.files}

@@ -25,6 +25,7 @@ from pretexeval.storage.records import (
     read_reports,
     write_record,
 )
+from schemas.columns import Stage
 from schemas.stages import REQUESTS
 from tasks.evaluation.asked_items import read_items, require_right_labels
 from tasks.evaluation.chains import read_chains
@@ -136,7 +137,12 @@ def select_requests(refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
 
 def scan_requests(evaluation: Evaluation, requests: RequestFiles) -> pl.LazyFrame:
     """Return the rows of the requests. Requests can share a prompt."""
-    paths = [evaluation.root / ref.path for ref in requests.files]
+    return scan_files(evaluation, requests.files)
+
+
+def scan_files(evaluation: Evaluation, files: Sequence[FileRef]) -> pl.LazyFrame:
+    """Return the requests of these files."""
+    paths = [evaluation.root / ref.path for ref in files]
     return scan_parquet_files(paths, REQUESTS.empty.schema) if paths else REQUESTS.empty.lazy()
 
 
@@ -147,15 +153,15 @@ def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
         write_stage_file(root, evaluation_file(folder, REQUESTS.name, name), built.frame, REQUESTS)
         for name, built in build_file_requests(evaluation)
     ]
-    check = check_request_files(evaluation, files)
+    check = check_files(evaluation, REQUESTS, files)
     record: dict[str, Any] = {"requests_key": key, "checks": [check], "files": list_files(files, folder)}
     write_record(root / folder / RECORD, record)
     return RequestFiles(key, tuple(files), (check,))
 
 
-def check_request_files(evaluation: Evaluation, files: Sequence[FileRef]) -> Report:
-    """Return the report of requests; raises as `validate_parts` does."""
-    frames = (read_stage_file(evaluation.root / ref.path, REQUESTS) for ref in files)
-    report = validate_parts(REQUESTS, frames if files else [REQUESTS.empty], evaluation.folder)
-    content = key_content(REQUESTS.name, [ref.sha256 for ref in files])
+def check_files(evaluation: Evaluation, stage: Stage, files: Sequence[FileRef]) -> Report:
+    """Return the report of the files of a stage; raises as `validate_parts` does."""
+    frames = (read_stage_file(evaluation.root / ref.path, stage) for ref in files)
+    report = validate_parts(stage, frames if files else [stage.empty], evaluation.folder)
+    content = key_content(stage.name, [ref.sha256 for ref in files])
     return write_down(report) | {"content": content}

@@ -1,22 +1,22 @@
 """Score stored answers: write the predictions of one evaluation under every configured policy."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, groupby
 from pathlib import Path
 
 import polars as pl
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import link_file, read_stage_file, write_stage_file
-from pretexeval.storage.layout import evaluation_file, run_file
+from pretexeval.storage.files import FileRef, link_file, read_stage_file, write_stage_file
+from pretexeval.storage.layout import evaluation_file, next_requests_folder, run_file
 from pretexeval.storage.records import key_content, read_reports
-from pretexeval.storage.responses import ResponseStore, prefer_responses, scan_response_files
-from schemas.columns import Stage
+from pretexeval.storage.responses import prefer_responses, scan_response_files
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.judged_answers import find_needed_items, read_stored_answers, score_file
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import RequestFiles, scan_requests, write_requests
+from tasks.evaluation.request_files import RequestFiles, check_files, scan_files, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
@@ -25,67 +25,62 @@ from tasks.evaluation.run_record import (
     remove_run,
     require_finished,
 )
-from tasks.quality.validation import Report, check_stage
+from tasks.quality.validation import Report, validate_parts, write_down
 
 RESULTS = (READINGS, PREDICTIONS)
+# Requests whose responses are in memory at a time, with what is read of them: about 1 kB each.
+N_SCORED = 500_000
 LONG_TEXTS = ("prompt", "response", "reasoning")
 
 
 def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterable[Report]) -> Report:
-    """Return the report of the requests; raises as `check_stage` does.
+    """Return the report of the requests; raises as `validate_parts` does.
 
     Args:
         known: reports of the last record of the evaluation.
     """
-    return _find_or_check(
-        evaluation,
-        REQUESTS,
-        [ref.sha256 for ref in requests.files],
-        lambda: scan_requests(evaluation, requests).collect(),
-        known,
-    )
+    content = key_content(REQUESTS.name, [ref.sha256 for ref in requests.files])
+    return _find(known, content) or check_files(evaluation, REQUESTS, requests.files)
 
 
 def check_responses(evaluation: Evaluation, requests: RequestFiles, known: Iterable[Report]) -> Report:
-    """Return the report of the stored responses to the requests; raises as `check_stage` does.
+    """Return the report of the stored responses to the requests; raises as `validate_parts` does.
 
     Args:
         known: reports of the last record of the evaluation.
     """
     names = [path.name for path in evaluation.store.list_files()]
-    return _find_or_check(
-        evaluation,
-        RESPONSES,
-        [*(ref.sha256 for ref in requests.files), *names],
-        lambda: _read_shortened(evaluation.store, scan_requests(evaluation, requests)),
-        known,
-    )
+    content = key_content(RESPONSES.name, [*(ref.sha256 for ref in requests.files), *names])
+    if known_report := _find(known, content):
+        return known_report
+    parts = (_read_shortened(evaluation, files) for files in _divide(requests))
+    report = validate_parts(RESPONSES, parts if names else [RESPONSES.empty], evaluation.folder)
+    return write_down(report) | {"content": content}
 
 
-def _read_shortened(store: ResponseStore, requests: pl.LazyFrame) -> pl.DataFrame:
-    """Return the responses to these requests, with the first character alone of long texts.
+def _find(known: Iterable[Report], content: str) -> Report | None:
+    return next((report for report in known if report.get("content") == content), None)
+
+
+def _divide(requests: RequestFiles) -> Iterator[list[FileRef]]:
+    """Yield lists of files that have about as many requests as each other, and at most about N_SCORED."""
+    n_parts = -(-requests.n_samples // N_SCORED)
+    ends = accumulate(ref.n_rows for ref in requests.files)
+    numbers = ((end - 1) * n_parts // requests.n_samples for end in ends)
+    for _, group in groupby(zip(numbers, requests.files, strict=True), key=lambda pair: pair[0]):
+        yield [ref for _, ref in group]
+
+
+def _read_shortened(evaluation: Evaluation, requests: Sequence[FileRef]) -> pl.DataFrame:
+    """Return the responses to the requests of files, with the first character alone of long texts.
 
     That character tells whether there is a text. All texts can take gigabytes.
     """
     short = pl.col(*LONG_TEXTS).str.head(1)
-    files = store.list_files()
-    if not files:
-        return RESPONSES.empty
-    keys = requests.select("prompt_key").unique()
-    rows = scan_response_files(files).join(keys, on="prompt_key", how="semi", maintain_order="left")
+    keys = scan_files(evaluation, requests).select("prompt_key").unique()
+    stored = scan_response_files(evaluation.store.list_files())
+    rows = stored.join(keys, on="prompt_key", how="semi", maintain_order="left")
     return prefer_responses(rows.with_columns(short).collect(engine="streaming"))
-
-
-def _find_or_check(
-    evaluation: Evaluation,
-    stage: Stage,
-    made_of: list[str],
-    read_rows: Callable[[], pl.DataFrame],
-    known: Iterable[Report],
-) -> Report:
-    content = key_content(stage.name, made_of)
-    known_report = next((report for report in known if report.get("content") == content), None)
-    return known_report or {**check_stage(stage, read_rows(), evaluation.folder), "content": content}
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
@@ -99,19 +94,20 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     known = [*requests.checks, *read_reports(root / run_file(folder))]
     checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
+    # Files of the last evaluation stay readable until all new ones are checked.
+    pending, new = next_requests_folder(folder), {stage: list[FileRef]() for stage in RESULTS}
     needed = find_needed_items(evaluation, requests) if evaluation.asks_enough else None
-    scored = list(score_relations(evaluation, requests, scoring, needed))
-    for k, stage in enumerate(RESULTS):
-        checks.append(check_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
+    for name, frames in score_relations(evaluation, requests, scoring, needed):
+        for stage, frame in zip(RESULTS, frames, strict=True):
+            path = evaluation_file(pending, stage.name, name)
+            new[stage].append(write_stage_file(root, path, frame, stage))
+    checks += [check_files(evaluation, stage, refs) for stage, refs in new.items()]
     remove_run(evaluation)
+    placed = {REQUESTS: requests.files, **new}
     files = [
-        link_file(root, ref, evaluation_file(folder, REQUESTS.name, Path(ref.path).name))
-        for ref in requests.files
-    ]
-    files += [
-        write_stage_file(root, evaluation_file(folder, stage.name, name), frames[k], stage)
-        for k, stage in enumerate(RESULTS)
-        for name, frames in scored
+        link_file(root, ref, evaluation_file(folder, stage.name, Path(ref.path).name))
+        for stage, refs in placed.items()
+        for ref in refs
     ]
     return ScoredFiles(tuple(files), scoring.policies, tuple(checks))
 
@@ -120,20 +116,21 @@ def score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring, needed: pl.DataFrame | None = None
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
     """Yield (file name, readings and predictions) of each file of requests."""
-    asked = scan_requests(evaluation, requests).select("prompt_key").unique().collect()
-    answers = read_stored_answers(evaluation, asked, scoring)
     row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
-    for ref in requests.files:
-        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
-        if needed is not None:
-            frame = frame.join(needed, on="item_id", how="semi", maintain_order="left")
-        missing = frame.join(answers, on=["prompt_key", "repeat"], how="anti")["prompt_key"].n_unique()
-        if missing:
-            raise InputError(
-                f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
-                f"{evaluation.edition_id}; run `pretexeval evaluate` again"
-            )
-        yield name, score_file(evaluation, frame, row_files[name], answers, scoring)
+    for files in _divide(requests):
+        keys = scan_files(evaluation, files).select("prompt_key").unique()
+        answers = read_stored_answers(evaluation, keys, scoring)
+        for ref in files:
+            name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
+            if needed is not None:
+                frame = frame.join(needed, on="item_id", how="semi", maintain_order="left")
+            missing = frame.join(answers, on=["prompt_key", "repeat"], how="anti")["prompt_key"].n_unique()
+            if missing:
+                raise InputError(
+                    f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
+                    f"{evaluation.edition_id}; run `pretexeval evaluate` again"
+                )
+            yield name, score_file(evaluation, frame, row_files[name], answers, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:

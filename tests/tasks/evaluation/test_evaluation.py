@@ -4,7 +4,7 @@ import re
 import shutil
 import statistics
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.hashing import checksum_file, hash_text
+from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import run_file
 from pretexeval.storage.records import read_reports
 from pretexeval.storage.responses import N_DIGITS
@@ -31,7 +32,7 @@ from tasks.edition.planning import plan_edition
 from tasks.evaluation import scoring, subject
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.request_files import check_files, write_requests
 from tasks.evaluation.run_record import is_complete, read_run
 from tasks.evaluation.scoring import score_again, score_evaluation
 from tasks.evaluation.subject import ANSWER_TEXTS, Subject, select_subject
@@ -150,12 +151,23 @@ def test_stages_are_checked_once_and_the_reports_are_published(
     stages = sorted(check["stage"] for check in before)
     assert [tuple(row.values()) for row in rows] == [(stage, "yes", True, n_rows) for stage in stages]
 
-    def refuse(stage: Stage, rows: pl.DataFrame, folder: str) -> Report:
-        assert stage.name in ("readings", "predictions"), "a stage was validated again"
-        return check_stage(stage, rows, folder)
+    def refuse(evaluation: Evaluation, stage: Stage, files: Sequence[FileRef]) -> Report:
+        assert stage.name in ("readings", "predictions"), "requests are validated again"
+        return check_files(evaluation, stage, files)
 
-    monkeypatch.setattr(scoring, "check_stage", refuse)
+    monkeypatch.setattr(scoring, "check_files", refuse)
+    monkeypatch.setattr(scoring, "validate_parts", lambda *_: pytest.fail("responses are validated again"))
     assert list(score_evaluation(evaluation, write_requests(evaluation)).checks[:2]) == before[:2]
+
+
+def test_files_scored_one_by_one_are_those_scored_together(
+    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_model(evaluation)
+    together = score_evaluation(evaluation, write_requests(evaluation)).files
+    monkeypatch.setattr(scoring, "N_SCORED", 1)
+    assert score_evaluation(evaluation, write_requests(evaluation)).files == together
+    assert len(together) == 3 * 2
 
 
 def test_stored_response_that_breaks_an_expectation_stops_scoring_and_is_kept(evaluation: Evaluation) -> None:
