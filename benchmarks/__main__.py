@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import (
     changes,
     coverage,
+    enough,
     gate,
     instrument,
     naturalness,
@@ -76,6 +77,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "publication": partial(speed.measure, "publication"),
     "shards": shards.main,
     "coverage": coverage.main,
+    "enough": enough.main,
     "guessers": score_guessers,
     "gate": gate.check_gate,
     "instrument": instrument.main,

@@ -1,20 +1,14 @@
 """Evaluations that ask each pair until its first wrong answer."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
-import pytest
 
 from pretexeval.primitives.hashing import hash_text
-from schemas.transformations import TRANSFORMATIONS
-from tasks.evaluation.enough import list_looks, order_cells, weigh_items
-from tasks.evaluation.run_record import is_complete, read_run
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.run_record import is_complete
 from tests.support.evaluations import ask_model, finish
 from tests.tasks.evaluation.conftest import Serve
-
-NEGATED = {transformation.name: transformation.is_negated for transformation in TRANSFORMATIONS}
 
 
 def answer_some(prompt: str) -> str:
@@ -22,7 +16,7 @@ def answer_some(prompt: str) -> str:
     return " True" if int(hash_text(prompt), 16) % 8 else " False"
 
 
-def read_predictions(evaluation) -> pl.DataFrame:
+def read_predictions(evaluation: Evaluation) -> pl.DataFrame:
     folder = evaluation.root / evaluation.folder
     requests = pl.read_parquet(folder / "requests/*.parquet").select("item_id", "weight")
     samples = pl.read_parquet(evaluation.root / "editions" / evaluation.edition_id / "samples/*.parquet")
