@@ -13,6 +13,7 @@ from hypothesis import settings
 from tests.support.examples import PROFILES
 from tests.support.object_storage import ObjectStorage, serve_moto
 from tests.support.prefect_server import start_prefect
+from tests.support.quickstart import Quickstart, share_quickstart
 from tests.support.session_process import share
 from tests.support.tiny_llama import build_tiny_llama
 
@@ -65,6 +66,11 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     Commands that use it log what they would log without it.
     """
     return share(tmp_path_factory, "prefect", start_prefect)
+
+
+@pytest.fixture(scope="session")
+def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Quickstart:
+    return share_quickstart(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from pretexeval.knowledge.tables import read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
+from tests.support.quickstart import CONFIG, LIMIT, Quickstart
 from warehouse.catalogue import VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -145,41 +146,29 @@ def test_page_of_settings_is_rendered_from_the_configuration() -> None:
     assert page == render_reference(), "docs/configuration.md is old: make docs"
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that looks like the root of the repository, so that results do not land there."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in ("configs", "examples", "models"):
-        (folder / name).symlink_to(REPOSITORY / name)
-    return folder
-
-
-QUICKSTART = "configs/quickstart.toml"
 # What `make run` runs, but on few pairs. A chain of thought, as in the last one, takes longest.
 LIMITS = {
-    QUICKSTART: ("--limit", "2"),
-    "configs/comparison.toml": ("--limit", "2", "--model", "reference-large"),
+    CONFIG: LIMIT,
+    "configs/comparison.toml": (*LIMIT, "--model", "reference-large"),
     "configs/facets.toml": ("--limit", "1", "--model", "reference-facets-large"),
 }
 
 
 @pytest.fixture(scope="module")
-def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
-    """The edition of the quickstart, which is evaluated and published."""
-    run_command("run", QUICKSTART, *LIMITS[QUICKSTART], folder=checkout, environment=prefect_server).require()
-    _, [(edition_id,)] = run_query(checkout / "data", "select edition_id from editions where label = 'seed1'")
-    return str(edition_id)
+def checkout(tmp_path_factory: pytest.TempPathFactory, quickstart: Quickstart) -> Path:
+    """A folder that looks like the root of the repository, with the results of the quickstart."""
+    return quickstart.copy(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture(scope="module")
-def after_make_run(checkout: Path, quickstart: str, prefect_server: dict[str, str]) -> str:
+def after_make_run(checkout: Path, quickstart: Quickstart, prefect_server: dict[str, str]) -> str:
     """The edition of the quickstart, after all that `make run` runs."""
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     assert LIMITS.keys() == set(re.findall(r"^CONFIG \?= (.*)$", makefile, re.MULTILINE)[0].split())
     for config, limit in LIMITS.items():
-        if config != QUICKSTART:
+        if config != CONFIG:
             run_command("run", config, *limit, folder=checkout, environment=prefect_server).require()
-    return quickstart
+    return quickstart.edition_id
 
 
 def test_every_documented_command_is_one_and_every_query_names_columns_of_views(tmp_path: Path) -> None:
@@ -218,8 +207,8 @@ def run_documented(pages: Iterable[Path], folder: Path, edition_id: str) -> set[
 
 
 @pytest.mark.slow
-def test_commands_of_the_readme_run_on_the_quickstart(checkout: Path, quickstart: str) -> None:
-    run = run_documented([README], checkout, quickstart)
+def test_commands_of_the_readme_run_on_the_quickstart(checkout: Path, quickstart: Quickstart) -> None:
+    run = run_documented([README], checkout, quickstart.edition_id)
     assert run == {"sql", "compare", "export", "plan", "doctor"}
 
 
