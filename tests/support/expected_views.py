@@ -1,20 +1,17 @@
-"""The expected values of the views, computed from Parquet files with the formulas of docs/statistics.md.
+"""The expected values of the views, counted sample by sample in the Parquet files of an edition."""
 
-The scores have the variance of their intervals from residuals (pretexeval/statistics). Here, each
-cluster of pairs that share a head or a tail is left out in turn (the jackknife): its squared effect on the
-share is its part of the variance.
-"""
-
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from math import floor, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import polars as pl
-from scipy.stats import norm, t
+from scipy.stats import norm
 
+from pretexeval.statistics.clusters import Floats, Observations, measure_spread
+from pretexeval.statistics.intervals import LEVEL, Estimates
 from tests.support.stage_rows import Row
 
 Item = TypeVar("Item")
@@ -44,111 +41,36 @@ def share(observations: Iterable[Observation]) -> float:
     return sum(o.gained - o.lost for o in observations) / sum(o.n for o in observations)
 
 
-def kish(sizes: Iterable[int]) -> float:
-    """Return the effective number of clusters with these sizes; infinite if all are empty."""
-    sizes = list(sizes)
-    return sum(sizes) ** 2 / sum(s * s for s in sizes) if any(sizes) else float("inf")
-
-
-def leave_out(observations: list[Observation], name: Callable[[Observation], Iterable[Hashable]]) -> float:
-    """Return the sum over the clusters of the squared change of the share without the cluster."""
-    whole, total = share(observations), sum(o.n for o in observations)
-    members_of = group(((cluster, o) for o in observations for cluster in name(o)), lambda item: item[0])
-    change = 0.0
-    for members in ([o for _, o in items] for items in members_of.values()):
-        size = sum(o.n for o in members)
-        if size < 0.95 * total:
-            inside = set(map(id, members))
-            change += (share(o for o in observations if id(o) not in inside) - whole) ** 2
-        else:
-            net = sum(o.gained - o.lost for o in members)
-            change += ((net - whole * size) / total / 0.05) ** 2
-    return change
-
-
-def leave_out_equal(residuals: list[float], total: int) -> float:
-    """Return the same for clusters (pairs, triplets) that count as equally large."""
-    return sum(r * r for r in residuals) / total**2 / (1 - min(1 / len(residuals), 0.95)) ** 2
-
-
-@dataclass(frozen=True)
-class Clustering:
-    """How much the clusters inflate the variance of pairs, and from how many clusters this is known."""
-
-    inflation: float
-    n_rare: float
-    n_effective: float
-
-
-def measure_clustering(observations: list[Observation]) -> Clustering:
-    """Return the two-way clustering of the observations; each pair has one or two of them."""
-    observations = [o for o in observations if o.n]
-    is_whole = len(observations[0].tails) == 2
-    whole, total = share(observations), sum(o.n for o in observations)
-    residuals: dict[Hashable, float] = {}
-    for o in observations:
-        residuals[o.pair] = residuals.get(o.pair, 0.0) + o.gained - o.lost - whole * o.n
-    pair = leave_out_equal(list(residuals.values()), total)
-    unit = leave_out_equal([o.gained - o.lost - whole * o.n for o in observations], total)
-    head = leave_out(observations, lambda o: [o.head])
-    tail = leave_out(observations, lambda o: o.tails)
-    if is_whole:
-        tail -= leave_out(observations, lambda o: [frozenset(o.tails)])
-    variance = max(head + tail - unit, head, tail, pair)
-    numbers: list[list[float]] = []
-    for name in (lambda o: [o.head], lambda o: o.tails):
-        every, right, wrong = Counter[str](), Counter[str](), Counter[str]()
-        for o in observations:
-            for cluster in name(o):
-                every[cluster] += o.n
-                right[cluster] += o.gained + o.lost
-                wrong[cluster] += o.n - o.gained - o.lost
-        numbers.append([kish(sizes.values()) for sizes in (every, right, wrong)])
-    return Clustering(
-        inflation=variance / pair if pair > 1e-15 else 1.0,
-        n_rare=min(map(min, numbers)),
-        n_effective=min(found[0] for found in numbers),
-    )
-
-
-def effective_size(
-    clusters: list[tuple[int, int]],
-    clustering: Clustering | None = None,
-    n_most: float | None = None,
-    *,
-    n_informative: int | None = None,
-    is_certain: bool = False,
-    level: float = 0.05,
-) -> float:
-    """Return n / deff of a share with c of n right per pair; without clustering, the base is held fixed.
+def measure(
+    observations: Iterable[Observation], n_most: float | None = None, *, is_difference: bool = False
+) -> Estimates:
+    """Return the estimates of one score; its intervals are tested in tests/pretexeval/statistics.
 
     Args:
         n_most: the number of independent observations at most; by default all of them.
-        n_informative: the pairs that tell deff, if they are not those of this share alone.
-        is_certain: take deff as known, without Student's correction.
     """
-    inflation = clustering.inflation if clustering else 1.0
-    m, n = len(clusters), sum(n for _, n in clusters)
-    p = sum(c for c, _ in clusters) / n
-    residuals = [c - p * size for c, size in clusters]
-    if m < 2 or all(abs(r) < 1e-9 for r in residuals):
-        return m
-    from_tails = (1 - 1 / inflation) * 3 / max(clustering.n_rare, 9) if clustering else 0.0
-    if n == m:
-        factor = 1 if is_certain or inflation <= 1 else student_factor(1 / max(from_tails, 1e-6), level)
-        return m / inflation * factor
-    informative = n_informative or count_informative(clusters)
-    factor = student_factor(min(informative, 1 / (from_tails + 1 / inflation / informative)), level)
-    robust = p * (1 - p) * n**2 * (m - 1) / m / sum(r * r for r in residuals)
-    return min(n_most or n, max(min(m, robust), robust * (1 if is_certain else factor)) / inflation)
+    units = list(group((o for o in observations if o.n), lambda o: o.pair).values())
+    n_columns = 3 - len(units[0][0].tails)
+    heads, tails = dict[str, int](), dict[str, int]()
 
+    def count(name: str) -> Floats:
+        rows = [[getattr(o, name) for o in unit] for unit in units]
+        return np.array([row + [0] * (n_columns - len(row)) for row in rows], float)
 
-def count_informative(clusters: list[tuple[int, int]]) -> int:
-    return min(len(clusters) - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
-
-
-def student_factor(df: float, level: float) -> float:
-    return float(norm.isf(level / 2) / t.isf(level / 2, max(1, floor(df + 1e-9)))) ** 2
+    # A unit with one triplet has no observation of the other tail.
+    both = [(unit[0].tails[0], unit[-1].tails[-1]) for unit in units]
+    spread = measure_spread(
+        Observations(
+            count("gained"),
+            count("n"),
+            np.array([heads.setdefault(unit[0].head, len(heads)) for unit in units]),
+            np.array([[tails.setdefault(tail, len(tails)) for tail in pair] for pair in both]),
+            count("lost") if is_difference else None,
+            None if n_most is None else np.full(len(units), n_most / len(units)),
+        )
+    )
+    assert spread is not None
+    return Estimates([spread])
 
 
 def wilson(p: float, n: float, level: float = 0.05) -> tuple[float, float]:
@@ -158,67 +80,26 @@ def wilson(p: float, n: float, level: float = 0.05) -> tuple[float, float]:
     return centre - half, centre + half
 
 
-def add_up_pairs(observations: list[Observation]) -> list[tuple[int, int, int]]:
-    """Return (gained, lost, n) of every pair with an observation."""
-    pairs: dict[Hashable, tuple[int, int, int]] = {}
-    for o in observations:
-        if o.n:
-            g, x, n = pairs.get(o.pair, (0, 0, 0))
-            pairs[o.pair] = (g + o.gained, x + o.lost, n + o.n)
-    return list(pairs.values())
+def limit_share(observations: Iterable[Observation], n_most: float | None = None) -> tuple[float, float]:
+    limits = measure(observations, n_most).limit()
+    return float(limits.low[0]), float(limits.high[0])
 
 
-def share_interval(
-    observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
-) -> tuple[float, float]:
-    clusters = [(g, n) for g, _, n in add_up_pairs(observations)]
-    return wilson(
-        sum(c for c, _ in clusters) / sum(n for _, n in clusters),
-        effective_size(clusters, clustering, n_most),
-    )
-
-
-def difference_interval(
-    observations: list[Observation],
-    clustering: Clustering | None = None,
+def limit_difference(
+    observations: Iterable[Observation],
     n_most: float | None = None,
-    level: float = 0.05,
+    *,
+    level: float = LEVEL,
+    is_base_fixed: bool = False,
 ) -> tuple[float, float]:
-    """Return the interval of the difference of two scores (MOVER)."""
-    pairs = add_up_pairs(observations)
-    n = sum(size for _, _, size in pairs)
-    gained, lost = [(g, size) for g, _, size in pairs], [(x, size) for _, x, size in pairs]
-    p, q = (sum(c for c, _ in side) / n for side in (gained, lost))
-    e, f = ([c - s * size for c, size in side] for s, side in ((p, gained), (q, lost)))
-    squares = sqrt(sum(x * x for x in e)) * sqrt(sum(x * x for x in f))
-    r = sum(x * y for x, y in zip(e, f, strict=True)) / squares if squares > 1e-9 else 0.0
-    informative = min(len(pairs) - 1, count_informative(gained) + count_informative(lost))
-
-    def count(own: list[tuple[int, int]], other: list[tuple[int, int]]) -> float:
-        if any(c for c, _ in own) or not any(c for c, _ in other):
-            return effective_size(own, clustering, n_most, n_informative=informative, level=level)
-        known, estimated = (
-            effective_size(
-                other, clustering, n_most, n_informative=informative, is_certain=is_certain, level=level
-            )
-            for is_certain in (True, False)
-        )
-        return min(known, 2 * estimated)
-
-    p_low, p_high = wilson(p, count(gained, lost), level)
-    q_low, q_high = wilson(q, count(lost, gained), level)
-
-    def reach(a: float, b: float) -> float:
-        return sqrt(max(a * a - 2 * r * a * b + b * b, 0))
-
-    return p - q - reach(p - p_low, q_high - q), p - q + reach(p_high - p, q - q_low)
+    estimates = measure(observations, n_most, is_difference=True)
+    limits = estimates.limit(level=level, is_base_fixed=is_base_fixed)
+    return float(limits.low[0]), float(limits.high[0])
 
 
-def difference_error(observations: list[Observation], clustering: Clustering | None = None) -> float:
-    pairs, whole = add_up_pairs(observations), share(o for o in observations if o.n)
-    m, n = len(pairs), sum(size for _, _, size in pairs)
-    squares = sum((g - x - whole * size) ** 2 for g, x, size in pairs)
-    return sqrt(m / (m - 1) * squares * (clustering.inflation if clustering else 1)) / n
+def find_difference_error(observations: Iterable[Observation]) -> float:
+    estimates = measure(observations, is_difference=True)
+    return float(estimates["standard_error"][0] * sqrt(estimates["inflation"][0]))
 
 
 def read_predictions(root: Path, edition_id: str) -> list[Row]:
@@ -317,7 +198,7 @@ def match(one: list[Observation], other: list[Observation]) -> list[Observation]
 
 
 def expected_difference(observations: list[Observation], n_most: float | None = None) -> Row:
-    low, high = difference_interval(observations, measure_clustering(observations), n_most)
+    low, high = limit_difference(observations, n_most)
     return {"difference": share(observations), "difference_ci_low": low, "difference_ci_high": high}
 
 
@@ -328,7 +209,7 @@ def expected_share(
     names = (score, f"{score}_ci_low", f"{score}_ci_high")
     if not observations:
         return dict.fromkeys(names)
-    interval = share_interval(observations, measure_clustering(observations), n_most)
+    interval = limit_share(observations, n_most)
     return dict(zip(names, (share(observations), *interval), strict=True))
 
 
@@ -341,7 +222,7 @@ def expected_scores(rows: list[Row], k: int) -> Row:
     expected: Row = {
         "n_samples": sum(o.n for o in samples),
         "n_pairs": len({o.pair for o in samples}),
-        "n_effective": measure_clustering(samples).n_effective if samples else None,
+        "n_effective": measure(samples)["n_effective"][0] if samples else None,
         "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
         "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
         "n_errors": len(rows) - len(asked),

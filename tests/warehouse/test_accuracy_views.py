@@ -14,13 +14,12 @@ from schemas.columns import SCORING_POLICIES
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
-    difference_error,
-    difference_interval,
     expected_difference,
     expected_scores,
+    find_difference_error,
     group,
+    limit_difference,
     match,
-    measure_clustering,
     observe_joint,
     observe_pairs,
     observe_triplets,
@@ -234,7 +233,7 @@ def test_effects_of_forms(published: DataFolder, settings: Settings, policy: str
         expected = expected_difference(both)
         assert pick(row, expected) == pytest.approx(expected, abs=1e-6), row
         if row["difference"]:
-            at_level = difference_interval(both, measure_clustering(both), level=row["p_value"])
+            at_level = limit_difference(both, level=row["p_value"])
             assert min(map(abs, at_level)) == pytest.approx(0, abs=1e-6)
         else:
             assert row["p_value"] == 1
@@ -263,7 +262,7 @@ def test_every_two_models_are_compared_on_what_both_grade(
             assert (mine, theirs, policy) not in rows
             continue
         row, expected = rows[mine, theirs, policy], expected_difference(both)
-        expected |= {"difference_se": difference_error(both, measure_clustering(both))}
+        expected |= {"difference_se": find_difference_error(both)}
         assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
@@ -299,7 +298,7 @@ def test_every_measure_of_two_models_and_mastery_pair_by_pair(
     assert (b, c) == (1, 2)
     (row,) = published.query(f"from model_comparison {where}")
     p_value = binomtest(b, b + c).pvalue
-    low, high = difference_interval(matched)
+    low, high = limit_difference(matched, is_base_fixed=True)
     expected = {"n_mastered_alone": b, "n_other_mastered_alone": c, "mcnemar_p": p_value}
     expected |= {"mcnemar_mid_p": p_value - binom.pmf(b, b + c, 0.5), "mastery_difference": (b - c) / 4}
     expected |= {"mastery_difference_fixed_base_ci_low": low, "mastery_difference_fixed_base_ci_high": high}

@@ -11,10 +11,9 @@ from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_VERDICTS
 from tasks.quality.measurements import record_freshness_limit
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
-    difference_error,
     expected_difference,
     expected_scores,
-    measure_clustering,
+    find_difference_error,
     pair_up,
     pick,
     read_predictions,
@@ -170,7 +169,7 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
     both = pair_up(before, after)
     expected = expected_difference(both)
-    expected |= {"difference_se": difference_error(both, measure_clustering(both))}
+    expected |= {"difference_se": find_difference_error(both)}
     assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
     own, others = expected_scores(before, 8), expected_scores(after, 8)
     for name in ("average_accuracy", "mastery"):

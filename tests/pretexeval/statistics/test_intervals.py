@@ -119,6 +119,43 @@ def test_shared_tails_widen_an_interval() -> None:
     assert widths[1] > 1.5 * widths[0]
 
 
+# The interval for new facts, that of a fixed base, the standard error, and n_effective of 40 pairs, of which
+# three have one head. They were computed apart from this code, by leaving out every head and tail in turn.
+LEFT_OUT = {
+    "share of samples": (0.2503571617, 0.5570482712, 0.3202238945, 0.4713379153, None, 12.8),
+    "difference in samples": (0.1402388176, 0.4447184569, 0.2095153753, 0.3706037570, 0.0609814416, 12.8),
+    "share of pairs": (0.2707481679, 0.8821013134, 0.4703243914, 0.7577702083, None, 12.9554655870),
+    "difference in pairs": (
+        *(-0.1866541249, 0.8002895421, 0.1828229183, 0.6477740672, 0.2116802011),
+        12.9554655870,
+    ),
+}
+
+
+def test_intervals_are_those_of_leaving_every_cluster_out() -> None:
+    numbers = np.arange(40)
+    heads, first = numbers // 3, numbers * 7 % 13
+    tails = np.stack([first, (first + 5) % 13], axis=1)
+    n = np.full((40, 2), 8.0) * [[True, pair % 5 == 0] for pair in numbers]
+    lost = np.stack([tails[:, 0] * 5 % 3, heads % 2], axis=1) * (n > 0)
+    gained = np.minimum(np.stack([heads * 3 % 7 + numbers % 2, tails[:, 1] * 3 % 6], axis=1), n - lost)
+    mastered, missed = (heads % 3 > 0)[:, None], ((heads % 3 == 0) & (numbers % 2 == 1))[:, None]
+    observed = [
+        Observations(right.astype(float), of, heads, tails, None if not other.any() else other.astype(float))
+        for right, other, of in (
+            *((gained, other, n) for other in (np.zeros_like(lost), lost)),
+            *((mastered, other, np.ones((40, 1))) for other in (np.zeros_like(missed), missed)),
+        )
+    ]
+    estimates = estimate(*observed)
+    free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
+    errors = estimates["standard_error"] * np.sqrt(estimates["inflation"])
+    columns = (free.low, free.high, fixed.low, fixed.high, errors, estimates["n_effective"])
+    for expected, *found in zip(LEFT_OUT.values(), *columns, strict=True):
+        known = [(mine, theirs) for mine, theirs in zip(found, expected, strict=True) if theirs is not None]
+        assert [mine for mine, _ in known] == pytest.approx([theirs for _, theirs in known], abs=1e-9)
+
+
 def test_holm() -> None:
     p_values = np.array([0.03, 0.001, np.nan, 0.2, 0.02])
     multipletests = importlib.import_module("statsmodels.stats.multitest").multipletests
