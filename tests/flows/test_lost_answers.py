@@ -15,7 +15,7 @@ from tests.support.command import make_rows, run_command, use_server, write_base
 from tests.support.endpoint import Body, EndpointReply, build_error, serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 FINAL = ("COMPLETED", "FAILED")
 

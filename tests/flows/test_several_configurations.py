@@ -11,7 +11,7 @@ from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def test_configurations_run_one_after_the_other(tmp_path: Path, prefect_server: dict[str, str]) -> None:
