@@ -1,6 +1,5 @@
-"""Ten weekly editions in fast motion; the last three are also killed, cancelled and paused."""
+"""Ten weekly editions in fast motion: models change, weeks have no run, and an edition is withdrawn."""
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,16 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pretexeval.storage.layout import PREFECT_FOLDER
-from tests.support.disturbances import KINDS, DisturbedWeeks
-from tests.support.fault_models import list_different_tables
 from tests.support.parsed_page import parse
 from tests.support.weeks import (
-    CONCURRENCY,
     REASON,
     TEN_WEEKS,
     LivedWeeks,
-    change_answers,
     list_asked,
     name_week,
     serve_models,
@@ -28,11 +22,6 @@ from tests.support.weeks_endpoint import STATEMENT, Rules
 from warehouse.query import read_rows
 
 pytestmark = pytest.mark.long
-# A killed process loses the answers of the last 10 s at least (docs/operations.md), and of more on a busy
-# machine; a cancelled one loses those in flight.
-LOST_S = 60.0
-# The last three weeks are lived once more, and the last two of them are disturbed.
-COPIED_AFTER, N_PER_WEEK = 14, 5
 # Two of the three models show all that happens to a model, in two thirds of the time.
 MODELS = ("changing", "newcomer")
 WEEKS = range(TEN_WEEKS.first, TEN_WEEKS.last + 1)
@@ -53,18 +42,10 @@ class Lived:
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
-    """All weeks, and a copy of their data root after COPIED_AFTER."""
     folder = tmp_path_factory.mktemp("lived")
     with serve_models() as endpoint:
         weeks = LivedWeeks(TEN_WEEKS, folder, start_history(folder / "data"), endpoint, MODELS)
-
-        def copy_root(number: int) -> None:
-            if number == COPIED_AFTER:
-                # The cache belongs to one folder, and may be deleted.
-                ignored = shutil.ignore_patterns("cache", PREFECT_FOLDER)
-                shutil.copytree(weeks.root, folder / "copy", ignore=ignored)
-
-        weeks.live(copy_root)
+        weeks.live()
         yield Lived(weeks, list_asked(endpoint))
 
 
@@ -127,41 +108,6 @@ def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(l
     assert list(trend) == scored
     rows = read_rows(lived.weeks.root, "select distinct edition_id from leaderboard order by edition_id")
     assert [read_label(row["edition_id"]) for row in rows] == scored
-
-
-def test_disturbed_weeks_give_the_same_tables_and_only_answers_in_flight_are_paid_for_twice(
-    lived: Lived, tmp_path: Path
-) -> None:
-    """The weeks after COPIED_AFTER once more. A killed process also loses the answers of its last seconds."""
-    with serve_models() as endpoint:
-        again = LivedWeeks(TEN_WEEKS, tmp_path / "disturbed", lived.weeks.server, endpoint, MODELS)
-        shutil.copytree(lived.weeks.folder / "copy", again.root)
-        change_answers(endpoint)
-        again.configure()
-        weeks = DisturbedWeeks(again, COPIED_AFTER, N_PER_WEEK)
-        weeks.live()
-        asked = list_asked(endpoint)
-    assert len(weeks.done) == N_PER_WEEK * 2
-    assert {kind for kind, _ in weeks.done} == set(KINDS)
-    assert list_different_tables(lived.weeks.root, again.root) == []
-    anchors = read_anchors(lived.weeks.root)
-    editions = {week.number: set(week.texts) for week in lived.weeks.weeks}
-    times: dict[tuple[int | None, str, str], list[float]] = {}
-    for when, model, prompt in asked:
-        week = weeks.find_week(when) if find_statement(prompt) in anchors else None
-        times.setdefault((week, model, prompt), []).append(when)
-    in_flight = Counter[float]()
-    for (week, _, prompt), repeated in times.items():
-        # An anchor that is also in the edition of the week is asked twice.
-        n_due = 1 + (week is not None and find_statement(prompt) in editions[week])
-        for when in sorted(repeated)[:-n_due]:
-            after = {kind: moment for kind, moment in reversed(weeks.done) if when <= moment <= when + LOST_S}
-            assert after.keys() & {"killed", "cancelled"}
-            if "killed" not in after:
-                in_flight[after["cancelled"]] += 1
-    assert max(in_flight.values(), default=0) <= CONCURRENCY
-    before = {(model, prompt) for _, model, prompt in lived.asked}
-    assert {(model, prompt) for _, model, prompt in asked} <= before
 
 
 def count_periods(weeks: LivedWeeks) -> dict[str, int]:

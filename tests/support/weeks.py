@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -163,12 +163,8 @@ class LivedWeeks:
             )
         )
 
-    def live(self, after: Callable[[int], None] = lambda _: None) -> None:
-        """Live all weeks of the calendar.
-
-        Args:
-            after: called after each week with its number.
-        """
+    def live(self) -> None:
+        """Live all weeks of the calendar."""
         calendar = self.calendar
         for number, moment in calendar.list_moments().items():
             if number in calendar.missed:
@@ -189,14 +185,9 @@ class LivedWeeks:
                 seconds = (time.monotonic() - began) / len(calendar.missed)
                 for missed in calendar.missed:
                     self.observe(missed, seconds)
-            self.withdraw_after(number)
-            after(number)
-
-    def withdraw_after(self, number: int) -> None:
-        """Withdraw the bad edition if this is the week in which it is noticed."""
-        if number == self.calendar.withdrawn_after:
-            bad = name_week(self.calendar.withdrawn)
-            self.run("withdraw", bad, "--reason", REASON, "--root", self.root)
+            if number == calendar.withdrawn_after:
+                bad = name_week(calendar.withdrawn)
+                self.run("withdraw", bad, "--reason", REASON, "--root", self.root)
 
 
 def measure_root(root: Path) -> dict[str, int]:
