@@ -1,6 +1,5 @@
 """Editions of past weeks on a real server: `backfill`, `withdraw`, and `regenerate` for an old week."""
 
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from html import escape
@@ -14,10 +13,8 @@ from pretexeval.config.file import load_config
 from pretexeval.storage.layout import evaluation_lock
 from tests.support.command import (
     Outcome,
-    build_environment,
     make_rows,
     run_command,
-    run_measured,
     write_base,
     write_config,
 )
@@ -25,7 +22,6 @@ from tests.support.data_folder import query_rows
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
-from tests.support.prefect_server import open_client
 
 pytestmark = pytest.mark.long
 
@@ -139,78 +135,3 @@ def _withdraw_first_week(bench: Bench, edition_id: str) -> None:
     # Nothing adds an evaluation to it, however it is started.
     config = load_config(bench.folder / "mine.toml")
     assert f"{edition_id} was withdrawn" in str(evaluate(config, edition_id, "first"))
-
-
-RUN = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from flows.regenerate import regenerate
-for moment in sys.argv[2:]:
-    regenerate(Path(sys.argv[1]), moment=datetime.fromisoformat(moment))
-"""
-# Of the weeks 48, 48 again, and 46.
-MOMENTS = ("2026-11-23T03:00:00Z", "2026-11-25T03:00:00Z", "2026-11-09T03:00:00Z")
-N_SAMPLES = 4 * 16
-
-
-def test_a_run_for_an_old_week_keeps_its_edition_and_the_newest_one_first(
-    tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    root, base = tmp_path / "data", write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    client = open_client(prefect_server)
-
-    def read_server(path: str, **filters: object) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = client.post(path, json=filters).raise_for_status().json()
-        return rows
-
-    with serve_endpoint(answer_by_checksum) as endpoint:
-        model = {"name": "far", "engine": "openai", "model": "far", "base_url": endpoint.base_url}
-        config = write_config(
-            tmp_path / "late.toml",
-            root,
-            # The editions of other tests on the same server have other names, and so have their runs.
-            knowledge={"name": "late", "format": "table", "path": str(base)},
-            models=[model | {"pairs_per_relation": 4}],
-            storage={"keep_editions": 1},
-        )
-        environment = build_environment(prefect_server | {"PREFECT_LOGGING_LEVEL": "INFO"})
-        command = [sys.executable, "-c", RUN, str(config), *MOMENTS]
-        log = run_measured(command, folder=tmp_path, environment=environment).require().err
-        assert len(endpoint.requests) == 2 * N_SAMPLES
-    editions = {row["label"]: row["edition_id"] for row in query_rows(root, "from editions")}
-    assert editions.keys() == {"2026-W46", "2026-W48"}
-    rows = query_rows(root, "select distinct edition_id from leaderboard order by all")
-    assert [row["edition_id"] for row in rows] == sorted(editions.values())
-    old, newest = editions["2026-W46"], editions["2026-W48"]
-    index = (root / "report/index.html").read_text()
-    assert 0 < index.index(newest) < index.index(old)
-    # The page of the newest week counts the week that was made later.
-    (row,) = query_rows(root, f"from freshness where edition_id = '{newest}'")
-    assert row["n_earlier_editions"] == 1
-    assert any(f"/{old}/" in page.read_text() for page in (root / "report" / newest).glob("*.html"))
-    (shown,) = read_server(
-        "/artifacts/latest/filter", artifacts={"key": {"any_": [f"regenerate-{newest.lower()}"]}}
-    )
-    assert newest in shown["data"]
-    assert old not in shown["data"]
-
-    # Each run says in its log and in its state what it did.
-    said = (
-        f"{N_SAMPLES} prompts asked, 0 answers reused, 0 failed",
-        f"0 prompts asked, {N_SAMPLES} answers reused, 0 failed",
-    )
-    lines = {
-        week: [line.partition(" - ")[2] for line in log.splitlines() if f"'regenerate-late-{week}'" in line]
-        for week in editions
-    }
-    for made, answered in zip(("built", "reused"), said, strict=True):
-        stages = f"{made} triplets, variants, statements, samples"
-        assert f"period 2026-W48, {newest}: {stages}" in lines["2026-W48"]
-        assert f"far: {answered}" in lines["2026-W48"]
-    page = (root / f"report/{old}/index.html").as_uri()
-    assert any(f"1 of 1 evaluations are complete; page: {page}" in line for line in lines["2026-W46"])
-    assert len(lines["2026-W46"]) <= 20
-    named = {"name": {"any_": [f"evaluate-far-{newest}"]}}
-    evaluated = read_server("/flow_runs/filter", flow_runs=named, sort="START_TIME_ASC")
-    assert [run["state"]["message"] for run in evaluated] == [*said]
