@@ -34,7 +34,6 @@ from commands.preflight.services import (
 from flows.support import keys
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.identity import identify_model
-from pretexeval.primitives import http_client
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.gpus import Gpu
 from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
@@ -251,15 +250,6 @@ def test_an_error_is_failing_and_an_endpoint_that_lists_nothing_a_warning() -> N
         for address, settings, words in refused:
             with pytest.raises(InputError, match=words):
                 ask(address, **settings)
-
-
-def test_an_endpoint_that_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
-    with (
-        serve_routes({"/v1/models": (200, LISTED)}, wait_s=0.5) as web,
-        pytest.raises(InputError, match=r"no answer within 0\.1 s"),
-    ):
-        ask(f"{web.address}/v1")
 
 
 def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
