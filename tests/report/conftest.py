@@ -14,6 +14,7 @@ from tests.support.data_folder import RISKS, DataFolder
 from tests.support.few_clusters import give_intervals
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
+from tests.support.session_process import share_root
 from tests.support.stage_rows import Row, write_measured, write_rows
 from tests.warehouse import conftest as warehouse
 from tests.warehouse.conftest import EDITION, METHODS, describe_attempt, list_grades
@@ -83,10 +84,8 @@ def appraise(data: DataFolder) -> None:
         write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_VERDICTS, graded)
 
 
-@pytest.fixture(scope="session")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the root of a warehouse with two editions, four methods, four models and all appraisals."""
-    root = tmp_path_factory.mktemp("compared") / "data"
+def publish_compared(root: Path) -> None:
+    """Publish two editions, four methods, four models and all appraisals."""
     old = fill_pairs(DataFolder(root, usable_lines={"Scurvy": 5}))
     fresh = fill_pairs(DataFolder(root, wording="fresh "))
     reworded = [s for s in old.samples("pretexeval") if s["transformation"] in ("none", "inv")]
@@ -117,7 +116,11 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name_model(old, "erratic", ODD_NAME)
     appraise(old)
     build_warehouse(root)
-    return root
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return share_root(tmp_path_factory, "compared", publish_compared)
 
 
 @pytest.fixture(scope="session")
@@ -131,10 +134,8 @@ def read_pages(first: Path) -> dict[str, str]:
     return {name: (first.parent / file).read_text(encoding="utf-8") for name, file in PAGES.items()}
 
 
-@pytest.fixture(scope="session")
-def questioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the root of a warehouse with two editions: samples and questions, and questions alone."""
-    root = tmp_path_factory.mktemp("questioned") / "data"
+def publish_questioned(root: Path) -> None:
+    """Publish two editions: samples and questions, and questions alone."""
     both = fill_points(QuestionFolder(DataFolder(root)))
     both.write_edition(ASKED, ("pretexeval",))
     both.data.write_model("always_right", [{"relation": "symptoms", "head": "Disease 0"}])
@@ -149,4 +150,8 @@ def questioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bank.write_edition(BANK)
     bank.write_answers(BANK, "erratic", erratic, cut=lambda *_: True)
     build_warehouse(root)
-    return root
+
+
+@pytest.fixture(scope="session")
+def questioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return share_root(tmp_path_factory, "questioned", publish_questioned)

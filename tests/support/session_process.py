@@ -1,7 +1,8 @@
-"""A process that all workers of a test session share, and that ends with the session, also after a crash.
+"""Processes and folders that all workers of a test session share; processes end with it, also after a crash.
 
-The first worker that needs it starts it. Its parent is this module as a program, which waits for the end of
-the process that started the session (pytest, or the controller of pytest-xdist), and then ends its child.
+The first worker that needs one makes it. The parent of a process is this module as a program, which waits
+for the end of the process that started the session (pytest, or the controller of pytest-xdist), and then ends
+its child.
 """
 
 import json
@@ -32,6 +33,16 @@ def share(
             kept.write_text(json.dumps(make(folder)))
         found: dict[str, str] = json.loads(kept.read_text())
         return found
+
+
+def share_root(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], object]) -> Path:
+    """Return a data root that the first worker wrote. Pages may be written into it, and nothing else."""
+
+    def make(folder: Path) -> dict[str, str]:
+        write(folder / "data")
+        return {"root": str(folder / "data")}
+
+    return Path(share(factory, name, make)["root"])
 
 
 def start_for_session(
