@@ -40,6 +40,8 @@ def test_hash_of_json_stays_the_same_in_any_order_of_keys() -> None:
 def test_draws_stay_the_same_in_any_order_of_items() -> None:
     assert draw_order("abcdef", "seed", "1") == draw_order("fedcba", "seed", "1") == list("fbcaed")
     assert draw_one("abcdef", "seed", "1") == draw_one("fedcba", "seed", "1") == "f"
+    names = ("FEVER", "Fever", "fever")
+    assert [draw_one(names, salt) for salt in "1234"] == [draw_order(names, salt)[0] for salt in "1234"]
 
 
 def test_checksum_of_a_file_is_its_sha256(tmp_path: Path) -> None:
