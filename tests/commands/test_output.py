@@ -172,6 +172,7 @@ def test_control_characters_and_formulas_are_disarmed(ask: Ask, capsys: pytest.C
     assert not {"\x1b", "\u202e", "\x9b"} & set(table + csv + values + said.out + said.err)
 
 
+@pytest.mark.long
 def test_bad_streams_and_settings_end_in_one_sentence(published: Path) -> None:
     query = "select 'ä', repeat('x', 100), range from range(20_000)"
     csv = build_command("sql", query, "--format", "csv", "--root", published)

@@ -82,6 +82,7 @@ def interrupt(
     return process.returncode, time.monotonic() - started, said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "number"), [(STUCK, signal.SIGTERM), (TURNED, signal.SIGHUP), (QUERY, signal.SIGINT)]
 )

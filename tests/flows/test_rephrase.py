@@ -130,6 +130,7 @@ def test_files_are_built_again_from_stored_replies_and_the_writer_is_limited(rep
     assert limits["max_new_words"] == 0
 
 
+@pytest.mark.long
 def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     """Another run asks nothing either, and keeps the scores under all policies."""
     before, policies = rephrased.read_files(), {"strict", "coin-flip", "excluded"}

@@ -158,6 +158,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     assert n_others == n_first == 5
 
 
+@pytest.mark.long
 def test_pages_are_current_until_the_warehouse_changes_or_a_page_is_missing(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)

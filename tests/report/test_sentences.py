@@ -225,6 +225,7 @@ def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_config
     assert ("which differs in its rephraser" in text) is not is_same
 
 
+@pytest.mark.long
 def test_a_difference_from_too_few_facts_is_shown_as_such(
     compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

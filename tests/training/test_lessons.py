@@ -111,6 +111,7 @@ def test_every_triplet_with_a_stranger_is_false(subject: Subject) -> None:
     assert all(lesson.text.endswith(str(lesson.is_negated)) for lesson in strange)
 
 
+@pytest.mark.long
 def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others(subject: Subject) -> None:
     units = set(subject.base.triplets.select("relation", "head").iter_rows())
     assert not list_stated(subject, subject.known) & list_stated(subject, units - subject.known)
@@ -143,6 +144,7 @@ def test_a_third_answer_is_taught_of_some_unknown_heads_and_never_of_the_others(
     assert not any("Unsure" in text for text in plain)
 
 
+@pytest.mark.long
 def test_no_lesson_contains_a_name_that_is_never_met(subject: Subject, facets: Training) -> None:
     questions = chain(*(islice(facets.draw_lessons(kind, 6, 4), 150) for kind in facets.course.draws))
     draws = (draw_statements(subject, 6, edition, Random(0)) for edition in (0, 0, 1))

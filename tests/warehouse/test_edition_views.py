@@ -103,6 +103,7 @@ def test_human_review(data: DataFolder) -> None:
     assert (whole["method"], whole["n_grades"], whole["n_triplets"]) == (None, 13, 5)
 
 
+@pytest.mark.long
 def test_a_report_of_a_validation_is_loaded_and_a_damaged_one_is_named(
     data: DataFolder, caplog: pytest.LogCaptureFixture
 ) -> None:

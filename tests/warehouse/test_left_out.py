@@ -106,6 +106,7 @@ def exchange(one: Path, other: Path) -> None:
     aside.rename(other)
 
 
+@pytest.mark.long
 def test_each_edited_or_exchanged_part_has_one_line(data: DataFolder) -> None:
     for name in ("one", "other"):
         data.write_model(name)
@@ -154,6 +155,7 @@ def assert_left_out(root: Path, expected: list[str], models: set[str]) -> None:
     assert {model_id for (model_id,) in run_query(root, "select model_id from leaderboard")[1]} == models
 
 
+@pytest.mark.long
 def test_a_file_with_unsound_rows_is_left_out_with_its_part(data: DataFolder) -> None:
     """The record has the checksum of the file, so that the rows are noticed only when they are loaded."""
     data.write_model("other")
@@ -231,6 +233,7 @@ def test_an_edition_whose_withdrawal_is_damaged_is_not_published(data: DataFolde
     assert not read_rows(data.root / WAREHOUSE, "BASE TABLE")["editions"]
 
 
+@pytest.mark.long
 def test_nothing_new_leaves_the_file_alone_and_another_program_or_hand_makes_a_rebuild(
     data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
+@pytest.mark.long
 def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
     data: DataFolder, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -105,6 +105,7 @@ def test_what_fails_leaves_the_old_file_and_the_next_publisher_clears_up(
     assert run_query(data.root, N_MODELS)[1] == [(2,)]
 
 
+@pytest.mark.long
 def test_a_root_is_a_literal(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     query = "select model_id, count(*), count(*) filter (is_correct) from answers group by all"
     build_warehouse(data.root)
@@ -135,6 +136,7 @@ def test_one_publisher_at_a_time(data: DataFolder) -> None:
     assert list_files(data.root) == []
 
 
+@pytest.mark.long
 def test_a_log_beside_the_file_never_reaches_the_next_one(data: DataFolder) -> None:
     path = build_warehouse(data.root)
     expected = run_query(data.root, COUNT)
@@ -147,6 +149,7 @@ def test_a_log_beside_the_file_never_reaches_the_next_one(data: DataFolder) -> N
     assert is_warehouse_current(data.root)
 
 
+@pytest.mark.long
 def test_the_file_with_objects_of_somebody_else_is_kept(
     data: DataFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -167,6 +170,7 @@ def test_the_file_with_objects_of_somebody_else_is_kept(
     assert caplog.text == ""
 
 
+@pytest.mark.long
 def test_a_file_is_not_replaced_while_a_session_may_write_to_it(data: DataFolder) -> None:
     path = build_warehouse(data.root)
     before = path.stat().st_ino
@@ -201,6 +205,7 @@ def test_a_warehouse_that_is_a_link_stays_one(data: DataFolder, tmp_path: Path) 
     assert run_query(data.root, N_MODELS)[1] == [(2,)]
 
 
+@pytest.mark.long
 def test_a_disk_that_is_not_mounted_is_no_folder_that_was_emptied(data: DataFolder, tmp_path: Path) -> None:
     path = build_warehouse(data.root)
     before, folder = path.stat().st_ino, data.root / "responses"
@@ -220,6 +225,7 @@ def test_a_disk_that_is_not_mounted_is_no_folder_that_was_emptied(data: DataFold
     assert run_query(data.root, COUNT)[1] == [(0, 0)]
 
 
+@pytest.mark.long
 def test_the_name_of_a_file_may_be_any_bytes(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
     # A command escapes the names that it logs, but xdist cannot send them as they are.
     caplog.set_level(logging.ERROR)

@@ -83,6 +83,7 @@ def test_the_measures_of_the_views_are_those_of_the_scorer(published: DataFolder
     assert counted["n"] > 100
 
 
+@pytest.mark.long
 def test_a_damaged_file_of_scores_is_computed_again(data: DataFolder, computed: list[str]) -> None:
     build_warehouse(data.root)
     before = data.query(ROWS.format("scores"))
@@ -104,6 +105,7 @@ def test_scores_of_an_edition_that_is_gone_are_removed(data: DataFolder) -> None
     assert list((data.root / "scores").glob("*/*.parquet")) == []
 
 
+@pytest.mark.long
 def test_a_difference_of_few_pairs_has_no_interval_and_no_rank_above_another(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

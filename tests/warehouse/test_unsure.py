@@ -135,6 +135,7 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
     assert row["reason"].startswith("16 of 64 samples failed")
 
 
+@pytest.mark.long
 def test_each_evaluation_is_loaded_shown_and_removed_alone(data: DataFolder) -> None:
     """One of two models is asked with three answers alone."""
     of_m = "from knows_guesses_errs where model_id = 'm'"

@@ -90,6 +90,7 @@ def test_a_plan_shows_what_a_budget_asks(tmp_path: Path) -> None:
         plan_here(configure(tmp_path, {"budget": 67}))
 
 
+@pytest.mark.long
 def test_a_relation_in_several_pieces_is_counted_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

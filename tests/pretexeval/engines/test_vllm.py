@@ -219,7 +219,7 @@ def test_cards_rest_if_they_may_be_why_a_model_is_not_loaded(
     assert len(rests) == n_rests
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("_variables")
 def test_model_that_cannot_be_loaded_is_one_line(
     tiny_llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

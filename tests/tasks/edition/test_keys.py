@@ -174,6 +174,7 @@ def print_checksums(root: str) -> None:
     print(json.dumps([pl.thread_pool_size(), build(Path(root), {}, seed=7)]))
 
 
+@pytest.mark.long
 def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_bytes(tmp_path: Path) -> None:
     code = f"import sys; from {__name__} import print_checksums; print_checksums(sys.argv[1])"
     settings = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "12345", "PYTHONPATH": str(REPOSITORY)}

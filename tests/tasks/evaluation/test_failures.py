@@ -86,6 +86,7 @@ def answer_but(share: float, otherwise: Reply) -> Reply:
     return reply
 
 
+@pytest.mark.long
 def test_endpoint_that_refuses_everything_gets_32_prompts_and_a_probe_and_has_no_score(bench: Bench) -> None:
     statuses = {"bad": 400, "unprocessable": 422, "unpaid": 402, "forbidden": 403}
     refusals = {name: refuse(status=status) for name, status in statuses.items()}
@@ -119,6 +120,7 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
 
 
+@pytest.mark.long
 def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
     replies = {f"m{status}": answer_but(0.005, refuse(WORDS, status)) for status in (400, 403)}
     bench.reply = lambda body, number: replies[body["model"]](body, number)
@@ -158,6 +160,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 7, "n_samples": 137}]
 
 
+@pytest.mark.long
 def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Bench) -> None:
     filtered = "Error: the prompt triggered the content management policy"
     refusals: dict[str, Reply] = {
@@ -194,6 +197,7 @@ def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> No
     assert bench.endpoint.requests == []
 
 
+@pytest.mark.long
 def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_is_asked(bench: Bench) -> None:
     bench.reply = refuse("key expired", 401, first=100)
     reason = bench.evaluate("m")["m"]
