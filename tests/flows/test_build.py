@@ -21,7 +21,6 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.fault_models import wait_until
-from tests.support.wrong_labels import plant_wrong_labels
 
 pytestmark = pytest.mark.slow
 
@@ -174,12 +173,3 @@ def test_failed_expectation_stops_before_the_edition_is_complete(
     assert "statement: is_one_line (the text has no line breaks or control characters)" in outcome.err
     assert "variant_id=" in outcome.err
     assert not list(bench.root.glob("editions/*/samples"))
-
-
-def test_publish_names_the_sample_with_a_wrong_label(bench: Bench) -> None:
-    config = bench.configure("mislabelled", seed=2)
-    edition_id = bench.build(config).name
-    sample_id = plant_wrong_labels(bench.root, edition_id, pl.col("split") == "demonstration")
-    outcome = run_command("publish", config, folder=bench.folder, environment=bench.server)
-    assert outcome.status == 2
-    assert f"wrong label: sample {sample_id} of relation 'occurs_after'" in outcome.err
