@@ -16,7 +16,6 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
-from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, list_shard
 from tasks.evaluation.run_record import is_complete, read_run
@@ -41,25 +40,6 @@ def test_every_prompt_of_each_model_is_asked_once_and_never_again(serve: Serve) 
     before = read_bytes(yes.root / "responses")
     assert ask_model(yes, forbid) == AskingReport(n_samples=n_samples, n_reused=n_samples)
     assert read_bytes(yes.root / "responses") == before
-
-
-def test_stored_chunks_survive_an_interruption(
-    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_session, "TRIAL_CHUNK", 40)
-
-    def interrupt_second(*_: object) -> str:
-        if len(engine.asked) > 40:
-            raise KeyboardInterrupt
-        return " True"
-
-    engine = Scripted(interrupt_second)
-    with pytest.raises(KeyboardInterrupt):
-        ask_model(evaluation, engine.load)
-    kept = read_bytes(evaluation.root / "responses")
-    report = ask_model(evaluation)
-    assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
-    assert kept.items() <= read_bytes(evaluation.root / "responses").items()
 
 
 def fail_with(error: BaseException) -> Callable[..., NoReturn]:
