@@ -266,13 +266,6 @@ def test_what_replies_say_about_their_server_is_beside_the_score(serve: Serve) -
     assert "The endpoint names 2 models or configurations" in page
 
 
-def test_more_repeats_ask_only_the_further_ones(serve: Serve) -> None:
-    repeated, load = repeat(serve, "erratic"), Scripted().load
-    first = ask_model(replace(repeated, subject=Subject()), load)
-    further = ask_model(repeated, load)
-    assert (first.n_asked, further.n_asked) == (first.n_samples, 2 * first.n_samples)
-
-
 def test_repeats_need_a_model_that_samples() -> None:
     refused: tuple[tuple[dict[str, object], str], ...] = (
         ({"temperature": 0.0}, "temperature above 0"),
