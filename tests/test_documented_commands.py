@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-import polars as pl
 import pytest
 
 from commands.main import build_parser
 from commands.results import list_pooled_editions
 from pretexeval.config.reference import render_reference
-from pretexeval.config.tables import LayoutConfig
-from pretexeval.knowledge.tables import read_tables
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
@@ -318,22 +315,6 @@ class Shell:
             return done.require().out
         bash = ["bash", "-euc", command]
         return subprocess.run(bash, cwd=self.folder, capture_output=True, text=True, check=True).stdout
-
-
-def test_workbook_of_the_tutorial_has_300_facts_of_the_starter_base() -> None:
-    layout = LayoutConfig(head="Disease", relation="therapeutic_drugs", tail="Drug", also_true="Not tested")
-    starter = REPOSITORY / "pretexeval" / "knowledge" / "starter" / "therapeutic_drugs.tsv"
-    workbook = REPOSITORY / "examples" / "drugs.xlsx"
-    facts, known = (
-        set(
-            source.rows.select(
-                "head", "relation", "tail", pl.col("also_true").replace("", "false")
-            ).iter_rows()
-        )
-        for source in (read_tables(workbook, layout), read_tables(starter))
-    )
-    assert len(facts) == 300
-    assert facts <= known
 
 
 @pytest.mark.long
