@@ -11,13 +11,7 @@ from filelock import FileLock
 
 from pretexeval.config.file import load_config
 from pretexeval.storage.layout import evaluation_lock
-from tests.support.command import (
-    Outcome,
-    make_rows,
-    run_command,
-    write_base,
-    write_config,
-)
+from tests.support.command import Outcome, make_rows, run_command, write_base, write_config
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.evaluations import evaluate

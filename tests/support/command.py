@@ -157,11 +157,7 @@ def run_process_command(
 
 
 def run_measured(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Environment,
-    timeout_s: float = 1200,
+    command: Sequence[str], *, folder: Path, environment: Environment, timeout_s: float = 1200
 ) -> Outcome:
     """Run any command in a process of its own, and measure its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -180,12 +176,7 @@ def block_packages(folder: Path, *names: str) -> Path:
 
 
 def write_config(
-    path: Path,
-    root: Path,
-    *,
-    models: Sequence[Table] = (),
-    writers: Sequence[Table] = (),
-    **tables: Table,
+    path: Path, root: Path, *, models: Sequence[Table] = (), writers: Sequence[Table] = (), **tables: Table
 ) -> Path:
     """Write a configuration of these tables, with results under ``root``."""
     storage = {"root": str(root), **tables.pop("storage", {})}

@@ -10,10 +10,7 @@ from schemas.stages import STAGES
 from schemas.transformations import NAMES, TRANSFORMATIONS
 
 Row = dict[str, Any]
-PAIRS = (
-    ("Influenza", "Fever", "Itch", "test"),
-    ("Scabies", "Itch", "Fever", "demonstration"),
-)
+PAIRS = (("Influenza", "Fever", "Itch", "test"), ("Scabies", "Itch", "Fever", "demonstration"))
 # The value of a column in every stage, unless the rows of the stage say otherwise.
 USUAL: Row = {
     "relation": "symptoms",

@@ -24,11 +24,7 @@ END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def run_process(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_s: float,
+    command: Sequence[str], *, folder: Path, environment: Mapping[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; if it does not end in time, fail with the stacks of its threads.
 

@@ -18,8 +18,7 @@ REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
 FOLDER = os.environ.get(REFERENCE, "")
 MEDLAMA = Path(FOLDER) / "medlama.parquet"
 needs_reference = pytest.mark.skipif(
-    not (FOLDER and MEDLAMA.is_file()),
-    reason=f"{REFERENCE} names no folder with medlama.parquet",
+    not (FOLDER and MEDLAMA.is_file()), reason=f"{REFERENCE} names no folder with medlama.parquet"
 )
 
 

@@ -9,11 +9,7 @@ import pytest
 from commands.preflight.validate import validate_config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.doubtful_names import (
-    REMEDIES,
-    list_name_troubles,
-    summarize_name_troubles,
-)
+from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles, summarize_name_troubles
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
 from tasks.edition.planning import plan_edition

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pretexeval.primitives.gpus import (
-    MIB,
-    Gpu,
-    find_gpu_doubts,
-    find_gpu_problems,
-    find_gpus,
-    query_gpus,
-)
+from pretexeval.primitives.gpus import MIB, Gpu, find_gpu_doubts, find_gpu_problems, find_gpus, query_gpus
 from tests.support.command import REPOSITORY
 from tests.support.simulated_host import (
     A100,

@@ -15,13 +15,7 @@ from schemas.transformations import NAMES
 from tasks.edition.samples import keep_statements, reword_statements
 from tasks.edition.statements import fill_prototypes, write_sentences
 from tasks.edition.variants import derive_variants
-from tests.support.small_bases import (
-    build_frames,
-    make_base,
-    make_edition,
-    make_facts,
-    make_prototypes,
-)
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, make_prototypes
 
 INSTANCE = ("TakesDrug", "IsTreatedFor")
 BASE = make_base(r=make_facts(40, 10))

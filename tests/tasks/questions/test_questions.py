@@ -27,13 +27,7 @@ from tasks.questions.points import Point, Points, collect_points, describe_missi
 from tasks.questions.questions import Question, build_questions, draw_questions, identify_question
 from tests.support.examples import count_examples
 from tests.support.published_bases import needs_reference, read_medlama
-from tests.support.small_bases import (
-    as_facts,
-    as_rows,
-    make_base,
-    make_facts,
-    row_lists,
-)
+from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
 from tests.tasks.edition.test_triplets import is_true
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
