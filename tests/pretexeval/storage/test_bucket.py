@@ -220,7 +220,7 @@ def test_shards_of_one_division_are_asked_together_and_exclude_all_others(store:
     with hold(store, "shard-1-of-2"):
         same = start_waiting(store, "shard-1-of-2")
         with hold(store, "shard-2-of-2"):
-            waiting = [same, *(start_waiting(store, shard) for shard in (None, "shard-2-of-3"))]
+            waiting = [same, *(start_waiting(store, shard) for shard in ("shard-2-of-3", None))]
         time.sleep(BLOCKED_S)
         assert not any(session.is_held.is_set() for session in waiting)
     for session in waiting:
