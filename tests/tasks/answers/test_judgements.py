@@ -59,6 +59,8 @@ TRUTHS = {
     '"The statement is false."': "F",
     'My answer is "False, because gout hurts".': "F",
     "After thinking about it, I would say no.": "F",
+    # Doubts in the clause that states the answer do not take it away.
+    "False, as far as I can't tell.": "F",
     **dict.fromkeys(("", "Yesterday she had pain", "True or false?", "Please answer true or false.")),
     "The correct diagnosis is gout.": None,
     "Question: Another statement is true or false?\nAnswer: true": None,

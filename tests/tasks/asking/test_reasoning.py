@@ -159,6 +159,7 @@ def test_thought_that_the_template_opened_and_that_was_cut_is_known_from_the_oth
     rows = [(f"{thought}</think>\nFalse", natural)] * 2 + [(thought, cut)] * 3
     expected = [("\nFalse", False)] * 2 + [(None, True)] * 3
     assert (read(*rows, max_tokens=64, n_tokens=64) == expected) or natural == cut == "stop"
+    assert read((f"{thought}</think>\nFalse", natural), (thought, "length"))[1] == (None, True)
     # One reply of three with a stray mark says nothing about the template.
     plain = [("No.", natural), ("Yes.", natural), ("Hm.</think> False", natural)]
     assert read(*plain)[0] == ("No.", False)

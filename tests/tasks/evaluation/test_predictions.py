@@ -9,7 +9,7 @@ from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking.reasoning import read_answers
 from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind
-from tasks.evaluation.predictions import NEVER_ASKED, read_responses, score_readings
+from tasks.evaluation.predictions import NEVER_ASKED, _guess, read_responses, score_readings
 
 FAILED = "HTTP 400: no"
 RIGHT = {"TFQ": "T", "TFU": "T", "MCQ": "B", "MAQ": "A,C", "RQ": "F|B"}
@@ -170,6 +170,8 @@ def test_coin_flip_guesses_with_the_chance_of_the_type() -> None:
         outcomes = [row[2] for row in rows]
         assert outcomes.count(True) == pytest.approx(2000 * chance, rel=0.15)
         assert outcomes.count(None) == 0
+    guesses = {_guess(str(n), "m-1", 0, "MCQ", list("vwxyz")) for n in range(100)}
+    assert guesses == set("ABCDE")
 
 
 def test_a_guess_depends_on_item_model_and_repeat_alone() -> None:
