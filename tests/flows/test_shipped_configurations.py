@@ -9,9 +9,12 @@ import pytest
 
 from commands.main import main
 from pretexeval.config.file import load_config
+from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import write_toml
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import write_requests
+from tests.commands.configurations import build
 from tests.support.command import REPOSITORY, run_command
 from tests.support.endpoint import Body, EndpointReply, build_reply, reply_to_chat, serve_endpoint
 
@@ -95,11 +98,19 @@ def test_every_configuration_leads_to_requests(
             monkeypatch.chdir(folder)
             small = tmp_path / f"{file.parent.name}-{file.stem}.toml"
             write_small(file, small, endpoint.base_url)
-            done = run_command("build", small, folder=folder, environment=prefect_server | environment)
-            if done.status != 0:
-                failures.append(f"{file}: {done.err}")
+            try:
+                config = load_config(small)
+                # Only what writers are asked takes a flow.
+                if config.list_used_writers():
+                    run_command(
+                        "build", small, folder=folder, environment=prefect_server | environment
+                    ).require()
+                    edition_id = plan_edition(config).edition_id
+                else:
+                    edition_id = build(config)
+            except (AssertionError, InputError) as error:
+                failures.append(f"{file}: {error}")
                 continue
-            config, edition_id = load_config(small), Path(done.out.strip()).name
             for model, setting in config.list_evaluations():
                 requests = write_requests(plan_evaluation(config, edition_id, model, setting))
                 if requests.n_samples == 0:
