@@ -21,11 +21,9 @@ from pretexeval.storage.layout import (
     TASKS_FOLDER,
     WAREHOUSE,
     edition_folder,
-    freshness_record,
     model_file,
     page_file,
 )
-from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
 
@@ -54,10 +52,8 @@ def is_published(config: Config, edition_id: str) -> bool:
     from warehouse.publishing import is_warehouse_current
 
     root = config.storage.root
-    noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
     return (
-        noted.get("min_new_texts") == config.report.min_new_texts
-        and is_measured(root, edition_id)
+        is_measured(root, edition_id)
         and (not config.has_other_prompts or are_tokens_recorded(plan_edition(config)))
         and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
         and is_warehouse_current(root)

@@ -115,7 +115,7 @@ def _require_one_root(configs: dict[Path, Config]) -> None:
 def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int:
     """Print the scores and the paths of a run, and what failed; return the exit status."""
     from report.score_tables import render_scores
-    from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
+    from warehouse.drift import describe_drift, describe_freshness
 
     root = result.root
     write_output(f"\n{result.edition_id}")
@@ -129,8 +129,6 @@ def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int
     if len(config.edition.methods) > 1:
         write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {root}")
     write_output(f"page       {result.page}")
-    if stale := describe_stale_texts(root, result.edition_id, config.report.min_new_texts):
-        report_progress(stale)
     _warn_of_wrong_texts(config, result.edition_id)
     status = _report_failures(result.failures)
     if result.left_out:

@@ -18,7 +18,7 @@ from report.page import list_later_pages, write_pages
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
-from tasks.quality.measurements import measure_edition, record_freshness_limit, repair_measurements
+from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
 
@@ -53,7 +53,7 @@ def publish(config: GivenConfig, edition_id: str | None = None) -> None:
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
         if edition_id is not None:
-            note_configuration(config, edition_id)
+            count_writer_tokens(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         # An edition that is left out has no page, and neither have anchors.
@@ -75,12 +75,6 @@ def publish(config: GivenConfig, edition_id: str | None = None) -> None:
 def _list_editions(root: Path) -> list[str]:
     folders = [path.parent for path in sorted((root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"))]
     return [folder.name for folder in folders if find_manifest(root, folder.name) is not None]
-
-
-def note_configuration(config: Config, edition_id: str) -> None:
-    """Record what only the configuration of an edition tells: tokens of writers, and the freshness limit."""
-    count_writer_tokens(config, edition_id)
-    note_freshness_limit(config, edition_id)
 
 
 @task(name="measure-samples", **RETRIES)
@@ -106,12 +100,6 @@ def count_writer_tokens(config: Config, edition_id: str) -> None:
             record_writer_tokens(edition, open_store(config.storage))
     except InputError as error:
         get_run_logger().warning("the tokens of writers were not counted: %s", error)
-
-
-@task(name="note-freshness-limit", **RETRIES)
-def note_freshness_limit(config: Config, edition_id: str) -> None:
-    """Record the share of new texts that the configuration requires, for the checks of the edition."""
-    record_freshness_limit(config.storage.root, edition_id, config.report.min_new_texts)
 
 
 @task(name="load-warehouse", **RETRIES)

@@ -32,7 +32,6 @@ from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import label_evaluation
 from tasks.evaluation.failures import has_failure, write_failure
-from warehouse.drift import describe_stale_texts
 from warehouse.published import require_usable_root
 from warehouse.publishing import PartsLeftOut
 
@@ -76,8 +75,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             run, so that a late run or a second run builds the same edition.
 
     Raises:
-        InputError: the edition cannot be built; or a model failed, or too few texts are new, which is
-            raised only after publishing.
+        InputError: the edition cannot be built; or a model failed, which is raised only after
+            publishing.
     """
     require_start_allowed()
     given = read_config(config_file)
@@ -113,8 +112,6 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         raise InputError(
             f"{len(not_anchored)} models were not asked the anchors in {config.edition.label}; {reasons}"
         )
-    if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
-        raise InputError(stale)
     return complete_with(edition_id, f"{edition_id}: {end}")
 
 

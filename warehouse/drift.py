@@ -36,7 +36,8 @@ def _describe(row: dict[str, Any], method: str) -> str:
 
 def describe_freshness(root: Path, edition_id: str) -> str | None:
     """Return how much is new, by method for texts; null for the first edition of a base."""
-    rows = [row for row in _read_freshness(root, edition_id) if row["n_earlier_editions"]]
+    sql = f"from freshness where edition_id = '{edition_id}' order by method"
+    rows = [row for row in read_rows(root, sql) if row["n_earlier_editions"]]
     if not rows:
         return None
     texts = ", ".join(f"{row['new_text_rate']:.1%} of the texts of {row['method']}" for row in rows)
@@ -44,29 +45,3 @@ def describe_freshness(root: Path, edition_id: str) -> str | None:
     editions = "1 earlier edition" if n_earlier == 1 else f"{n_earlier:,} earlier editions"
     facts = f"{rows[0]['new_fact_rate']:.1%} of the facts"
     return f"New, compared with {editions} of this base: {texts}, and {facts}."
-
-
-def describe_stale_texts(root: Path, edition_id: str, min_new_texts: float | None) -> str | None:
-    """Return why the texts of an edition are not new enough, or null if they are or nothing is required.
-
-    Args:
-        min_new_texts: the least share of new texts by each method; null for no check.
-    """
-    if min_new_texts is None:
-        return None
-    stale = [
-        f"{row['method']}: {row['new_text_rate']:.1%}"
-        for row in _read_freshness(root, edition_id)
-        if row["new_text_rate"] < min_new_texts
-    ]
-    if not stale:
-        return None
-    return (
-        f"fewer texts of {edition_id} are new than min_new_texts = {min_new_texts:g} requires "
-        f"({', '.join(stale)}): a model may have seen the others in earlier editions. Add facts or wordings, "
-        'or let a language model reword (rephraser.kind = "model")'
-    )
-
-
-def _read_freshness(root: Path, edition_id: str) -> list[dict[str, Any]]:
-    return read_rows(root, f"from freshness where edition_id = '{edition_id}' order by method")

@@ -13,7 +13,6 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 from pretexeval.storage.layout import (
     FAILURES_FOLDER,
-    freshness_record,
     responses_folder,
     rewordings_record,
     withdrawal_record,
@@ -113,8 +112,6 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     root, manifest = sources.root, sources.editions[edition_id]
     configuration = manifest.get("configuration")
     withdrawn = find_withdrawal(root, edition_id) or {}
-    limit_path = root / freshness_record(edition_id)
-    limit = find_record(limit_path, PUBLISH_REMEDY, edition_id=edition_id) or {}
     asked = find_record(root / writer_tokens_record(edition_id), PUBLISH_REMEDY, edition_id=edition_id) or {}
     path = root / rewordings_record(edition_id)
     reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
@@ -125,8 +122,6 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
         "naturalness": json.dumps(naturalness) if naturalness else None,
         "is_anchors": "anchor_pairs" in (configuration or {}),
         "period_start": find_first_day(str(manifest.get("label"))),
-        "min_new_texts": limit.get("min_new_texts"),
-        "min_new_texts_at": parse_time(limit_path, limit, "checked_at"),
         "writer_tokens": [role | read_price(role) for role in asked.get("roles", [])],
         "withdrawn_at": parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
         "withdrawal_reason": withdrawn.get("reason"),

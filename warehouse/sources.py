@@ -87,7 +87,6 @@ FOLDERS = (
     REVIEWS_FOLDER,
     WITHDRAWALS_FOLDER,
     "writer_tokens",
-    "freshness",
 )
 """The folders under the root of which something is loaded."""
 BUILD = (

@@ -15,7 +15,6 @@ from pretexeval.config.tables import (
     KnowledgeConfig,
     LlmevalConfig,
     RephraserConfig,
-    ReportConfig,
     ScoringConfig,
     StorageConfig,
 )
@@ -56,7 +55,6 @@ class Config(ConfigTable):
     models: tuple[ModelConfig, ...] = ()
     scoring: ScoringConfig = ScoringConfig()
     storage: StorageConfig = StorageConfig()
-    report: ReportConfig = ReportConfig()
     schedule: ScheduleConfig = ScheduleConfig()
 
     @field_validator("models", "writers")

@@ -334,11 +334,3 @@ class StorageConfig(ConfigTable):
     keep_editions: Annotated[int, Field(ge=1)] | None = None
     """Of how many periods the scheduled editions of this configuration are kept (docs/operations.md). The
     default is all."""
-
-
-class ReportConfig(ConfigTable):
-    """The report pages."""
-
-    min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The least share of an edition's texts that no earlier edition of its base may have used, or else a
-    scheduled run ends as failed (docs/editions.md)."""

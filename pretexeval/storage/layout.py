@@ -143,11 +143,6 @@ def writer_tokens_record(edition_id: str) -> str:
     return f"writer_tokens/{edition_id}.json"
 
 
-def freshness_record(edition_id: str) -> str:
-    """Return the record of the least share of new texts that an edition must have."""
-    return f"freshness/{edition_id}.json"
-
-
 def rewordings_record(edition_id: str) -> str:
     """Return the record of what people said of the rewordings that the gate accepted."""
     return f"{review_folder(edition_id)}/rewordings.json"

@@ -33,7 +33,6 @@ from pretexeval.storage.layout import (
     diversity_file,
     diversity_record,
     edition_folder,
-    freshness_record,
     guesses_file,
     guesses_record,
     manifest_file,
@@ -62,7 +61,6 @@ def list_pieces(edition_id: str) -> list[str]:
         guesses_file,
         guesses_record,
         writer_tokens_record,
-        freshness_record,
     )
     return [
         edition_folder(edition_id),

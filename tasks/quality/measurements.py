@@ -5,7 +5,6 @@ An edition never changes, so each measurement is a file outside of it, with a re
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,12 +16,10 @@ from pretexeval.storage.files import FileRef, read_stage_file, read_stage_files,
 from pretexeval.storage.layout import (
     diversity_file,
     diversity_record,
-    freshness_record,
     guesses_file,
     guesses_record,
 )
 from pretexeval.storage.records import (
-    find_record,
     is_file_recorded,
     read_manifest_files,
     read_record,
@@ -145,15 +142,3 @@ def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:
             except InputError:
                 # Loading the edition reports why it cannot be used.
                 continue
-
-
-def record_freshness_limit(root: Path, edition_id: str, min_new_texts: float | None) -> None:
-    """Write the share that the configuration requires; without one, remove the record of an earlier one."""
-    path = root / freshness_record(edition_id)
-    if min_new_texts is None:
-        path.unlink(missing_ok=True)
-        return
-    known = find_record(path, "it is written again", edition_id=edition_id) or {}
-    if known.get("min_new_texts") != min_new_texts:
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        write_record(path, {"edition_id": edition_id, "min_new_texts": min_new_texts, "checked_at": when})

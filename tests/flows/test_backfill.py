@@ -53,7 +53,6 @@ class Bench:
             knowledge={"name": "own", "format": "table", "path": str(base)},
             models=[{"name": name, "model": name, **table} for name in self.models],
             anchors={"n_pairs": 2},
-            report={"min_new_texts": 0.01},
         )
         self.endpoint.requests.clear()
         return self.call("backfill", str(config), "--from", first, "--to", last, *more)

@@ -52,7 +52,6 @@ def test_second_run_loads_neither_an_engine_nor_prefect_and_changes_no_file(
         pytest.param("report/*/index.html", {}, True, False, id="page"),
         pytest.param(diversity_file("*"), {}, True, False, id="measurement"),
         pytest.param("predictions/*/*/predictions/*.parquet", {}, False, False, id="damaged predictions"),
-        pytest.param(None, {"report": {"min_new_texts": 0.5}}, True, False, id="configuration of the page"),
         pytest.param(None, {"scoring": {"policies": ("strict", "excluded")}}, False, True, id="policies"),
     ],
 )
