@@ -46,15 +46,12 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
 def is_published(config: Config, edition_id: str) -> bool:
     """Return whether a publication of the edition would change nothing."""
     from report.page import are_pages_current
-    from tasks.edition.planning import plan_edition
-    from tasks.edition.writer_tokens import are_tokens_recorded
     from tasks.quality.measurements import is_measured
     from warehouse.publishing import is_warehouse_current
 
     root = config.storage.root
     return (
         is_measured(root, edition_id)
-        and (not config.has_other_prompts or are_tokens_recorded(plan_edition(config)))
         and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
         and is_warehouse_current(root)
         and are_pages_current(root, [edition_id])

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from flows.build_test_set import build_test_set
-from flows.publish import count_writer_tokens, publish
+from flows.publish import publish
 from flows.regenerate import evaluate_models
 from flows.support.periods import plan_period
 from flows.support.retention import list_with_same_method
@@ -50,7 +50,6 @@ def backfill(
             for name, outcome in evaluate_models(planned, edition_id).items():
                 if outcome.has_failed:
                     failures[f"{edition_id}, {name}"] = outcome.message
-            count_writer_tokens(planned, edition_id)
     report_step("publishing")
     try:
         call_flow(publish, config=config)

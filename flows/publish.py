@@ -2,22 +2,19 @@
 
 from pathlib import Path
 
-from prefect import flow, get_run_logger, runtime, task
+from prefect import flow, runtime, task
 
 from flows.support.cancellation import end_when_cancelled
 from flows.support.keys import open_store
 from flows.support.results import emit_score_changes, show_results
 from flows.support.runs import RETRIES, TIME_LIMIT_S, GivenConfig
 from flows.support.stage_task import remove_old_results
-from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST
 from pretexeval.storage.publication import hold_publication
 from pretexeval.storage.records import find_manifest
 from report.page import list_later_pages, write_pages
 from tasks.asking.model_records import restore_model_records
-from tasks.edition.planning import plan_edition
-from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
@@ -52,8 +49,6 @@ def publish(config: GivenConfig, edition_id: str | None = None) -> None:
         restore_model_records((*config.models, *config.writers), store)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
-        if edition_id is not None:
-            count_writer_tokens(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         # An edition that is left out has no page, and neither have anchors.
@@ -84,22 +79,6 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
     An edition without triplets has no samples to measure.
     """
     return measure_edition(root, edition_id)
-
-
-@task(name="count-writer-tokens", **RETRIES)
-def count_writer_tokens(config: Config, edition_id: str) -> None:
-    """Record what the prompts of writers cost that no stage of the configuration's edition names.
-
-    Publishing needs neither the knowledge base nor these models, so what is missing is only logged.
-    """
-    if not config.has_other_prompts:
-        return
-    try:
-        edition = plan_edition(config)
-        if edition.edition_id == edition_id:
-            record_writer_tokens(edition, open_store(config.storage))
-    except InputError as error:
-        get_run_logger().warning("the tokens of writers were not counted: %s", error)
 
 
 @task(name="load-warehouse", **RETRIES)

@@ -16,7 +16,6 @@ from pretexeval.storage.layout import (
     responses_folder,
     rewordings_record,
     withdrawal_record,
-    writer_tokens_record,
 )
 from pretexeval.storage.records import find_record, set_aside
 from pretexeval.storage.withdrawals import find_withdrawal
@@ -112,7 +111,6 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     root, manifest = sources.root, sources.editions[edition_id]
     configuration = manifest.get("configuration")
     withdrawn = find_withdrawal(root, edition_id) or {}
-    asked = find_record(root / writer_tokens_record(edition_id), PUBLISH_REMEDY, edition_id=edition_id) or {}
     path = root / rewordings_record(edition_id)
     reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
     wrong_texts, naturalness = (reviewed or manifest).get("wrong_texts"), manifest.get("naturalness")
@@ -122,7 +120,6 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
         "naturalness": json.dumps(naturalness) if naturalness else None,
         "is_anchors": "anchor_pairs" in (configuration or {}),
         "period_start": find_first_day(str(manifest.get("label"))),
-        "writer_tokens": [role | read_price(role) for role in asked.get("roles", [])],
         "withdrawn_at": parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),
         "withdrawal_reason": withdrawn.get("reason"),
     }

@@ -86,7 +86,6 @@ FOLDERS = (
     FAILURES_FOLDER,
     REVIEWS_FOLDER,
     WITHDRAWALS_FOLDER,
-    "writer_tokens",
 )
 """The folders under the root of which something is loaded."""
 BUILD = (

@@ -5,17 +5,11 @@
 
 -- A withdrawn edition has its texts in all tables, and no evaluation.
 -- negatives, pool, rephraser and methods are null for an edition without triplets; wrong_texts is null where no gate
--- checked texts of a language model. writer_tokens has one entry per role: judge, llmeval, or panel, the rephraser's
--- answers about the panel; its other prompts are in attempts. The prices are those of the configuration that published
--- the edition.
+-- checked texts of a language model.
 create table editions (
     edition_id varchar not null, kb varchar, label varchar, seed bigint,
     negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_drawn_pairs bigint,
     configuration json, wrong_texts json, naturalness json, is_anchors boolean not null, period_start date,
-    writer_tokens struct(
-        role varchar, model_id varchar, n_prompts bigint, n_unknown bigint, n_prompt_tokens bigint,
-        n_completion_tokens bigint, price_input double, price_output double, price_currency varchar
-    )[],
     withdrawn_at timestamp, withdrawal_reason varchar
 );
 

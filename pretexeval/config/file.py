@@ -188,11 +188,6 @@ class Config(ConfigTable):
             pools.setdefault(model.work_pool, []).append(model)
         return pools
 
-    @property
-    def has_other_prompts(self) -> bool:
-        """Whether writers are asked prompts that no stage of the edition names."""
-        return self.judge.writer is not None or self.rephraser.has_panel or "llmeval" in self.edition.methods
-
     def find_writer(self, name: str) -> WriterConfig:
         """Return the writer of that name. A valid configuration has one for every name that it uses."""
         return next(writer for writer in self.writers if writer.name == name)

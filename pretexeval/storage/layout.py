@@ -138,11 +138,6 @@ def guesses_record(edition_id: str) -> str:
     return f"guesses/{edition_id}.json"
 
 
-def writer_tokens_record(edition_id: str) -> str:
-    """Return the record of the tokens of writers' prompts that no stage of an edition names."""
-    return f"writer_tokens/{edition_id}.json"
-
-
 def rewordings_record(edition_id: str) -> str:
     """Return the record of what people said of the rewordings that the gate accepted."""
     return f"{review_folder(edition_id)}/rewordings.json"

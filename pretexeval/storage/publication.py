@@ -37,7 +37,6 @@ from pretexeval.storage.layout import (
     guesses_record,
     manifest_file,
     removed_folder,
-    writer_tokens_record,
 )
 from pretexeval.storage.store import Store, transfer_all
 
@@ -60,7 +59,6 @@ def list_pieces(edition_id: str) -> list[str]:
         diversity_record,
         guesses_file,
         guesses_record,
-        writer_tokens_record,
     )
     return [
         edition_folder(edition_id),

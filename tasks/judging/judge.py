@@ -1,7 +1,7 @@
 """The judge: a language model that says whether a rewording and its statement follow from each other."""
 
 import logging
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -81,17 +81,6 @@ def judge_rewordings(
 def drop_verdicts(reasons: Iterable[str]) -> list[str]:
     """Return the reasons of the rules."""
     return [reason for reason in reasons if reason not in VERDICTS]
-
-
-def list_judge_prompts(attempts: pl.DataFrame, judge: Judge) -> Iterator[WriterPrompt]:
-    """Yield the prompts that the judge was asked about attempts of an edition.
-
-    Args:
-        attempts: the stage attempts, with the column statement.
-    """
-    for statement, text, reasons in attempts.select("statement", "text", "reasons").iter_rows():
-        if not drop_verdicts(reasons):
-            yield from judge.build_prompts(statement, text)
 
 
 def warn_of_missing_verdicts(attempts: Sequence[pl.DataFrame], judge: Judge) -> None:

@@ -1,4 +1,4 @@
--- Grain: one row per edition, model, role (evaluated, anchors, rephraser, judge, panel, llmeval) and period of anchors.
+-- Grain: one row per edition, model, role (evaluated, anchors, rephraser) and period of anchors.
 -- The cost of the tokens of runs and writers at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
@@ -6,8 +6,7 @@
 -- latest evaluation that has one.
 -- anchors: likewise what a schedule asked in a period; edition_id is the edition of anchors.
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
--- judge, panel, llmeval: what the judge of rewordings, the rephraser about the panel and the writer of llmeval were
--- asked, from writer_tokens of editions, which is filled when the edition is published with its own configuration.
+-- What a judge, a panel and the writer of llmeval cost is not in it, because no stage names their prompts.
 -- seconds_per_prompt: of the last session of every evaluation, samples and questions together.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
@@ -56,9 +55,6 @@ used as (
     inner join models using (model_id)
     left join (from storage.responses where repeat = 0) as responses using (model_id, prompt_key)
     group by edition_id, model_id
-    union all by name
-    select edition_id, unnest(writer_tokens, recursive := true)
-    from editions
 )
 
 select

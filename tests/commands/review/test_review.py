@@ -30,8 +30,8 @@ from tests.support.endpoint import serve_endpoint
 from tests.support.simulated_models import expert
 from tests.support.small_bases import build_edition, build_frames, make_base, make_edition, make_facts
 from tests.support.stage_rows import Row
-from tests.tasks.edition.test_writer_tokens import build as build_rewritten
-from tests.tasks.edition.test_writer_tokens import plan_priced, reply
+from tests.tasks.edition.test_writers import build as build_rewritten
+from tests.tasks.edition.test_writers import plan_priced, reply
 from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows as query

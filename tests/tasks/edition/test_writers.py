@@ -1,9 +1,8 @@
-"""The tokens of the writers of an edition, and the limit on new words that a writer's panel calls for."""
+"""The writers of an edition, and the limit on new words that a writer's panel calls for."""
 
 import contextlib
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,23 @@ import polars as pl
 import pytest
 
 from pretexeval.config.file import Config
-from pretexeval.storage.layout import manifest_file, writer_tokens_record
+from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import write_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
-from tasks.asking.model_records import restore_model_records
 from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tasks.edition.statements import join_entities
-from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.edition.wrong_texts import describe_wrong_texts, find_new_words_limit, warn_of_wrong_texts
 from tasks.judging.writer_errors import read_panel
 from tests.support.command import Table, make_rows, write_base
-from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat
 from tests.support.small_bases import build_edition
-from warehouse.publishing import build_warehouse
-from warehouse.query import read_rows
 
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
 
@@ -89,55 +84,6 @@ def build(edition: Edition, store: Store) -> None:
     prompts = edition.llmeval.build_prompts(pl.concat(built[TRIPLETS.name] for built in frames))
     ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
     build_edition(edition)
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Endpoint]]:
-    with serve_endpoint(reply) as endpoint:
-        folder = tmp_path_factory.mktemp("tokens")
-        build(*plan_priced(folder, endpoint, 2.0))
-        yield folder, endpoint
-
-
-def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoint]) -> None:
-    folder, endpoint = served
-    edition, store = plan_priced(folder, endpoint, 2.0)
-    restore_model_records(edition.config.writers, store)
-    record_writer_tokens(edition, store)
-    build_warehouse(edition.root)
-    requests = Counter(body["model"] for _, _, body in endpoint.requests)
-    n_panel = read_panel().height
-    counts = {
-        ("judge", "judge"): requests["judge"],
-        ("llmeval", "author"): requests["author"],
-        ("panel", "poet"): n_panel,
-        ("rephraser", "poet"): requests["poet"] - n_panel,
-    }
-    assert min(counts.values()) > 0
-    rows = {(row["role"], row["model"]): row for row in read_rows(edition.root, "from cost")}
-    columns = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
-    found = {key: tuple(row[name] for name in columns) for key, row in rows.items()}
-    assert found == {key: (n, 0, 30 * n, 5 * n) for key, n in counts.items()}
-    costs = {key: n * (30 * 2 + 5 * 10) / 1e6 for key, n in counts.items()}
-    assert {key: row["cost"] for key, row in rows.items()} == pytest.approx(costs)
-
-
-def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[Path, Endpoint]) -> None:
-    folder, endpoint = served
-    edition, store = plan_priced(folder, endpoint, 3.0)
-    path = edition.root / writer_tokens_record(edition.edition_id)
-    record_writer_tokens(edition, store)
-    written = path.stat().st_mtime_ns
-    record_writer_tokens(edition, store)
-    assert path.stat().st_mtime_ns == written
-    sql = "select unnest(writer_tokens, recursive := true) from editions"
-    build_warehouse(edition.root)
-    prices = {row["role"]: row["price_input"] for row in read_rows(edition.root, sql)}
-    assert prices == {"judge": 3.0, "llmeval": 3.0, "panel": 3.0}
-    path.write_text("{")
-    build_warehouse(edition.root)
-    assert read_rows(edition.root, sql) == []
-    assert not path.exists()
 
 
 def plan_limited(folder: Path, **rephraser: Any) -> Edition:  # noqa: ANN401
