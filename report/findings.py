@@ -283,14 +283,10 @@ def _answer_drift(contents: Contents) -> str:
 
 
 def _answer_asked(contents: Contents) -> str:
-    """Return how many prompts were answered, and their cost in each currency."""
+    """Return how many prompts were answered, and their cost."""
     rows = contents.order_rows(contents.views["cost"])
-    sums: dict[str, float] = {}
-    for row in rows:
-        if row["cost"] is not None:
-            sums[row["price_currency"]] = sums.get(row["price_currency"], 0.0) + row["cost"]
-    costs = [f"{cost:.2f} {currency}" for currency, cost in sorted(sums.items())]
+    costs = [row["cost"] for row in rows if row["cost"] is not None]
     n = format_count(sum(row["n_prompts"] for row in rows))
     models = "One model" if len(rows) == 1 else f"{len(rows)} models"
     answered = f"{models} answered {n} prompts" if rows else ""
-    return f"{answered} for {join_names(costs)}" if costs else answered
+    return f"{answered} at a cost of {sum(costs):.2f}" if costs else answered

@@ -117,6 +117,6 @@ def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None
 
 
 def read_price(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns with the prices of a million prompt and completion tokens, and their currency."""
+    """Return the columns with the prices of a million prompt and completion tokens."""
     price = record.get("price")
     return {f"price_{name}": value for name, value in price.items()} if isinstance(price, dict) else {}

@@ -24,7 +24,7 @@ create table label_risks (
 create table models (
     model_id varchar not null, name varchar not null, engine varchar, identity json,
     known_heads struct(relation varchar, head varchar, wordings varchar)[], taught_base json, training_cutoff date,
-    price_input double, price_output double, price_currency varchar
+    price_input double, price_output double
 );
 
 -- kind: `samples`, with two answers; `unsure`, the same with the third answer Unsure (setting); `questions` (setting);
@@ -57,7 +57,7 @@ create table runs (
     max_error_rate double not null, is_evaluated boolean not null,
     finished_at timestamp, duration_s double, served varchar[], remarks varchar[],
     n_prompts bigint not null, n_unknown bigint not null, n_prompt_tokens bigint, n_completion_tokens bigint,
-    price_input double, price_output double, price_currency varchar,
+    price_input double, price_output double,
     prompt_style varchar, sampling json, n_demonstrations tinyint
 );
 

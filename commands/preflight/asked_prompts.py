@@ -48,7 +48,6 @@ class Estimate:
     """None if the model was not measured."""
     cost: float | None
     """None if no price is configured."""
-    currency: str
     notes: tuple[str, ...] = ()
     """The basis of the numbers, for people."""
 
@@ -134,7 +133,6 @@ class AskedPrompts:
             round(tokens_out),
             None if rate is None else n_to_ask / rate[0],
             cost,
-            config.price_currency,
             (
                 *self.notes,
                 *([f"{self.n_unwritten:,} {unwritten}"] if self.n_unwritten else []),

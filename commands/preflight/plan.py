@@ -221,7 +221,7 @@ def _render_schedule(parts: Sequence[Part], n_cards: int) -> list[str]:
 def _render_rows(estimates: Sequence[Estimate]) -> Iterator[list[str]]:
     """Yield the cells of each estimate, and of the sum.
 
-    The time of the sum is unknown if one is, its cost without a price or with several currencies.
+    The time of the sum is unknown if one is, and its cost if no part has a price.
     """
     names = ("n_prompts", "n_answered", "n_to_ask", "n_prompt_tokens", "n_completion_tokens")
     times = [0.0 if not each.n_to_ask else each.duration_s for each in estimates]
@@ -236,8 +236,7 @@ def _render_rows(estimates: Sequence[Estimate]) -> Iterator[list[str]]:
 
 def _show_cost(estimates: Sequence[Estimate]) -> str:
     costs = [each.cost for each in estimates if each.cost is not None]
-    currencies = {each.currency for each in estimates if each.cost is not None}
-    return f"{sum(costs):,.2f} {currencies.pop()}" if len(currencies) == 1 else "no price"
+    return f"{sum(costs):,.2f}" if costs else "no price"
 
 
 def _show_number(value: float) -> str:

@@ -145,12 +145,10 @@ class EngineConfig(ConfigTable):
     common families are found by default. Give an empty first text if the chat template opens every thought,
     and an empty list if nothing is a mark (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`. Give both prices or
-    neither."""
+    """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`, in one currency for all
+    models. Give both prices or neither."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
-    price_currency: Annotated[str, Field(min_length=1)] = "USD"
-    """Currency of the two prices."""
     pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] | None = None
     """Work pool in which a deployed run asks this model (docs/operations.md). By default, a model of the
     engine `vllm` is asked in `gpu`, and any other model in `cpu`."""
@@ -167,10 +165,10 @@ class EngineConfig(ConfigTable):
 
     @property
     def price(self) -> dict[str, Any] | None:
-        """The prices of a million tokens with their currency, as records store them; null without prices."""
+        """The prices of a million tokens, as records store them; null without prices."""
         if self.price_input is None:
             return None
-        return {"input": self.price_input, "output": self.price_output, "currency": self.price_currency}
+        return {"input": self.price_input, "output": self.price_output}
 
     @field_validator("api_key_env")
     @classmethod

@@ -129,7 +129,7 @@ def test_a_report_of_a_validation_is_loaded_and_a_damaged_one_is_named(
 FRESH = "tiny-seed2-00000002"
 ANCHORS = "tiny-anchors-00000001"
 WEEKS = ("2026-W46", "2026-W47")
-PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
+PRICE = {"input": 2.0, "output": 10.0}
 
 
 def leaked(sample: Row) -> bool | None:

@@ -31,7 +31,7 @@ RIGHT = {
     **{f"sign {k}": right for k, right in enumerate([(7, 3), (2, 4), (1, 5), (3, 0), (4, 4), (8, 7)])},
     **{f"site {k}": right for k, right in enumerate([(8, 8), (8, 8), (5, 2), (0, 6)])},
 }
-PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
+PRICE = {"input": 2.0, "output": 10.0}
 
 
 class PartlyCounted(DataFolder):

@@ -21,7 +21,7 @@ with summed_runs as (
 
 priced_runs as (
     select distinct on (edition_id, model_id, period)
-        edition_id, model_id, period, price_input, price_output, price_currency
+        edition_id, model_id, period, price_input, price_output
     from runs
     where price_input is not null
     order by edition_id, model_id, period, finished_at desc nulls last
@@ -35,7 +35,7 @@ used as (
     select
         summed.*,
         case when summed.period is null then 'evaluated' else 'anchors' end as role,
-        price_input, price_output, price_currency
+        price_input, price_output
     from summed_runs as summed
     left join priced_runs as prices
         on summed.edition_id = prices.edition_id
@@ -49,8 +49,7 @@ used as (
         coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
         coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens,
         any_value(price_input) as price_input,
-        any_value(price_output) as price_output,
-        any_value(price_currency) as price_currency
+        any_value(price_output) as price_output
     from reworded
     inner join models using (model_id)
     left join (from storage.responses where repeat = 0) as responses using (model_id, prompt_key)
@@ -60,7 +59,7 @@ used as (
 select
     edition_id, model_id, models.name as model, role,
     n_prompts, n_unknown, n_prompt_tokens, n_completion_tokens,
-    used.price_input, used.price_output, used.price_currency,
+    used.price_input, used.price_output,
     (n_prompt_tokens * used.price_input + n_completion_tokens * used.price_output) / 1e6 as cost,
     n_asked, duration_s, duration_s / nullif(n_asked, 0) as seconds_per_prompt,
     period
