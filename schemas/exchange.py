@@ -42,8 +42,6 @@ class Sampling:
     """Parameters that are not sent."""
     rename: tuple[tuple[str, str], ...] = ()
     """Parameters that are sent under another name."""
-    reasoning_parser: str | None = None
-    """The parser of vLLM that separates the reasoning from the answer."""
     top_p: float | None = None
     """The most likely tokens that together have this probability are sampled from."""
     repeat: int = 0

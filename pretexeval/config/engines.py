@@ -137,9 +137,6 @@ class EngineConfig(ConfigTable):
     leave_out: tuple[LeftOut, ...] = ()
     """Only `openai`: parameters that are not sent, for example `["temperature"]`. `stream = false` is sent
     unless it is among them; whether it is sent asks nothing again."""
-    reasoning_parser: str | None = None
-    """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, for example
-    `"qwen3"`. Most models need none (see `reasoning_marks`)."""
     reasoning_marks: tuple[str, ...] | None = None
     """The two texts between which the model writes what it thinks, for marks that are not known: those of all
     common families are found by default. Give an empty first text if the chat template opens every thought,
@@ -216,7 +213,6 @@ class EngineConfig(ConfigTable):
             "extra_body": ("openai", "vllm"),
             "rename": ("openai",),
             "leave_out": ("openai",),
-            "reasoning_parser": ("vllm",),
         }
         for key, engines in allowed.items():
             if getattr(self, key) and self.engine not in engines:
@@ -265,8 +261,8 @@ class ModelConfig(EngineConfig):
     """A model to evaluate; one table per model.
 
     After a change of `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`,
-    `temperature`, `seed`, `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model
-    is asked again. After a change of `name`, or of what identifies the model (weights, tokenizer,
+    `temperature`, `seed`, `logprobs`, `extra_body`, `rename` or `leave_out`, the model is asked
+    again. After a change of `name`, or of what identifies the model (weights, tokenizer,
     `revision`, `dtype`, `quantization`, `trust_remote_code`, `deterministic`), it counts as another model. A
     change of how it is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks
     nothing again.
@@ -314,8 +310,6 @@ class ModelConfig(EngineConfig):
                 f"early_stop is not allowed with engine {self.engine!r}: most endpoints leave out the text "
                 "at which they stop, so the answer would be lost; lower max_tokens instead"
             )
-        if self.early_stop and self.reasoning_parser is not None:
-            raise ValueError("early_stop is not allowed with reasoning_parser: it would end the thought")
         return self
 
     @model_validator(mode="after")

@@ -25,8 +25,6 @@ from schemas.exchange import Completion, Sampling
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
     from vllm import LLM, SamplingParams
-    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
-    from vllm.reasoning import ReasoningParser
 
 
 # Variables that the user has set are left as they are.
@@ -80,7 +78,7 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
         from vllm import LLM
         from vllm.platforms import current_platform
 
-        options: dict[str, Any] = {"reasoning_parser": parser} if (parser := config.reasoning_parser) else {}
+        options: dict[str, Any] = {}
         if config.deterministic:
             options["attention_backend"] = DETERMINISTIC_ATTENTION
             if not current_platform.has_device_capability(MIN_DETERMINISTIC_CAPABILITY):
@@ -216,7 +214,7 @@ def build_params(
 
     Args:
         answer_tokens: the tokens whose log-probabilities are returned.
-        skip_special_tokens: a reasoning parser may need to see them.
+        skip_special_tokens: False if the text must contain them, because they mark a thought.
     """
     from vllm import SamplingParams
 
@@ -238,28 +236,14 @@ def _select_parameters(extra_body: dict[str, Any]) -> dict[str, Any]:
 
 
 class ReasoningSplitter:
-    """Separates the reasoning from the answer, by vLLM's parser or by the marks of the configuration."""
+    """Separates the reasoning from the answer, by the marks that are known and those of the configuration."""
 
     def __init__(self, config: EngineConfig, tokenizer: PreTrainedTokenizerBase) -> None:
-        """Load the parser, if the configuration names one.
-
-        Raises:
-            InputError: vLLM has no parser of that name, or the parser does not fit the model.
-        """
+        """Find out whether special tokens of the model mark its thoughts."""
         self._marks = config.reasoning_marks
         # Where marks of a thought are special tokens, they must stay in the text.
         special = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
         self.skip_special_tokens = not any(map(MARK.search, special))
-        self._parser: ReasoningParser | None = None
-        if config.reasoning_parser is not None:
-            try:
-                self._parser, self._request = _load_parser(config, tokenizer)
-            except Exception as error:  # a parser may raise any exception
-                raise InputError(
-                    f"model {config.name!r}: vLLM cannot use the reasoning parser "
-                    f"{config.reasoning_parser!r}: {describe_cause(error)}"
-                ) from error
-            self.skip_special_tokens = bool(self._request.skip_special_tokens)
 
     def split(self, completion: Completion, prompt: str) -> Completion:
         """Return the completion of a chat prompt with its reasoning apart.
@@ -270,34 +254,8 @@ class ReasoningSplitter:
         Args:
             prompt: the rendered prompt.
         """
-        reasoning, answer = None, completion.response or ""
-        if self._parser is not None:
-            reasoning, content = self._parser.extract_reasoning(answer, self._request)
-            answer = content or ""
-        elif opens_thought(prompt, self._marks) and split_reply(answer, self._marks).thought is None:
-            reasoning, answer = answer, ""
-        if reasoning is None:
-            return replace(completion, response=answer)
+        text = completion.response or ""
+        if not opens_thought(prompt, self._marks) or split_reply(text, self._marks).thought is not None:
+            return replace(completion, response=text)
         # The first token belongs to the thought.
-        return replace(
-            completion, response=answer, reasoning=reasoning, logprob_true=None, logprob_false=None
-        )
-
-
-def _load_parser(
-    config: EngineConfig, tokenizer: PreTrainedTokenizerBase
-) -> tuple[ReasoningParser, ChatCompletionRequest]:
-    """Return the parser, and a request that it has adjusted to its needs."""
-    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
-    from vllm.reasoning import ReasoningParserManager
-
-    kwargs = read_template_kwargs(config)
-    parser_class = ReasoningParserManager.get_reasoning_parser(config.reasoning_parser or "")
-    parser = parser_class(tokenizer, chat_template_kwargs=kwargs)
-    request = ChatCompletionRequest(
-        model=config.model, messages=[{"role": "user", "content": ""}], chat_template_kwargs=kwargs
-    )
-    adjusted: Any = parser.adjust_request(request)
-    # A parser that works only in vLLM's server refuses this now and not after all prompts are answered.
-    parser.extract_reasoning("", adjusted)
-    return parser, adjusted
+        return replace(completion, response="", reasoning=text, logprob_true=None, logprob_false=None)

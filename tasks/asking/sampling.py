@@ -28,7 +28,6 @@ def build_sampling(
         extra_body=render_canonical_json(config.extra_body) if config.extra_body else None,
         leave_out=tuple(sorted({*config.leave_out} - {STREAM})),
         rename=tuple(sorted(config.rename.items())),
-        reasoning_parser=config.reasoning_parser,
     )
 
 
@@ -38,7 +37,6 @@ def describe_asking(config: EngineConfig) -> dict[str, Any]:
         "extra_body": config.extra_body,
         "leave_out": sorted({*config.leave_out} - {STREAM}),
         "rename": config.rename,
-        "reasoning_parser": config.reasoning_parser,
     }
     given = {name: value for name, value in settings.items() if value}
     marks = config.reasoning_marks

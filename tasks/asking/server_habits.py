@@ -61,8 +61,8 @@ HABITS = {
         & _ENDING.is_in(["natural", "unknown"]).fill_null(True),
         pl.col("reasoning").str.strip_chars().str.tail(MAX_SHOWN),
         "So there is no answer. Probably the server's reasoning parser takes the answer for a thought, or "
-        "does not fit its chat template: start the server with the parser of this model or with none (in "
-        "process, correct reasoning_parser), or switch thinking off, for example by extra_body = { "
+        "does not fit its chat template: start the server with the parser of this model or with none, or "
+        "switch thinking off, for example by extra_body = { "
         "chat_template_kwargs = { enable_thinking = false } }",
     ),
     "the prompt again beside the answer": (

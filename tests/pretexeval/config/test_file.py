@@ -81,7 +81,6 @@ def test_a_wrong_configuration_is_named(path: Path) -> None:
         (f'{MODEL}leave_out = ["seed"]', "models[0]: leave_out is not allowed with engine 'vllm'"),
         (f"{MODEL}extra_body = {{ temperature = 1.0 }}", "models[0]: temperature must not be in extra_body"),
         (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
-        (f'{MODEL}early_stop = true\nreasoning_parser = "q"', "early_stop is not allowed with reasoning_p"),
         (f'{RENAME}"random_seed" }}\nleave_out = ["seed"]', "seed is both in leave_out and in rename"),
         (f'{RENAME}"salt" }}\nextra_body = {{ salt = 1 }}', "salt is in extra_body and a new name in rename"),
         (OPENAI, "models[0]: base_url is needed with engine 'openai'"),

@@ -295,7 +295,7 @@ def test_marks_of_a_thought_that_are_special_tokens_stay_in_the_text() -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("_variables")
-def test_settings_reach_the_chat_template_the_sampling_and_the_parser(tmp_path: Path) -> None:
+def test_settings_reach_the_chat_template_and_the_sampling(tmp_path: Path) -> None:
     folder = shutil.copytree(REFERENCE, tmp_path / "model")
     template = folder / "chat_template.jinja"
     template.write_text(template.read_text().rstrip("\n") + "{% if enable_thinking %}<think>{% endif %}")
@@ -308,19 +308,14 @@ def test_settings_reach_the_chat_template_the_sampling_and_the_parser(tmp_path: 
     assert str(plain.served).startswith("vLLM ")
     assert str(plain.served).endswith(", float32")
 
-    # With a budget for the thought, vLLM closes it itself, which this small model has not learned.
-    thinking = {"chat_template_kwargs": {"enable_thinking": True}, "thinking_token_budget": 3}
-    config = configure(folder, dtype="float32", extra_body=thinking, reasoning_parser="qwen3")
+    # The template opens a thought, which this small model does not end.
+    thinking = {"chat_template_kwargs": {"enable_thinking": True}}
+    config = configure(folder, dtype="float32", extra_body=thinking)
     with closing(load_engine(config)) as engine:
-        cut, whole = (
-            engine.generate([chat], build_sampling(config, max_tokens=n_tokens))[0] for n_tokens in (2, 20)
-        )
+        (cut,) = engine.generate([chat], build_sampling(config, max_tokens=2))
     assert cut.n_prompt_tokens != plain.n_prompt_tokens
     assert (cut.response, cut.finish_reason) == ("", "length")
     assert cut.reasoning
-    assert str(whole.reasoning).startswith(cut.reasoning)
-    assert whole.response
-    assert "think>" not in whole.response + str(whole.reasoning)
 
 
 @pytest.mark.slow
