@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from commands import before_run, pipeline, preparation, published, results, transfer
+from commands import before_run, pipeline, preparation, results, transfer
 from commands.arguments import Command, report_error
 from commands.interrupts import STATUS, is_interrupted, report_interrupt
 from pretexeval.primitives.errors import UNWRITABLE_DISK, InputError
@@ -79,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pretexeval {version('pretexeval')}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (preparation, pipeline, published, before_run, transfer, results):
+    for module in (preparation, pipeline, before_run, transfer, results):
         module.add_commands(subcommands)
     return parser
 

@@ -1,7 +1,7 @@
 """The expectations of the rows of every stage, as rules over its columns.
 
 Most of them follow from the declarations of the columns. Rules about several columns or rows are in
-`edition_rules`, `answer_rules` and `question_rules`.
+`edition_rules` and `answer_rules`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,10 +9,9 @@ from itertools import zip_longest
 
 import polars as pl
 
-from schemas.answer_rules import ANSWER_RULES
+from schemas.answer_rules import ANSWER_RULES, QUESTION_RULES
 from schemas.columns import Column, Stage
 from schemas.edition_rules import EDITION_RULES, Rule
-from schemas.question_rules import QUESTION_RULES
 
 RULES = {**EDITION_RULES, **ANSWER_RULES, **QUESTION_RULES}
 # Further sets of columns, beside the key, whose values are unique per row.

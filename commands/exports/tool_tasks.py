@@ -21,10 +21,8 @@ COPIED = (
     "tasks.answers.unwrapping",
     "tasks.answers.letters",
     "tasks.answers.segments",
-    "tasks.answers.text_rules",
     "tasks.answers.letter_rules",
     "tasks.answers.judgements",
-    "tasks.answers.doubts",
     "tasks.answers.reading",
     "commands.exports.grading",
 )

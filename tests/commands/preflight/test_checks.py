@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from commands.preflight import machine as module
+from commands.preflight import doctor as module
 from commands.preflight import services
-from commands.preflight.findings import Finding
-from commands.preflight.machine import (
+from commands.preflight.doctor import (
     Machine,
     VllmBuild,
     check_local_model,
@@ -23,6 +22,7 @@ from commands.preflight.machine import (
     inspect_machine,
     measure_free_memory,
 )
+from commands.preflight.findings import Finding
 from commands.preflight.services import (
     check_endpoint,
     check_keys,

@@ -16,7 +16,7 @@ from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
-from schemas.question_rules import QUESTION_RULES
+from schemas.answer_rules import QUESTION_RULES
 from schemas.question_stages import QUESTIONS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
