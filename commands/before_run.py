@@ -17,7 +17,6 @@ from commands.arguments import (
 )
 from commands.selection import add_selection, select_evaluations
 from pretexeval.config.file import load_config
-from pretexeval.primitives.errors import InputError
 
 if TYPE_CHECKING:
     from commands.preflight.findings import Finding
@@ -37,14 +36,10 @@ def add_commands(subcommands: Subcommands) -> None:
     )
     add_format(parser, "text", "json")
     summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
-    pages = [example, f"{example} --pairs 5 --html preview.html"]
-    parser = add_command(subcommands, "preview", preview, summary, pages)
+    parser = add_command(subcommands, "preview", preview, summary, [example, f"{example} --pairs 5"])
     add_config(parser)
     parser.add_argument(
         "--pairs", type=read_count, default=2, metavar="N", help="facts of each relation (default: 2)"
-    )
-    parser.add_argument(
-        "--html", type=read_path, metavar="FILE", help="write them as a page in place of printing"
     )
     summary = "Estimate what a run would take: prompts, tokens, time and cost."
     limited = f"{example} --model reference-small --limit 5"
@@ -121,16 +116,8 @@ def plan(options: argparse.Namespace) -> int:
 
 
 def preview(options: argparse.Namespace) -> int:
-    """Print the preview, or write it as a page and print the path."""
-    from commands.preflight.fact_preview import preview_edition, render_page, render_preview
-    from pretexeval.storage.files import write_bytes
+    """Print the preview."""
+    from commands.preflight.fact_preview import preview_edition, render_preview
 
-    if options.html is not None and options.html.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{options.html} does not end in .html: a page replaces an earlier page only")
-    previewed = preview_edition(load_config(options.config), options.pairs)
-    if options.html is None:
-        write_output(render_preview(previewed))
-    else:
-        write_bytes(options.html, render_page(previewed).encode())
-        write_output(options.html)
+    write_output(render_preview(preview_edition(load_config(options.config), options.pairs)))
     return 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from commands.preflight.findings import Finding, render_findings, tabulate_rows
+from commands.preflight.findings import Finding, render_findings
 from commands.preflight.validate import (
     check_names,
     check_negatives,
@@ -18,7 +18,6 @@ from commands.preflight.validate import (
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_line
-from report.page import render_template
 from tasks.edition.preview import preview_relations
 from tasks.evaluation.items import select_items
 
@@ -130,11 +129,3 @@ def render_preview(preview: EditionPreview) -> str:
                 )
     findings = [f"\n{render_findings([*preview.risks, *preview.warnings])}"] if preview.risks else []
     return "\n".join([*map(escape_line, lines), *findings])
-
-
-def render_page(preview: EditionPreview) -> str:
-    """Return the same as a page that needs no script and no other file."""
-    warnings = render_findings(preview.warnings) if preview.warnings else ""
-    columns, cells = tabulate_rows(preview.risks[0].rows) if preview.risks else ([], [])
-    found = {"columns": columns, "cells": cells, "warnings": warnings}
-    return render_template("preview.html", inputs="", preview=preview, **found)

@@ -43,13 +43,13 @@ def render_findings(findings: Sequence[Finding]) -> str:
         lines.append(f"{finding.state:<7}  {finding.name:<{width}}  {first}")
         lines += [f"         {line}".rstrip() for line in more]
         lines += [f"         -> {finding.remedy}"] if finding.remedy else []
-        lines += [align(*tabulate_rows(finding.rows)), ""] if finding.rows else []
+        lines += [align(*_tabulate_rows(finding.rows)), ""] if finding.rows else []
     states = [finding.state for finding in findings]
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("ok", "warning", "failing"))
     return "\n".join([*lines, *([""] if lines[-1:] != [""] else []), counts])
 
 
-def tabulate_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def _tabulate_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns, and the cells of each row as text."""
     names = [name.removeprefix("n_").replace("_", " ") for name in rows[0]]
     return names, [[_show_cell(value) for value in row.values()] for row in rows]

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from commands import in_process
-from commands.main import main
 from commands.preflight.doctor import collect_findings
-from commands.preflight.fact_preview import preview_edition, render_page, render_preview
+from commands.preflight.fact_preview import preview_edition, render_preview
 from commands.preflight.plan import plan_run
 from commands.preflight.validate import validate_config
 from pretexeval.config.file import Config, load_config
@@ -23,7 +22,6 @@ from tasks.evaluation.evaluation import plan_evaluation
 from tests.commands.configurations import FAR, build, configure
 from tests.support.command import make_rows, write_config
 from tests.support.evaluations import list_prompts
-from tests.support.parsed_page import parse
 from tests.support.published_bases import list_icd_pairs
 
 HOSTILE = "<script>alert(1)</script>"
@@ -52,32 +50,20 @@ def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> No
         (["llmeval"], WRITTEN, {}, ["llmeval"]),
     ],
 )
-def test_every_method_is_printed_and_on_the_page(
+def test_every_method_is_printed(
     tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: list[str]
 ) -> None:
     config = configure(tmp_path, HOSTILE_ROWS, edition={"methods": methods}, **tables)
     preview = preview_edition(config, 1)
     (fact,) = preview.facts["may_treat"]
     assert Counter(text["method"] for text in fact.texts) == shown
-    printed, page = render_preview(preview), parse(render_page(preview)).text
+    printed = render_preview(preview)
     assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
     assert "1 of 9 facts" in printed
-    assert fact.false_tail in page
-    assert "<script" not in render_page(preview)
     for text in fact.texts:
         assert f"{'true' if text['label'] else 'false':<5}  {text['text']}" in printed
-        assert text["text"] in page
-    for said in (printed, page):
-        assert [each for each in methods if f"{each}: a language model has yet to" in said] == unwritten
+    assert [each for each in methods if f"{each}: a language model has yet to" in printed] == unwritten
     assert plan_edition(config).edition_id == preview.edition_id
-
-
-def test_a_page_replaces_no_file_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "own.tsv"
-    path.write_text("mine")
-    assert main(["preview", "configs/quickstart.toml", "--html", str(path)]) == 2
-    assert "does not end in .html" in capsys.readouterr().err
-    assert path.read_text() == "mine"
 
 
 ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")
@@ -158,7 +144,6 @@ def test_a_guessable_base_is_named_with_the_figure(
             ("warning", line)
         ]
     assert line in render_preview(previewed)
-    assert line in parse(render_page(previewed)).text
     build(config)
     assert run_until_models(config)[-1] == line
 
