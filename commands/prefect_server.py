@@ -19,7 +19,7 @@ from pathlib import Path
 
 from commands.deploy.local import KEEP_RUNS, PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.http_client import fetch_local
+from pretexeval.primitives.http_client import fetch
 
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
@@ -117,7 +117,7 @@ def wait_for_server() -> None:
         return
     timeout_s = float(os.environ.get(TIMEOUT_VARIABLE, "120"))
     deadline, n_starts = time.monotonic() + timeout_s, 1
-    while fetch_local(f"{address}/health").status != 200:
+    while fetch(f"{address}/health", is_local=True).status != 200:
         status = server.process.poll()
         if status is not None and n_starts < MAX_STARTS:
             n_starts += 1

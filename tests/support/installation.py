@@ -15,7 +15,7 @@ import psutil
 
 from commands.preflight.services import authorize
 from pretexeval.engines.cards import CARDS_VARIABLE
-from pretexeval.primitives.http_client import fetch, fetch_local
+from pretexeval.primitives.http_client import fetch
 from pretexeval.storage.layout import CLIENT_SETTINGS
 from pretexeval.storage.records import write_record
 from tests.support import simulated_models
@@ -80,9 +80,9 @@ class Installation:
         if self.find_process(name) is None:
             return False
         if name == "server":
-            return fetch_local(f"{self.api_url}/ready").is_success
+            return fetch(f"{self.api_url}/ready", is_local=True).is_success
         if name == "report":
-            return fetch_local(f"{self.report_url}healthz").is_success
+            return fetch(f"{self.report_url}healthz", is_local=True).is_success
         return name in self.list_workers(name.partition("-")[0])
 
     def list_workers(self, pool: str) -> list[str]:

@@ -7,8 +7,7 @@ import urllib.request
 import httpx
 import pytest
 
-from pretexeval.primitives import http_client
-from pretexeval.primitives.http_client import HttpReply, bypass_proxies, fetch, fetch_local
+from pretexeval.primitives.http_client import HttpReply, bypass_proxies, fetch
 from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
@@ -23,15 +22,12 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def test_a_reply_holds_status_and_json_and_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_holds_status_and_json() -> None:
     with serve_routes({"/a": (200, {"b": [1]}), "/refused": (401, {"b": 2})}) as web:
         found, refused = fetch(f"{web.address}/a"), fetch(f"{web.address}/refused")
         assert (found.is_success, found.read_json()) == (True, {"b": [1]})
         assert fetch(f"{web.address}/a", data={"c": 3}) == found
         assert (refused, refused.is_success, refused.read_json()) == (HttpReply(401), False, None)
-        monkeypatch.setattr(http_client, "MAX_BYTES", 5)
-        cut = fetch(f"{web.address}/a")
-        assert (len(cut.content), cut.read_json()) == (5, None)
 
 
 def test_user_and_password_of_the_address_become_the_header() -> None:
@@ -54,10 +50,9 @@ def test_authorization_is_not_sent_to_the_target_of_a_redirect() -> None:
     ("address", "reason"),
     [
         (f"http://me:{SECRET}@127.0.0.1:{{port}}/a", "Connection refused"),
-        (f"http://127.0.0.1:1{SECRET}/a", "InvalidURL"),
-        (f"http://127.0.0.1:{{port}}/a b{SECRET}", "InvalidURL"),
+        (f"http://127.0.0.1:1{SECRET}/a", "not an HTTP address"),
         (f"{SECRET}://a", "not an HTTP address"),
-        (SECRET, "ValueError"),
+        (SECRET, "not an HTTP address"),
     ],
 )
 def test_a_failure_is_a_reply_without_secrets(address: str, reason: str) -> None:
@@ -72,7 +67,7 @@ def test_a_server_on_loopback_is_asked_past_the_proxies_of_the_environment(
 ) -> None:
     with serve_routes({"/a": (200, {})}) as web, serve_routes({}) as proxy:
         monkeypatch.setenv("http_proxy", proxy.address)
-        assert fetch_local(f"{web.address}/a").is_success
+        assert fetch(f"{web.address}/a", is_local=True).is_success
         assert fetch(f"{web.address}/a").status == 404
     assert web.requests == [("/a", None)]
     assert proxy.requests == [(f"{web.address}/a", None)]
