@@ -20,6 +20,7 @@ from tasks.edition.rephraser import LLMEVAL_TOKENS, PANEL, Rephraser
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.items import GROUP, select_items
 from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
+from tasks.judging.judge import INSTRUCTION
 from tasks.judging.writer_errors import read_panel
 
 MILLION = 1_000_000
@@ -253,10 +254,8 @@ def _list_rephraser_parts(root: Path, rephraser: Rephraser) -> Iterator[WriterPa
         ),
     )
     if judge is not None:
-        config, note = judge.config, "2 prompts for each rewording that the gate accepts"
-        verdicts = _start_writer(
-            root, "judge", judge.writer, config.instruction, config.max_tokens, note, 2 * n
-        )
+        note = "2 prompts for each rewording that the gate accepts"
+        verdicts = _start_writer(root, "judge", judge.writer, INSTRUCTION, judge.max_tokens, note, 2 * n)
 
         def decide(rows: pl.DataFrame) -> dict[str, str]:
             return _list_texts(judge.build_prompts(text, text)[0] for text in rows["statement"])

@@ -229,7 +229,7 @@ class RephraserConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:
-        _require_slot("instruction", self.instruction, "{statement}")
+        _require_slot(self.instruction, "{statement}")
         if (self.writer is not None) != (self.kind == "model"):
             rule = "needed" if self.writer is None else "not allowed"
             raise ValueError(f"writer is {rule} with kind {self.kind!r}")
@@ -261,7 +261,7 @@ class LlmevalConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _check_instruction(self) -> Self:
-        _require_slot("instruction", self.instruction, "{triplet}")
+        _require_slot(self.instruction, "{triplet}")
         return self
 
 
@@ -271,24 +271,13 @@ class JudgeConfig(ConfigTable):
     writer: str | None = None
     """Name of one of the `[[writers]]`, which answers Yes or No. Allowed only if `rephraser.kind` is
     `model`."""
-    instruction: str = (
-        'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
-        "Answer Yes or No.\nAnswer:"
-    )
-    """Prompt for the judge. `{premise}` and `{conclusion}` are replaced by the two texts."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
     """Maximum number of tokens in a verdict, including what the judge thinks."""
 
-    @model_validator(mode="after")
-    def _check_slots(self) -> Self:
-        for slot in ("{premise}", "{conclusion}"):
-            _require_slot("instruction", self.instruction, slot)
-        return self
 
-
-def _require_slot(key: str, text: str, slot: str) -> None:
-    if slot not in text:
-        raise ValueError(f"{key} must contain {slot}")
+def _require_slot(instruction: str, slot: str) -> None:
+    if slot not in instruction:
+        raise ValueError(f"instruction must contain {slot}")
 
 
 class ScoringConfig(ConfigTable):

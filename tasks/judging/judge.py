@@ -9,12 +9,15 @@ from typing import Any
 import polars as pl
 
 from pretexeval.config.file import Config
-from pretexeval.config.tables import JudgeConfig
 from tasks.answers.reading import read_statement
 from tasks.asking.writers import Replies, Reply, Writer, WriterPrompt, identify_writer
 
 logger = logging.getLogger(__name__)
 
+INSTRUCTION = (
+    'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
+    "Answer Yes or No.\nAnswer:"
+)
 # The reasons for which the judge rejects a rewording that the rules accepted.
 NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT = "not implied", "not implying", "no verdict"
 VERDICTS = frozenset({NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT})
@@ -27,23 +30,23 @@ class Judge:
     """A writer that is asked whether one text follows from another."""
 
     writer: Writer
-    config: JudgeConfig
-    """Settings with which it is asked."""
+    max_tokens: int
+    """Limit of the tokens of a verdict."""
 
     def build_prompts(self, statement: str, text: str) -> tuple[WriterPrompt, WriterPrompt]:
         """Return the prompts that ask whether the text follows from the statement, and the reverse."""
         return self._build_prompt(statement, text), self._build_prompt(text, statement)
 
     def _build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
-        content = self.config.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
-        return self.writer.build_prompt(content, self.config.max_tokens)
+        content = INSTRUCTION.replace("{premise}", premise).replace("{conclusion}", conclusion)
+        return self.writer.build_prompt(content, self.max_tokens)
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its verdicts depend on."""
         return {
             **self.writer.describe(),
-            "instruction": self.config.instruction,
-            "max_tokens": self.config.max_tokens,
+            "instruction": INSTRUCTION,
+            "max_tokens": self.max_tokens,
         }
 
 
@@ -54,7 +57,9 @@ def plan_judge(config: Config) -> Judge | None:
         InputError: there is no such model.
     """
     name = config.judge.writer
-    return None if name is None else Judge(identify_writer(config.find_writer(name)), config.judge)
+    if name is None:
+        return None
+    return Judge(identify_writer(config.find_writer(name)), config.judge.max_tokens)
 
 
 def read_verdict(reply: Reply) -> bool | None:
@@ -91,7 +96,7 @@ def warn_of_missing_verdicts(attempts: Sequence[pl.DataFrame], judge: Judge) -> 
     if n_unread > MAX_UNREAD_RATE * len(judged):
         logger.warning(
             "the judge %r: replies about %s of %s rewordings hold neither Yes nor No, so that these are "
-            "rejected; see the instruction and max_tokens in [judge], and its thoughts (reasoning_marks)",
+            "rejected; see max_tokens in [judge], and its thoughts (reasoning_marks)",
             judge.writer.config.name,
             f"{n_unread:,}",
             f"{len(judged):,}",

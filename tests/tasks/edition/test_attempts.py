@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from pretexeval.config.engines import WriterConfig
-from pretexeval.config.tables import JudgeConfig, LlmevalConfig, RephraserConfig, StorageConfig
+from pretexeval.config.tables import LlmevalConfig, RephraserConfig, StorageConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion
@@ -29,7 +29,7 @@ WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 INSTRUCTION = RephraserConfig(kind="model", writer="w").instruction
 REPHRASER = Rephraser(WRITER, INSTRUCTION, 0.7, 64, 3, seed=1)
-JUDGE = Judge(OTHER, JudgeConfig(writer="j"))
+JUDGE = Judge(OTHER, max_tokens=8)
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
@@ -272,7 +272,7 @@ def test_relations_are_asked_together_and_progress_of_every_round_ends_at_its_to
     assert not pl.concat(limited)["is_accepted"].any()
     # A judge that gives no verdict rejects every rewording, which is said.
     assert caplog.messages == []
-    judge = Judge(rephraser.writer, JudgeConfig(writer="w"))
+    judge = Judge(rephraser.writer, max_tokens=8)
     verdicts = {prompt.prompt.text: "Perhaps." for prompt in judge.build_prompts(ASTHMA[0], ASTHMA_REWORDED)}
     asked |= verdicts
     judged = replace(rephraser, judge=judge, max_attempts=1)
