@@ -86,7 +86,6 @@ VIEW_GROUPS = {
         "joint_accuracy_curve",
         "accuracy_by_relation",
         "form_effects",
-        "accuracy_by_wording",
         "accuracy_by_group",
         "probability_calibration",
         "knows_guesses_errs",

@@ -88,14 +88,3 @@ create macro independent_questions(is_right, type, is_wrong_offered, n_options) 
             + (any_value(n_options) - 1) ** 2 / nullif(count(is_right) filter (is_wrong_offered), 0)
         ), 0)
     end;
-
--- A text with [X] for the head and [Y] for the tail. The longer name is replaced first, because it may contain the
--- other one. A name that begins a sentence may have got a capital.
-create macro blank_name(t, name, slot) as
-    replace(replace(t, name, slot), upper(left(name, 1)) || substring(name, 2), slot);
-
-create macro blank_names(t, head, tail) as
-    case
-        when length(head) >= length(tail) then blank_name(blank_name(t, head, '[X]'), tail, '[Y]')
-        else blank_name(blank_name(t, tail, '[Y]'), head, '[X]')
-    end;
