@@ -61,12 +61,6 @@ def add_commands(subcommands: Subcommands) -> None:
         help="score the stored answers again before, without asking a model, and count a missing answer by "
         f"these policies: {', '.join(choices)} (default: those of the configuration)",
     )
-    parser.add_argument(
-        "--prune",
-        choices=("list", "editions"),
-        help="remove the scheduled editions that are older than keep_editions allows before; with `list`, "
-        "only list what would go",
-    )
     _add_changes(subcommands)
 
 
@@ -204,10 +198,6 @@ def publish(options: argparse.Namespace) -> int:
     from tasks.edition.planning import fetch_edition
 
     config = load_config(options.config)
-    if options.prune is not None:
-        _prune(config, options.prune)
-        if options.prune == "list":
-            return 0
     if options.score is not None:
         _score(config, options)
         report_published(config.storage.root)
@@ -231,36 +221,6 @@ def _score(config: Config, options: argparse.Namespace) -> None:
 
     edition_id = run_score(config, options.score or None)
     write_output(render_scores(config.storage.root, edition_id, is_wide=False, has_all_policies=True))
-
-
-def _prune(config: Config, choice: str) -> None:
-    """Remove old editions with their predictions, pages and measurements, or list them; print their sizes."""
-    from datetime import UTC, datetime
-
-    from commands.in_process import open_store
-    from flows.support.periods import plan_period
-    from flows.support.retention import list_old_editions, remove_old_editions
-    from report.console import align
-
-    config = plan_period(config, datetime.now(UTC))
-    if config.storage.keep_editions is None:
-        raise InputError("there is no keep_editions in [storage], so every edition is kept")
-    if choice == "list":
-        found, done = list_old_editions(config), "would be removed"
-    else:
-        found, done = remove_old_editions(config, open_store(config.storage)), "removed"
-    if not found:
-        write_output("no scheduled edition of this configuration is older than keep_editions allows")
-        return
-    rows = [
-        (
-            old.edition_id,
-            f"{old.n_bytes / 1e6:,.1f} MB",
-            f"kept: {old.kept_because}" if old.kept_because else done,
-        )
-        for old in found
-    ]
-    write_output(align(("edition", "frees", ""), rows))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -28,7 +28,6 @@ from pretexeval.storage.locks import hold_file_lock
 from pretexeval.storage.publication import (
     finish_removals,
     is_evaluated_now,
-    measure_freed,
     remove_edition,
     sync_everything,
 )
@@ -54,8 +53,6 @@ class OldEdition:
     """A scheduled edition of a period beyond the number that is kept."""
 
     edition_id: str
-    n_bytes: int
-    """The space that becomes free on the disk of this host."""
     kept_because: str | None
     """Why it is kept all the same, or null."""
 
@@ -77,9 +74,7 @@ def list_old_editions(config: Config) -> list[OldEdition]:
         for edition_id, day in first_days.items()
         if day not in kept
     }
-    removed = [edition_id for edition_id, reason in reasons.items() if reason is None]
-    n_bytes = dict(zip(removed, measure_freed(root, removed), strict=True))
-    return [OldEdition(each, n_bytes.get(each, 0), reason) for each, reason in reasons.items()]
+    return [OldEdition(edition_id, reason) for edition_id, reason in reasons.items()]
 
 
 def remove_old_editions(config: Config, store: Store) -> list[OldEdition]:

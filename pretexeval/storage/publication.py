@@ -3,8 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,31 +64,6 @@ def list_pieces(edition_id: str) -> list[str]:
         *(f"{folder}/{edition_id}" for folder in folders),
         *(name(edition_id) for name in files),
     ]
-
-
-def measure_freed(root: Path, edition_ids: Sequence[str]) -> list[int]:
-    """Return how many bytes become free with each edition, if they are removed in this order.
-
-    A file that editions share by hard links becomes free with the last of them.
-    """
-    n_removed: Counter[tuple[int, int]] = Counter()
-    freed = []
-    for edition_id in edition_ids:
-        n_bytes = 0
-        for path in _list_files(root, edition_id):
-            status = path.stat()
-            file = (status.st_dev, status.st_ino)
-            n_removed[file] += 1
-            if n_removed[file] == status.st_nlink:
-                n_bytes += status.st_size
-        freed.append(n_bytes)
-    return freed
-
-
-def _list_files(root: Path, edition_id: str) -> Iterator[Path]:
-    for piece in list_pieces(edition_id):
-        path = root / piece
-        yield from [path] if path.is_file() else (file for file in path.rglob("*") if file.is_file())
 
 
 def is_evaluated_now(root: Path, edition_id: str) -> bool:

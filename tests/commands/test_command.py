@@ -130,7 +130,6 @@ def test_files_editions_and_models_that_are_missing_are_named(
         "review import none.csv": "none.csv",
         "sql": "`pretexeval run CONFIG` creates one",
         "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
-        "publish c.toml --prune list": "there is no keep_editions",
     }.items():
         assert message in refuse(capsys, *line.split()), line
     assert not (tmp_path / "lost").exists()

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from commands.main import main
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, list_with_same_method, remove_old_editions
 from pretexeval.config.file import Config
@@ -17,7 +16,7 @@ from pretexeval.storage.withdrawals import withdraw_edition
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tests.support.command import make_rows, write_base, write_config
+from tests.support.command import make_rows, write_base
 from tests.support.small_bases import write_files
 
 # In the past, because the command keeps the period of today.
@@ -153,23 +152,6 @@ def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
         (weeks[0], None),
         (weeks[1], "no newer edition has results of far"),
     ]
-
-
-def test_the_command_lists_what_would_go_and_removes_it(
-    built: Built, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
-    monkeypatch.setattr("commands.pipeline.report_published", lambda _: None)
-    config, root, weeks = copy_weeks(built, tmp_path / "data", 4)
-    knowledge = {"name": "own", "format": "table", "path": str(config.knowledge.path)}
-    storage = {"keep_editions": 2}
-    file = write_config(tmp_path / "c.toml", root, models=[MODEL], knowledge=knowledge, storage=storage)
-    assert main(["publish", str(file), "--prune", "list"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "would be removed" in line]
-    assert listed == weeks[:2]
-    assert list_editions(root) == sorted(weeks)
-    assert main(["publish", str(file), "--prune", "editions"]) == 0
-    assert list_editions(root) == sorted(weeks[2:])
 
 
 def test_a_removal_that_was_killed_is_finished(
