@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from report.contents import Row
-from report.edition_reader import EditionReader
+from report.contents import EditionReader, Row
 from report.formats import join_names
 
 ASPECTS = {

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from prototypes.naturalness import READER, STILTED
-from report.contents import Row, Setting, choose_setting, find_setting, order_setting
-from report.edition_reader import EditionReader
+from report.contents import EditionReader, Row, Setting, choose_setting, find_setting, order_setting
 from report.facet_scores import read_facet_scores
 from report.formats import join_names
 from report.leaders import choose_measure, find_lead, read_comparisons

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from report.certainty import has_interval, select_certain
-from report.contents import Row, Setting
-from report.edition_reader import EditionReader
+from report.contents import EditionReader, Row, Setting
 from report.facet_scores import QuestionContents
 from report.formats import join_names
 

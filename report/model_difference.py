@@ -16,8 +16,7 @@ from pretexeval.primitives.untrusted_text import escape_controls
 from report.certainty import LEVEL, adjust, has_interval, is_distinguishable
 from report.columns import TABLES
 from report.console import format_share
-from report.contents import Row, Setting, find_setting, order_setting
-from report.edition_reader import EditionReader
+from report.contents import EditionReader, Row, Setting, find_setting, order_setting
 from report.formats import format_words
 from report.remarks import N_EFFECTIVE
 from report.score_tables import render_table

@@ -6,6 +6,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
 from report.contents import (
     Contents,
+    EditionReader,
     Model,
     Row,
     Setting,
@@ -13,7 +14,6 @@ from report.contents import (
     list_models,
 )
 from report.edition_differences import read_aspects
-from report.edition_reader import EditionReader
 from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
 from report.facet_scores import QuestionContents, read_facet_scores
 from report.leaders import read_comparisons, swap_sides

@@ -19,8 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pretexeval.storage.files import write_bytes
 from pretexeval.storage.layout import samples_folder
 from report import links
-from report.contents import Contents, Row
-from report.edition_reader import EditionReader
+from report.contents import Contents, EditionReader, Row
 from report.formats import FORMS
 from schemas.columns import SCORING_POLICIES
 from schemas.question_stages import FACET_OF, SETTINGS

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from pretexeval.storage.records import write_record
-from report.contents import Row, Setting, choose_setting, list_models
+from report.contents import EditionReader, Row, Setting, choose_setting, list_models
 from report.curves import list_trends
 from report.edition_differences import list_aspects
-from report.edition_reader import EditionReader
 from report.formats import format_points
 from report.model_difference import ComparisonQuestion, compare_models, render_difference
 from report.page import are_pages_current, write_index, write_pages, write_report

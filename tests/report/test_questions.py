@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from report.columns import FACETS
-from report.edition_reader import EditionReader
+from report.contents import EditionReader
 from report.facet_scores import Row, read_facet_scores
 from report.formats import format_percent
 from report.leaders import find_question_lead

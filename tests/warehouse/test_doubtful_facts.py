@@ -6,8 +6,7 @@ from math import sqrt
 
 import pytest
 
-from report.contents import Setting
-from report.edition_reader import EditionReader
+from report.contents import EditionReader, Setting
 from report.page_rows import UNDISPUTED
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder
