@@ -199,7 +199,7 @@ def run_build(config: Config) -> str:
             This is checked before Prefect starts and before anything is written.
     """
     from tasks.edition.planning import fetch_edition, plan_edition
-    from warehouse.published import require_usable_root
+    from warehouse.publishing import require_usable_root
 
     # Problems of the base and the pool are reported before the storage is opened.
     plan_edition(config)
@@ -309,7 +309,7 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
 def run_backfill(
     config: Config, first: str, last: str, tell: Callable[[str], None]
 ) -> tuple[list[Path], dict[str, str]]:
-    """Make or complete the editions of past periods, as `backfill` of flows/backfill.py does.
+    """Make or complete the editions of past periods, as `backfill` of flows/regenerate.py does.
 
     Raises:
         InputError: a label names no past period of the schedule, the base cannot be used, no model can be
@@ -320,6 +320,6 @@ def run_backfill(
     moments = list_moments(config.schedule, first, last)
     require_some_usable(config.models)
     with _begin_flows(config.storage.root):
-        from flows.backfill import backfill
+        from flows.regenerate import backfill
 
         return backfill(config, moments, tell)

@@ -1,6 +1,9 @@
-"""regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
+"""regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this.
 
-from collections.abc import Mapping, Sequence
+`backfill` does the same for past periods, in the process of a command; no deployment runs it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from flows.support.dispatch import run_evaluations
 from flows.support.keys import open_store
 from flows.support.periods import name_period, plan_period
 from flows.support.results import show_results
-from flows.support.retention import remove_old_editions
+from flows.support.retention import list_with_same_method, remove_old_editions
 from flows.support.runs import (
     RETRIES,
     TIME_LIMIT_S,
@@ -27,13 +30,12 @@ from flows.support.runs import (
 )
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import page_file
+from pretexeval.storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import label_evaluation
 from tasks.evaluation.failures import has_failure, write_failure
-from warehouse.published import require_usable_root
-from warehouse.publishing import PartsLeftOut
+from warehouse.publishing import PartsLeftOut, require_usable_root
 
 # Number of times that the server may start a run that loses its worker (commands/deploy/automations.yaml).
 # Without a limit, a run that kills its worker by using too much memory would be started again forever.
@@ -207,3 +209,47 @@ def require_start_allowed() -> None:
             f"this run lost its worker {n_starts - 1} times and is not started again; see the worker's log "
             "(out of memory?), then run it again: its files and answers so far are kept"
         )
+
+
+def backfill(
+    config: Config, moments: Sequence[datetime], report_step: Callable[[str], None]
+) -> tuple[list[Path], dict[str, str]]:
+    """Evaluate every model on the editions of these periods, then publish; return the paths and the failures.
+
+    A period with a complete edition keeps it, although the base may have changed; any other gets one, as the
+    schedule would build it now. Anchors are not asked, because answers of today say nothing of the past.
+
+    Args:
+        moments: a time in each period.
+        report_step: receives a line about each edition.
+
+    Returns:
+        The paths of the warehouse and the index; period, or edition and model -> why it failed.
+
+    Raises:
+        InputError: the base cannot be used; or publishing failed, and the message also names the failures.
+    """
+    complete = list_with_same_method(plan_period(config, moments[0]))
+    failures: dict[str, str] = {}
+    for planned in (plan_period(config, moment) for moment in moments):
+        label = str(planned.edition.label)
+        names = [edition_id for edition_id, of in complete.items() if of == label]
+        try:
+            if not names:
+                call_flow(build_test_set, config=planned)
+                names = [plan_edition(planned).edition_id]
+        except InputError as error:
+            failures[label] = str(error)
+        for edition_id in names:
+            report_step(f"edition {edition_id}")
+            for name, outcome in evaluate_models(planned, edition_id).items():
+                if outcome.has_failed:
+                    failures[f"{edition_id}, {name}"] = outcome.message
+    report_step("publishing")
+    try:
+        call_flow(publish, config=config)
+    except InputError as error:
+        lines = [f"{what}: {reason}" for what, reason in failures.items()]
+        raise InputError("\n".join([*lines, str(error)])) from error
+    root = config.storage.root
+    return [root / WAREHOUSE, root / page_file()], failures

@@ -2,33 +2,233 @@
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
 nobody waits, and a crash leaves the old file intact. `write_atomically` of pretexeval/storage/files.py does
-not fit: a killed build leaves a database and its log behind, which the next build must remove.
+not fit: a killed build leaves a database and its log behind, which the next build must remove. The file says
+which code wrote it, so that a change of somebody else is noticed.
 """
 
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from shutil import rmtree
 
 import duckdb
 from filelock import FileLock, Timeout
 
+from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import PUBLISH_LOCK, WAREHOUSE
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import link_or_copy
+from pretexeval.storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    PUBLISH_LOCK,
+    QUESTION_EVALUATIONS_FOLDER,
+    RESPONSES_FOLDER,
+    REVIEWS_FOLDER,
+    UNSURE_EVALUATIONS_FOLDER,
+    WAREHOUSE,
+    edition_folder,
+)
+from schemas import meanings
+from warehouse import catalogue
 from warehouse.answers import UnsoundRows
 from warehouse.loading import describe_lost_replies, load_warehouse
-from warehouse.published import (
-    Publication,
-    check_folders,
-    keep_writers_out,
-    read_publication,
-    replace_published,
-    sign,
-)
-from warehouse.query import connect, limit_memory
+from warehouse.query import STORAGE_VERSION, connect, limit_memory, require_usable_name
+from warehouse.scoring import hash_code
 from warehouse.sources import Sources, collect_sources, find_unreadable, stamp_root
+
+CODE_SUFFIXES = (".py", ".sql", ".toml")
+OBJECTS = " union ".join(
+    f"select schema_name || '.' || {name} from {function}() where database_name = current_database()"
+    for name, function in (
+        ("table_name", "duckdb_tables"),
+        ("view_name", "duckdb_views"),
+        ("function_name", "duckdb_functions"),
+    )
+)
+"""The query for the names of all tables, views and macros."""
+PARTS = {
+    EDITIONS_FOLDER: "select null from editions",
+    RESPONSES_FOLDER: "select null from models",
+    EVALUATIONS_FOLDER: "select edition_id from runs where setting is null and period is null",
+    QUESTION_EVALUATIONS_FOLDER: f"select edition_id from runs where setting <> '{UNSURE}'",
+    UNSURE_EVALUATIONS_FOLDER: f"select edition_id from runs where setting = '{UNSURE}'",
+    ANCHOR_EVALUATIONS_FOLDER: "select edition_id from runs where period is not null",
+    REVIEWS_FOLDER: "select distinct on (edition_id, reviewer) edition_id from human_verdicts",
+}
+"""Folder -> the query for one row per part that was loaded from it.
+
+A part of an edition may be removed together with it. Its row is the edition, and null for other parts.
+"""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The files that a warehouse was published from, and the messages about them."""
+
+    root_fingerprint: str
+    """Fingerprint of all files under the root (`stamp_root`)."""
+    problems: Sequence[str]
+    """Reasons why parts were left out that contradict their records."""
+    warnings: Sequence[str]
+    """Parts without a record, as after an interrupted run, and replies that are lost."""
+
+
+def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, changed_at_ns: int) -> None:
+    """Note in the database how it was published, by which code, and the time of change of its file."""
+    query = f"select ?, ?, ?, ?, ?, list(name) from ({OBJECTS}) as objects (name)"
+    values = [*astuple(publication), describe_code(), changed_at_ns]
+    connection.execute(f"insert into storage.publication {query}", values)
+
+
+def read_publication(path: Path) -> Publication | None:
+    """Return how the file was published; null if this code did not write it or somebody changed it since.
+
+    Whoever changes the file changes its time of change, which the file itself holds, or leaves a log beside
+    it.
+    """
+    try:
+        changed_at_ns = path.stat().st_mtime_ns
+        with connect(path) as connection:
+            row = connection.execute(
+                "select root_fingerprint, problems, warnings from storage.publication "
+                "where code_fingerprint = ? and changed_at_ns = ?",
+                [describe_code(), changed_at_ns],
+            ).fetchone()
+    except (OSError, duckdb.Error):
+        return None
+    return Publication(*row) if row and not _list_side_files(path) else None
+
+
+@contextmanager
+def keep_writers_out(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
+    """Open the file read-only while it is replaced; yield null if there is none that DuckDB can open.
+
+    Meanwhile nobody can open it for writing. A session that had it open for writing would go on to write its
+    log beside the new file, and DuckDB would apply this log to the new file.
+
+    Raises:
+        InputError: a session has it open for writing.
+    """
+    try:
+        connection = connect(path)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        if isinstance(error, duckdb.ConnectionException) or "Could not set lock on file" in reason:
+            raise InputError(
+                f"{path} is not replaced, because another session may write to it ({reason}); close the "
+                "session or open the file read-only there, then run `pretexeval publish`"
+            ) from error
+        yield None
+        return
+    with connection:
+        yield connection
+
+
+def replace_published(aside: Path, path: Path, old: duckdb.DuckDBPyConnection | None) -> None:
+    """Rename a file over the published one, whose side files go first: DuckDB reads them with any file there.
+
+    If the old file has tables, views or macros that no publication created, it is kept under another name.
+
+    Args:
+        old: the published file as `keep_writers_out` opened it.
+    """
+    kept = None
+    if old is not None and (names := _list_foreign_objects(old)):
+        kept = path.with_name(f"changed-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{path.name}")
+        link_or_copy(path, kept)
+        logger.warning(
+            "%s holds what no publication made (%s), so the old file was kept as %s; create your own tables "
+            "in another database, to which you attach the warehouse",
+            path,
+            ", ".join(names),
+            kept,
+        )
+    for side in _list_side_files(path):
+        if kept is None:
+            side.unlink()
+        else:
+            side.replace(kept.with_name(kept.name + side.name.removeprefix(path.name)))
+    os.replace(aside, path)
+
+
+def require_usable_root(root: Path) -> None:
+    """Check before a run that its publication can succeed.
+
+    Raises:
+        InputError: DuckDB cannot write a file there, or a folder is not as full as `check_folders` requires.
+    """
+    require_usable_name(root)
+    try:
+        with connect((root / WAREHOUSE).resolve()) as old:
+            check_folders(old, root)
+    except duckdb.Error:
+        return
+
+
+def check_folders(old: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Check the folders from which the published file was loaded, except those that can be made again.
+
+    While the disk of a folder is not mounted, the folder is missing or empty. This must not count as if all
+    of it had been removed, nor may its prompts be asked again.
+
+    Raises:
+        InputError: a folder is missing or empty that held an edition, answers, reviews, or evaluations of an
+            edition that is still there.
+    """
+    for name, query in PARTS.items():
+        folder = root / name
+        if folder.is_dir() and any(folder.iterdir()):
+            continue
+        try:
+            editions = [edition_id for (edition_id,) in old.execute(query).fetchall()]
+        except duckdb.Error:
+            return
+        n_lost = sum(
+            edition_id is None or (root / edition_folder(edition_id)).is_dir() for edition_id in editions
+        )
+        if n_lost:
+            raise InputError(
+                f"{folder} is missing or empty, but {root / WAREHOUSE} holds {n_lost} parts from it: mount "
+                f"its disk or restore the folder; if you removed it, delete {WAREHOUSE} too, then run again"
+            )
+
+
+def _list_foreign_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the tables, views and macros that no publication created, as schema.name, sorted."""
+    own = "select unnest(objects) from storage.publication"
+    try:
+        rows = connection.execute(f"from ({OBJECTS} except {own}) as objects (name) order by name").fetchall()
+    except duckdb.Error:
+        return []
+    return [name for (name,) in rows]
+
+
+def _list_side_files(path: Path) -> list[Path]:
+    """Return the logs of changes that DuckDB left beside the file, also of interrupted checkpoints."""
+    return [file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.wal")]
+
+
+def describe_code() -> str:
+    """Return a fingerprint of everything that decides which tables the same files give."""
+    names = [catalogue.FACTS, catalogue.COMPARED, catalogue.ESTIMATED, catalogue.VIEWS]
+    return hash_json([_hash_code(), hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of the code and the texts by which tables are made and filled."""
+    folders = (Path(__file__).parent, Path(meanings.__file__).parent)
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES]
+    return hash_json([[path.name, path.read_text(encoding="utf-8")] for path in sorted(files)], digits=32)
+
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ create macro storage.read_files(files) as table
 from read_parquet(files, hive_partitioning = false, filename = true);
 
 -- The sources of a publication. root_fingerprint: of all files under the root (sources.py).
--- code_fingerprint: of the code that wrote it (published.py). changed_at_ns: the time of change that the publisher gave
+-- code_fingerprint: of the code that wrote it (publishing.py). changed_at_ns: the time of change that the publisher gave
 -- to the file, in nanoseconds. objects: its tables, views and macros. problems, warnings: why parts were left out, and
 -- what else was said about it.
 create table storage.publication (

@@ -19,10 +19,9 @@ from schemas.stages import SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES, POSITIVE_OF
 from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import list_left_out
+from tasks.edition.manifest import describe_profile, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
-from tasks.edition.profile import describe_profile
 from tasks.edition.recipes import find_recipe
 from tasks.edition.risks import Balance, list_risks, measure_wrong_twins
 from tasks.edition.statements import write_sentences

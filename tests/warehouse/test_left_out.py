@@ -19,7 +19,7 @@ from tests.support.question_models import erratic, fill_points
 from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import digest, response_row, write_measured, write_rows, write_run
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
-from warehouse import published
+from warehouse import publishing
 from warehouse.catalogue import FACTS, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -245,7 +245,7 @@ def test_nothing_new_leaves_the_file_alone_and_another_program_or_hand_makes_a_r
     before = identify(path)
     build_warehouse(data.root)
     assert identify(path) == before
-    monkeypatch.setattr(published, "describe_code", lambda: "of another version")
+    monkeypatch.setattr(publishing, "describe_code", lambda: "of another version")
     build_warehouse(data.root)
     assert identify(path) != before
     path.write_bytes(b"this is no database")

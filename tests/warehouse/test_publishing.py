@@ -19,8 +19,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
 from warehouse import catalogue, publishing
-from warehouse.published import require_usable_root
-from warehouse.publishing import build_warehouse, is_warehouse_current
+from warehouse.publishing import build_warehouse, is_warehouse_current, require_usable_root
 from warehouse.query import run_query
 
 N_MODELS = "select count(*) from models"

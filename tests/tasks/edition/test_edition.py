@@ -16,10 +16,9 @@ from pretexeval.storage.records import read_manifest
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.edition.anchors import list_asked_again, plan_anchors, share_pairs
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.manifest import NO_NEGATIVE, complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
-from tasks.edition.profile import NO_NEGATIVE
 from tasks.edition.triplets import draw_triplets
 from tests.support.command import make_rows, write_base
 from tests.support.small_bases import (
