@@ -99,7 +99,7 @@ def plan(options: argparse.Namespace) -> int:
     from commands.in_process import open_store
     from commands.preflight.plan import plan_run, render_plan
     from pretexeval.engines.cards import list_cards
-    from pretexeval.engines.model_files import require_some_usable
+    from pretexeval.engines.identity import require_some_usable
 
     config = select_evaluations(load_config(options.config), options)
     problems = require_some_usable(config.models)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
-from pretexeval.engines.identity import identify_model
-from pretexeval.engines.model_files import require_some_usable
+from pretexeval.engines.identity import identify_model, require_some_usable
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space

@@ -184,7 +184,7 @@ def _warn_of_wrong_texts(config: Config, edition_id: str) -> None:
 def evaluate(options: argparse.Namespace) -> int:
     """Build the edition and evaluate every model."""
     from commands.in_process import run_build, run_evaluations
-    from pretexeval.engines.model_files import require_some_usable
+    from pretexeval.engines.identity import require_some_usable
 
     config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)

@@ -18,7 +18,7 @@ from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.primitives.toml_files import check_table, parse_toml
 from prototypes.pool import Pool, load_pool
 from tasks.asking.prompts import SEPARATOR
-from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import TripletSampling
 from tasks.edition.triplets import draw_triplets
 
 FILE = Path(__file__).with_name("models.toml")

@@ -13,7 +13,7 @@ from prototypes.question_wording import load_question_wording
 from schemas.question_stages import LETTERS
 from tasks.asking import prompts as asking
 from tasks.asking.prompts import SEPARATOR, STATEMENT_QUESTION, THEREFORE, AskedQuestion, render_answer
-from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.evaluation.items import QUESTION_ITEMS
 from tasks.questions.questions import draw_questions

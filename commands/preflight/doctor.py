@@ -35,8 +35,9 @@ from pretexeval.engines.identity import (
     find_folder,
     find_recording,
     list_weights,
+    read_json,
+    require_readable,
 )
-from pretexeval.engines.model_files import read_json, require_readable
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.gpus import (
     BFLOAT16_CAPABILITY,

@@ -9,8 +9,7 @@ import polars as pl
 from commands.preflight.findings import Finding, run_check
 from pretexeval.config.file import Config
 from pretexeval.config.tables import NEW, REMOVED
-from pretexeval.engines.identity import identify_model
-from pretexeval.engines.model_files import find_problem
+from pretexeval.engines.identity import find_problem, identify_model
 from pretexeval.gate import check_rewordings
 from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank

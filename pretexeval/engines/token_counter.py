@@ -4,8 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.identity import find_cached_folder, find_folder
-from pretexeval.engines.model_files import read_json, read_tokenizer
+from pretexeval.engines.identity import find_cached_folder, find_folder, read_json, read_tokenizer
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine, render_prompt
 from pretexeval.engines.cards import rest_cards, take_cards
-from pretexeval.engines.identity import find_folder
-from pretexeval.engines.model_files import require_readable
+from pretexeval.engines.identity import find_folder, require_readable
 from pretexeval.engines.tokens import find_answer_token, tokenise_sorted
 from pretexeval.engines.vllm_process import (
     ReasoningSplitter,

@@ -23,8 +23,7 @@ from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
 from tasks.asking.writers import Writer, identify_writer
-from tasks.drawing.heads import TripletSampling
-from tasks.drawing.pieces import Piece, cut_relations
+from tasks.drawing.pieces import Piece, TripletSampling, cut_relations
 from tasks.drawing.relation_facts import RelationFacts, collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.anchors import share_pairs

@@ -19,8 +19,7 @@ from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import find_manifest, list_files, set_aside, write_record
 from prototypes.naturalness import describe_naturalness
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing.heads import count_tested
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, count_tested
 from tasks.edition.edition import Edition
 from tasks.edition.risks import Balance, describe_relation, measure_wrong_twins
 from tasks.edition.triplets import list_missing_heads

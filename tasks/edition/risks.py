@@ -19,9 +19,8 @@ from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.records import find_manifest
 from schemas.stages import N_DEMONSTRATIONS
 from tasks.drawing.evidence import MISSING
-from tasks.drawing.heads import TripletSampling, count_tested
 from tasks.drawing.name_features import NameFeatures
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling, count_tested
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.shapes import name_shape
 from tasks.edition.edition import Edition

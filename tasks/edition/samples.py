@@ -21,8 +21,7 @@ from prototypes.templates import RelationPrototypes
 from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES, SINGLE_METHODS
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
-from tasks.drawing.heads import TripletSampling, choose_heads
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling, choose_heads
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 from tasks.edition.rephraser import Llmeval, build_llmeval_samples

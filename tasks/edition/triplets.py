@@ -9,8 +9,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import combine, hash_column, write_ids
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import ChosenHeads, Piece, TripletSampling, choose_heads
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from pretexeval.primitives.hashing import draw_order
 from schemas.stages import DEMONSTRATION_SALT
-from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import TripletSampling
 from tasks.drawing.shared_tails import Taker, share_tails
 from tasks.questions.points import N_OPTIONS, Point, Points
 

@@ -13,8 +13,7 @@ import polars as pl
 from pretexeval.primitives.hashing import hash_text
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.evidence import Evidence
-from tasks.drawing.heads import TripletSampling, choose_heads
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling, choose_heads
 from tasks.drawing.relation_facts import RelationFacts, SameNames
 
 N_OPTIONS = 4

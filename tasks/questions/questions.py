@@ -13,8 +13,7 @@ from prototypes.question_wording import RelationWording
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.question_stages import LETTERS as ALL_LETTERS
 from schemas.stages import DEMONSTRATION_SALT
-from tasks.drawing.heads import TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.questions.options import Options, draw_options
 from tasks.questions.points import N_OPTIONS, Point, collect_points, identify_point

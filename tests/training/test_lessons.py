@@ -15,7 +15,7 @@ from prototypes.question_wording import load_question_wording
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import ANSWER as ANSWER_MARK
 from tasks.asking.prompts import ASK_UNSURE, SEPARATOR
-from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.rephraser import N_STATEMENTS, list_statements
 from tasks.evaluation.items import QUESTION_ITEMS

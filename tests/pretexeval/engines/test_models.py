@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from pretexeval.config.engines import ModelConfig
-from pretexeval.engines.identity import ModelIdentity, TaughtFacts, identify_model
-from pretexeval.engines.model_files import find_problem, require_some_usable
+from pretexeval.engines.identity import (
+    ModelIdentity,
+    TaughtFacts,
+    find_problem,
+    identify_model,
+    require_some_usable,
+)
 from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.errors import InputError
 from tests.support.tiny_llama import save_tokenizer

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from pretexeval.knowledge.base import KnowledgeBase
-from tasks.drawing.heads import TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tasks.questions.options import draw_options

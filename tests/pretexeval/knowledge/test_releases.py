@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.knowledge.releases import HEAD_LEFT, MORE_GENERAL, TAIL_LEFT
-from tasks.drawing.heads import TripletSampling, choose_heads
+from tasks.drawing.pieces import TripletSampling, choose_heads
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write

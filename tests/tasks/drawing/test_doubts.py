@@ -8,8 +8,7 @@ import pytest
 
 from pretexeval.primitives.mixing import combine, hash_column
 from tasks.drawing.doubts import MIN_SLOPE, Doubts, SimilarHeads, fit_doubts
-from tasks.drawing.heads import TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.edition.triplets import build_triplets
 from tests.support.published_bases import needs_reference, read_medlama

@@ -20,8 +20,7 @@ from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.reader import read_knowledge_base
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, Policy, TripletSampling
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.uniform_pairs import draw_uniform

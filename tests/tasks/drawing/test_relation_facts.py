@@ -13,9 +13,8 @@ from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
 from prototypes.pool import load_pool
 from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
-from tasks.drawing.heads import Policy, TripletSampling, choose_heads
 from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, Policy, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import RelationFacts, SameNames, collect_facts
 from tasks.edition.risks import estimate_wrong_twins

@@ -17,8 +17,7 @@ from pretexeval.knowledge.names import AliasTable
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
 from tasks.drawing.evidence import Evidence, locate
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, Policy, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.shapes import ask_for_shapes, find_shapes, guess_shape, name_shape
 from tasks.edition.planning import plan_edition

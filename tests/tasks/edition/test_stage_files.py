@@ -78,7 +78,7 @@ def test_complete_edition_keeps_its_bytes(
     assert [name for name in after if after[name] != stamps[name]] == [str(lost.relative_to(tmp_path))]
     lost.unlink()
     # This imitates code that draws other triplets.
-    monkeypatch.setattr("tasks.drawing.heads.N_DEMONSTRATIONS", 4)
+    monkeypatch.setattr("tasks.drawing.pieces.N_DEMONSTRATIONS", 4)
     with pytest.raises(InputError, match=r"triplets/s\.parquet was lost .*restore the file, or delete"):
         build_edition(edition)
 

@@ -16,8 +16,7 @@ from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, Policy, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads

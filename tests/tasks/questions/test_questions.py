@@ -18,8 +18,7 @@ from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.answer_rules import QUESTION_RULES
 from schemas.question_stages import QUESTIONS
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.pieces import Piece
+from tasks.drawing.pieces import Piece, Policy, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tasks.questions.options import Options, draw_options
