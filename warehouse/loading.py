@@ -75,7 +75,6 @@ inner join (
     group by hash(prompt)
 ) as firsts on (answered.filename, answered.file_row_number) = place
 """
-PUBLISH_REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
 FAILURE_REMEDY = "the next evaluation of this model writes it again if it fails"
 
 
