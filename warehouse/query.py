@@ -1,6 +1,5 @@
 """Query the warehouse with any SQL, on a connection that reaches no file but the warehouse, read-only."""
 
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from pretexeval.primitives.errors import InputError, find_similar, suggest
+from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE
 from warehouse.catalogue import RELATIONS, VIEW_GROUPS
 
@@ -45,14 +44,6 @@ where not internal and schema_name = 'main' and table_name = '{}'
 order by column_index
 """
 """The query for the columns of the view or table of this name, and what they mean."""
-COLUMN_OWNERS = """
-select column_name, list(table_name) from duckdb_columns() where not internal and schema_name = 'main'
-group by column_name
-"""
-N_OWNERS = 5
-"""Views and tables that the message about an unknown column names at most."""
-UNKNOWN_RELATION = re.compile(r"^Catalog Error: Table with name (\w+) does not exist")
-UNKNOWN_COLUMN = re.compile(r'^Binder Error: .*?(?:Referenced column|a column named) "(\w+)"')
 # The warehouse is open when these are set, and the last one refuses every later change of a setting.
 # enable_external_access alone still lets `copy … to` (with use_tmp_file false) overwrite the database's own
 # file: DuckDB adds the paths of an open database to those that it allows.
@@ -160,27 +151,7 @@ def _run_locked(root: Path, sql: str, fetch: Fetch[T]) -> T:
                 "`--output FILE`, or open the warehouse with DuckDB itself"
             ) from error
         except (duckdb.Error, UnicodeError) as error:
-            raise InputError(f"the query failed: {error}{_explain_unknown(connection, error)}") from error
-
-
-def _explain_unknown(connection: duckdb.DuckDBPyConnection, error: Exception) -> str:
-    """Return the lines about a view or column of a query that does not exist; nothing for other errors.
-
-    DuckDB names similar columns of the relations that the query reads; the column may be one of another view.
-    """
-    names = [name for _, name, _ in connection.execute(LISTING).fetchall()]
-    if match := UNKNOWN_RELATION.search(str(error)):
-        return (
-            f"\n{match[1]} is no view or table{suggest(match[1], names)}; `pretexeval sql` lists all of them"
-        )
-    if not (match := UNKNOWN_COLUMN.search(str(error))):
-        return ""
-    owners: dict[str, list[str]] = dict(connection.execute(COLUMN_OWNERS).fetchall())
-    columns = [match[1]] if match[1] in owners else find_similar(match[1], owners)
-    listed = {column: sorted(owners[column], key=names.index)[:N_OWNERS] for column in columns}
-    return "".join(
-        f"\n{column} is a column of {', '.join(relations)}" for column, relations in listed.items()
-    )
+            raise InputError(f"the query failed: {error}") from error
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection) -> None:

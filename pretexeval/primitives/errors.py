@@ -31,15 +31,10 @@ class InputError(ValueError):
 
 
 def suggest(unknown: str, known: Collection[str], n: int = 3) -> str:
-    """Return the known names that an unknown one may stand for, in brackets for a message; or nothing."""
-    similar = find_similar(unknown, known)[:n]
-    return f" (did you mean {' or '.join(similar)}?)" if similar else ""
-
-
-def find_similar(unknown: str, known: Collection[str]) -> list[str]:
-    """Return up to three known names that contain the unknown one, or else that are spelled alike."""
+    """Return known names that contain the unknown one, or else that are spelled alike, for a message."""
     containing = sorted(name for name in known if unknown and unknown.casefold() in name.casefold())
-    return containing[:3] or get_close_matches(unknown, known)
+    similar = (containing or get_close_matches(unknown, known))[:n]
+    return f" (did you mean {' or '.join(similar)}?)" if similar else ""
 
 
 N_PROBLEMS_SHOWN = 20
