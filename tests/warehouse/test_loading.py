@@ -30,10 +30,10 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert count(data, *tables) == [1, 10, 80, 1, 0, 64, 64]
     (run,) = run_query(data.root, "from runs")[1]
     assert run[:5] == (EDITION, None, None, "expert", None)
-    assert run[5:15] == (["strict"], 64, 1, 64, 0, 64, 0, None, 0.01, True)
+    assert run[5:16] == (["strict"], 64, 0, 1, 64, 0, 64, 0, None, 0.01, True)
     # What answered and its prices are not in the record. Style and sampling are from the requests.
-    assert run[15:19] == (datetime(2026, 11, 20, 10), 1.5, None, [])
-    assert run[23:] == (None, None, None, "completion", "{}", 5)
+    assert run[16:20] == (datetime(2026, 11, 20, 10), 1.5, None, [])
+    assert run[24:] == (None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
