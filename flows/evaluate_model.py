@@ -100,6 +100,8 @@ def describe_answers(record: Mapping[str, Any], *, is_reused: bool, is_asked: bo
     if is_asked and not is_reused:
         asked = f"{n_items:,} answers, asked in shards or reused"
     counts = f"{asked}, {int(record['n_errors']):,} failed"
+    if record.get("n_not_needed"):
+        counts += f", {int(record['n_not_needed']):,} not needed"
     return ". ".join([counts, *(record.get("remarks") or ())])
 
 

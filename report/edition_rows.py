@@ -41,7 +41,9 @@ SUMMARY = (
     "unfinished_reasoning_rate",
     "error_rate",
 )
-RUNS = "select edition_id, model_id, finished_at from runs where period is null"
+RUNS = (
+    "select edition_id, setting, model_id, finished_at, n_items, n_not_needed from runs where period is null"
+)
 """SQL for every evaluation of samples or questions."""
 
 

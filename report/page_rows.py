@@ -194,7 +194,9 @@ def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
         "with asked as (select model_id, count(*) as n_asked_pairs from pair_scores "
         "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
         "and repeat = $repeat group by model_id) "
-        "select model_id, max(finished_at) as evaluated_at, any_value(n_asked_pairs) as n_asked_pairs "
+        "select model_id, max(finished_at) as evaluated_at, any_value(n_asked_pairs) as n_asked_pairs, "
+        "max(n_not_needed) filter (setting is null) as n_not_needed, "
+        "max(n_items) filter (setting is null) as n_items "
         f"from ({RUNS}) left join asked using (model_id) "
         "where edition_id = $edition_id group by model_id order by model_id",
         **vars(setting),

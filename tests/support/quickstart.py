@@ -72,5 +72,5 @@ def share_quickstart(factory: pytest.TempPathFactory) -> Quickstart:
     return Quickstart(Path(made["folder"]), made["out"])
 
 
-def _run(folder: Path, **options: Path) -> Outcome:
-    return run_process_command("run", CONFIG, *LIMIT, folder=folder, **options)
+def _run(folder: Path, blocked: Path | None = None) -> Outcome:
+    return run_process_command("run", CONFIG, *LIMIT, folder=folder, blocked=blocked)

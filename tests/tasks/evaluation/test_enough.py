@@ -3,12 +3,22 @@
 from dataclasses import replace
 
 import polars as pl
+import pytest
+from pydantic import ValidationError
 
+from pretexeval.config.file import Config
 from pretexeval.primitives.hashing import hash_text
+from report.page import write_report
+from schemas.transformations import TRANSFORMATIONS
+from tasks.evaluation import enough
+from tasks.evaluation.enough import list_looks, order_cells, weigh_items
 from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
 from tests.support.evaluations import ask_model, finish
 from tests.tasks.evaluation.conftest import Serve
+from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows
 
 
 def answer_some(prompt: str) -> str:
@@ -34,20 +44,138 @@ def master(predictions: pl.DataFrame) -> dict[str, bool]:
 def test_mastery_is_the_same_with_fewer_prompts_and_a_later_run_asks_only_the_rest(serve: Serve) -> None:
     everything = serve("all", answer_some)
     finish(everything, ask_model(everything))
-    enough = replace(serve("enough", answer_some), ask="enough")
-    report = ask_model(enough)
-    finish(enough, report)
-    assert is_complete(enough)
-    all_rows, some = read_predictions(everything), read_predictions(enough)
+    less = replace(serve("enough", answer_some), ask="enough")
+    report = ask_model(less)
+    finish(less, report)
+    assert is_complete(less)
+    all_rows, some = read_predictions(everything), read_predictions(less)
     assert master(some) == master(all_rows)
     assert report.n_samples == report.n_asked == some.height < 0.75 * all_rows.height
     assert report.n_not_needed == all_rows.height - some.height
     # What counts in averages is one sample of each triplet, or all of a pair.
     counted = some.filter(pl.col("weight") > 0)
     assert counted.group_by("triplet_id").agg(pl.col("weight").sum())["weight"].unique().to_list() == [8]
-    rest = replace(enough, ask="all")
+    rest = replace(less, ask="all")
     assert not is_complete(rest)
     assert ask_model(rest).n_asked == all_rows.height - some.height
     # Stored answers are used, so that nothing is asked.
     again = replace(everything, ask="enough")
     assert ask_model(again).n_asked == 0
+
+
+def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: Serve) -> None:
+    everything = serve("all", answer_some)
+    finish(everything, ask_model(everything))
+    less = replace(serve("enough", answer_some), ask="enough")
+    report = ask_model(less)
+    finish(less, report)
+    root = less.root
+    build_warehouse(root)
+    of_all, some = read_rows(root, "from leaderboard order by model")
+    for name in ("mastery", "mastery_ci_low", "mastery_ci_high", "n_complete_pairs", "n_pairs"):
+        assert some[name] == of_all[name], name
+    rows = read_predictions(less)
+    right = rows.filter("is_correct")["weight"].sum() / rows["weight"].sum()
+    assert some["average_accuracy"] == pytest.approx(right)
+    assert some["average_accuracy_ci_low"] < of_all["average_accuracy"] < some["average_accuracy_ci_high"]
+    in_full = rows.filter(pl.col("weight") == 1)
+    assert some["n_triplets"] == in_full["triplet_id"].n_unique()
+    triplets = in_full.group_by("triplet_id").agg(pl.col("is_correct").all())["is_correct"]
+    assert some["joint_accuracy"] == pytest.approx(triplets.mean())
+    assert some["n_samples"] == rows.filter(pl.col("weight") > 0).height
+    (run,) = read_rows(root, "from runs where n_not_needed > 0")
+    assert run["n_not_needed"] == report.n_not_needed
+    (pairs,) = read_rows(root, "select sum(n_not_needed)::int as n from pair_details where model = 'enough'")
+    assert pairs["n"] == report.n_not_needed
+    scores = read_rows(
+        root,
+        "select grouping_by, mastery, n_complete_pairs from scores where grouping_by = 'relation' "
+        "order by group_name, model",
+    )
+    assert scores[::2] == scores[1::2]
+    (difference,) = read_rows(
+        root, "from differences where comparison = 'models' and measure = 'mastery' and relation is null"
+    )
+    assert (difference["difference"], difference["n_pairs"]) == (0, of_all["n_complete_pairs"])
+    (difference,) = read_rows(
+        root,
+        "from differences where comparison = 'models' and measure = 'average_accuracy' and relation is null",
+    )
+    assert (difference["difference"], difference["score"]) == (0, pytest.approx(right))
+    text = write_report(root, less.edition_id).read_text(encoding="utf-8")
+    assert f"{some_count(report)} samples, which is enough for mastery" in text
+
+
+def some_count(report: AskingReport) -> str:
+    return f"{report.n_samples:,} of {report.n_samples + report.n_not_needed:,}"
+
+
+def test_a_precision_ends_an_evaluation_after_a_look_and_the_rest_is_asked_for_a_narrower_one(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enough, "FIRST_LOOK", 5)
+    wide = replace(serve("m", answer_some), ask="enough", precision=0.3)
+    report = ask_model(wide)
+    finish(wide, report)
+    assert is_complete(wide)
+    n_pairs = read_predictions(wide)["pair_id"].n_unique()
+    narrow = replace(wide, precision=0.01)
+    assert not is_complete(narrow)
+    further = ask_model(narrow)
+    finish(narrow, further)
+    assert is_complete(narrow)
+    assert n_pairs < read_predictions(narrow)["pair_id"].n_unique()
+    assert report.n_asked + further.n_asked == further.n_samples
+    assert list_looks(1000, has_precision=False) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "model", "message"),
+    [
+        ({"ask": "enough", "policies": ["strict", "excluded"]}, {}, "policies"),
+        ({"precision": 0.02}, {}, "precision is allowed only"),
+        ({"ask": "enough"}, {"workers": 2}, "workers is not allowed"),
+        ({"ask": "enough"}, {"repeats": 2, "temperature": 1, "seed": 1}, "repeats is not allowed"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    scoring: dict[str, object], model: dict[str, object], message: str
+) -> None:
+    tables = {
+        "knowledge": {"name": "starter", "format": "starter"},
+        "scoring": scoring,
+        "models": [{"name": "m", "model": "org/m", "max_tokens": 8, **model}],
+    }
+    with pytest.raises(ValidationError, match=message):
+        Config.model_validate(tables)
+
+
+def test_forms_are_balanced_and_one_pair_in_ten_is_asked_in_full() -> None:
+    forms = [(form.name, form.is_negated) for form in TRANSFORMATIONS]
+    rows = [
+        (f"pair {n}", "pretexeval", name, "T" if sign != is_negated else "F", f"{n} {sign} {name}")
+        for n in range(2000)
+        for sign in (True, False)
+        for name, is_negated in forms
+    ]
+    items = pl.DataFrame(rows, ["unit_id", "group", "form", "answer", "item_id"], orient="row")
+    weighed = weigh_items(items)
+    assert weighed["weight"].value_counts().sort("weight")["weight"].to_list() == [0, 1, 8]
+    in_full = weighed.filter(pl.col("weight") == 1)["unit_id"].n_unique()
+    assert 150 < in_full < 250
+    counts = weighed.filter(pl.col("weight") == 8).group_by("cell").len()["len"]
+    assert len(counts) == 16
+    assert counts.max() - counts.min() <= 8
+    assert (
+        weigh_items(items.sample(fraction=1, shuffle=True, seed=1))
+        .sort("item_id")
+        .equals(weighed.sort("item_id"))
+    )
+
+
+def test_cells_that_decide_most_pairs_come_first() -> None:
+    # Cell 3 is wrong in pairs 0 to 5, cell 1 in 4 to 8, and cell 2 in 0 to 4, which cell 3 has decided.
+    wrong = {3: range(6), 1: range(4, 9), 2: range(5), 0: ()}
+    rows = [(str(pair), "g", cell, 1, pair not in wrong[cell]) for pair in range(12) for cell in range(4)]
+    judged = pl.DataFrame(rows, ["unit_id", "group", "cell", "weight", "is_right"], orient="row")
+    assert order_cells(judged)["g"][:2] == [3, 1]

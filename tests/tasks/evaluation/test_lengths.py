@@ -118,6 +118,6 @@ def test_demonstrations_are_dropped_until_every_prompt_fits(
             (built,) = (requests for _, requests in build_file_requests(evaluation))
             texts = list({prompt.text for prompt in built.prompts})
             assert max(len(ids) for ids in tokenizer.encode_batch(texts)) <= limit, model.name
-            n_dropped[setting].append(built.frame["n_demonstrations_dropped"].sum())
+            n_dropped[setting].append(int(built.frame["n_demonstrations_dropped"].sum()))
     assert len(n_dropped["chain_of_thought"]) == 10
     assert max(n_dropped["answer_only"]) < min(n_dropped["chain_of_thought"])
