@@ -101,8 +101,8 @@ def list_notes(contents: Contents) -> list[str]:
         if row["n_not_needed"]:
             counts = format_count(row["n_items"] - row["n_not_needed"]), format_count(row["n_items"])
             notes.append(
-                f"{contents.label(row['model_id'])} was asked {' of '.join(counts)} samples, which is enough for "
-                "mastery and average accuracy; what compares the forms of a fact counts one pair in ten."
+                f"{contents.label(row['model_id'])} was asked {' of '.join(counts)} samples, which is enough "
+                "for mastery and average accuracy; what compares the forms of a fact counts one pair in ten."
             )
     if any(row["n_effective"] is not None and row["n_effective"] < N_EFFECTIVE for row in ranked):
         notes.append(

@@ -75,7 +75,7 @@ def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: 
     for name in ("mastery", "mastery_ci_low", "mastery_ci_high", "n_complete_pairs", "n_pairs"):
         assert some[name] == of_all[name], name
     rows = read_predictions(less)
-    right = rows.filter("is_correct")["weight"].sum() / rows["weight"].sum()
+    right = sum(rows.filter("is_correct")["weight"].to_list()) / sum(rows["weight"].to_list())
     assert some["average_accuracy"] == pytest.approx(right)
     assert some["average_accuracy_ci_low"] < of_all["average_accuracy"] < some["average_accuracy_ci_high"]
     in_full = rows.filter(pl.col("weight") == 1)
@@ -89,7 +89,7 @@ def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: 
     assert pairs["n"] == report.n_not_needed
     scores = read_rows(
         root,
-        "select grouping_by, mastery, n_complete_pairs from scores where grouping_by = 'relation' "
+        "select group_name, mastery, n_complete_pairs from scores where grouping_by = 'relation' "
         "order by group_name, model",
     )
     assert scores[::2] == scores[1::2]
@@ -163,9 +163,9 @@ def test_forms_are_balanced_and_one_pair_in_ten_is_asked_in_full() -> None:
     assert weighed["weight"].value_counts().sort("weight")["weight"].to_list() == [0, 1, 8]
     in_full = weighed.filter(pl.col("weight") == 1)["unit_id"].n_unique()
     assert 150 < in_full < 250
-    counts = weighed.filter(pl.col("weight") == 8).group_by("cell").len()["len"]
+    counts = weighed.filter(pl.col("weight") == 8).group_by("cell").len()["len"].to_list()
     assert len(counts) == 16
-    assert counts.max() - counts.min() <= 8
+    assert max(counts) - min(counts) <= 8
     assert (
         weigh_items(items.sample(fraction=1, shuffle=True, seed=1))
         .sort("item_id")
