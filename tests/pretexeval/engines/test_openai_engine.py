@@ -308,6 +308,24 @@ def test_only_a_prompt_without_an_answer_is_asked_after_an_outage_and_not_for_ev
     assert len(waits) == said.count(GONE)
 
 
+def test_every_prompt_of_an_outage_counts_it() -> None:
+    answers, numbers = dict[int, Answer](), list[int]()
+
+    async def be_gone(number: int) -> Answer:
+        numbers.append(number)
+        await asyncio.sleep(0)
+        return GONE
+
+    async def wait(_: Answer) -> None:
+        """Come back at once."""
+
+    asyncio.run(
+        ask_through_outages(be_gone, range(2), answers, keep=answers.__setitem__, n_at_once=2, wait=wait)
+    )
+    assert answers == {0: GONE, 1: GONE}
+    assert sorted(numbers) == [0] * MAX_OUTAGES + [1] * MAX_OUTAGES
+
+
 @pytest.mark.parametrize(
     "absence", [BUSY, EndpointReply(502, "<html>"), build_reply("", finish_reason="abort")]
 )
