@@ -137,6 +137,12 @@ def test_the_seed_depends_on_the_week_the_configured_seed_and_the_kind_of_period
     others = [plan_period(Config.model_validate(table), MONDAY) for table in tables]
     others.append(plan_period(config, MONDAY + timedelta(days=7)))
     assert len({each.edition.seed for each in (planned, *others)}) == 5
+    # In the time zone of the schedule, the day, and with it the number of its edition, is one more.
+    in_utc, in_berlin = (
+        plan_period(Config(schedule=DAILY.model_copy(update=zone)), MIDNIGHT) for zone in ({}, BERLIN)
+    )
+    assert in_utc.edition.number is not None
+    assert in_berlin.edition.number == in_utc.edition.number + 1
 
 
 @given(
