@@ -105,7 +105,6 @@ def test_scores_of_an_edition_that_is_gone_are_removed(data: DataFolder) -> None
     assert list((data.root / "scores").glob("*/*.parquet")) == []
 
 
-@pytest.mark.long
 def test_a_difference_of_few_pairs_has_no_interval_and_no_rank_above_another(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
