@@ -22,6 +22,7 @@ from pretexeval.storage.records import (
     read_record,
     write_record,
 )
+from pretexeval.storage.withdrawals import require_published, withdraw_edition
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests
@@ -122,6 +123,18 @@ def test_record_of_another_folder_is_set_aside(tmp_path: Path, manifest: Path) -
         write_record(manifest, {"edition_id": "e", "files": {name: {"rows": 4, "sha256": "aa"}}})
         assert find_manifest(tmp_path, "e") is None
         assert not manifest.exists()
+
+
+def test_an_edition_is_withdrawn_once_and_for_a_reason(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the reason is empty"):
+        withdraw_edition(tmp_path, "e", " ")
+    require_published(tmp_path, "e")
+    withdraw_edition(tmp_path, "e", " wrong labels ")
+    withdrawn = r"e was withdrawn on 20\S+ \(wrong labels\)"
+    with pytest.raises(InputError, match=withdrawn):
+        withdraw_edition(tmp_path, "e", "again")
+    with pytest.raises(InputError, match=withdrawn):
+        require_published(tmp_path, "e")
 
 
 IS_DEMONSTRATION = pl.col("split") == "demonstration"
