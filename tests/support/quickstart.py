@@ -34,8 +34,9 @@ class Quickstart:
         _, [(edition_id,)] = run_query(self.root, "select edition_id from editions")
         return str(edition_id)
 
-    def run_again(self, **options: Path) -> Outcome:
-        return _run(self.folder, **options)
+    def run_again(self, blocked: Path) -> Outcome:
+        """Run the same command, with a folder of `block_packages`."""
+        return _run(self.folder, blocked)
 
     def read_stamps(self) -> dict[str, tuple[int, int]]:
         """Return path -> inode and time of the last change, for the files of editions and models."""
