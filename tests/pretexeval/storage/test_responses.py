@@ -122,6 +122,10 @@ def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: Response
     assert store.read_settled_keys() == {K1, K3, K4}
     append(store, k2=Completion("No"))
     assert store.read_settled_keys() == {K1, K2, K3, K4}
+    # Each repeat is asked by itself.
+    asked = pl.DataFrame({"prompt_key": [K1, K2]})
+    append(store, repeat=1, k1=FULL)
+    assert [store.select_open(asked, n)["prompt_key"].to_list() for n in range(3)] == [[], [K2], [K1, K2]]
 
 
 def flip_byte(content: bytes) -> bytes:
