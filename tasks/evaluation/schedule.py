@@ -68,7 +68,9 @@ def describe_job(evaluation: Evaluation, n_prompts: int, throughput: tuple[float
     """
     model, subject = evaluation.model, evaluation.subject
     asking_s = n_prompts / throughput[0] if throughput else n_prompts * S_PER_PROMPT
-    return Job(label_evaluation(model.name, subject.setting), model.n_cards, asking_s, model.workers)
+    # The answers about a pair decide whether more is asked about it, so its prompts stay in one process.
+    n_shards = 1 if evaluation.asks_enough else model.workers
+    return Job(label_evaluation(model.name, subject.setting), model.n_cards, asking_s, n_shards)
 
 
 def _count_prompts(evaluation: Evaluation) -> int:

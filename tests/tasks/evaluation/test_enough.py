@@ -15,6 +15,7 @@ from tasks.evaluation.enough import list_looks, order_cells, weigh_items
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
+from tasks.evaluation.schedule import describe_job
 from tests.support.evaluations import ask_model, finish
 from tests.tasks.evaluation.conftest import Serve
 from warehouse.publishing import build_warehouse
@@ -179,3 +180,8 @@ def test_cells_that_decide_most_pairs_come_first() -> None:
     rows = [(str(pair), "g", cell, 1, pair not in wrong[cell]) for pair in range(12) for cell in range(4)]
     judged = pl.DataFrame(rows, ["unit_id", "group", "cell", "weight", "is_right"], orient="row")
     assert order_cells(judged)["g"][:2] == [3, 1]
+
+
+def test_prompts_are_not_divided_among_cards(evaluation: Evaluation) -> None:
+    n_shards = [describe_job(replace(evaluation, ask=ask), 10**6, None).n_shards for ask in ("all", "enough")]
+    assert n_shards == [None, 1]
