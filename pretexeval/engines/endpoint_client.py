@@ -11,11 +11,13 @@ import asyncio
 import json
 import os
 import re
+import resource
 import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -73,6 +75,9 @@ CERT_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000
 END_OF_STREAM = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
+# A client looks through all its open connections at each request: with 2,048 in one client, a request took
+# 3.0 ms of processor time, and 1.7 ms with so many in each.
+N_CONNECTIONS = 64
 # With this value, zlib decompresses both gzip and deflate.
 _ANY_FORMAT = 32 + zlib.MAX_WBITS
 
@@ -133,8 +138,11 @@ class Exchange:
 class EndpointClient:
     """Sends requests to one endpoint from one event loop."""
 
-    def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
+    def __init__(self, base_url: str, key: str | None, timeout_s: float, n_at_once: int) -> None:
         """Prepare the client without sending anything.
+
+        Args:
+            n_at_once: the most requests that are open at a time.
 
         Raises:
             InputError: SSL_CERT_FILE or SSL_CERT_DIR names nothing that can be read.
@@ -144,19 +152,23 @@ class EndpointClient:
         self._base_url = base_url.rstrip("/")
         self._timeout_s = timeout_s
         # The deadline of the whole request is measured here, not by the client, which measures single steps.
-        self._client = httpx.AsyncClient(
-            headers={
+        options: dict[str, Any] = {
+            "headers": {
                 "Authorization": f"Bearer {key or 'none'}",
                 "Accept-Encoding": "identity",
                 "Connection": "close",
             },
-            timeout=None,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-            follow_redirects=False,
+            "timeout": None,
+            "limits": httpx.Limits(max_connections=None, max_keepalive_connections=0),
+            "follow_redirects": False,
             # A proxy of the environment cannot reach this machine's loopback, where authorities hold as well.
-            trust_env=not _is_loopback(base_url),
-            verify=_trust_authorities(),
-        )
+            "trust_env": not _is_loopback(base_url),
+            "verify": _trust_authorities(),
+        }
+        n_clients = -(-n_at_once // N_CONNECTIONS)
+        self._clients = [httpx.AsyncClient(**options) for _ in range(n_clients)]
+        self._turns = cycle(self._clients)
+        _allow_files(n_at_once)
 
     async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
         """Send the body as JSON, and return the reply. One that reports an error need not be complete.
@@ -169,7 +181,7 @@ class EndpointClient:
         exchange, head = Exchange(), None
         try:
             async with asyncio.timeout(self._timeout_s):
-                request = self._client.stream(
+                request = next(self._turns).stream(
                     "POST",
                     f"{self._base_url}{path}",
                     content=_render_json(body),
@@ -199,7 +211,16 @@ class EndpointClient:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        for client in self._clients:
+            await client.aclose()
+
+
+def _allow_files(n_more: int) -> None:
+    """Let this process open so many more files, if it may: many systems allow 1,024 by default."""
+    limit, largest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY:
+        wanted = limit + n_more if largest == resource.RLIM_INFINITY else min(limit + n_more, largest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, largest))
 
 
 async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:

@@ -184,7 +184,7 @@ class OpenaiEngine(IncrementalEngine):
         self._config = config
         self._address = render_safe_address(config)
         key = read_api_key(config)
-        client = EndpointClient(config.base_url or "", key, config.timeout_s)
+        client = EndpointClient(config.base_url or "", key, config.timeout_s, config.concurrency)
         self._endpoint = Endpoint(config, client, key)
         self._thread = LoopThread()
         self.max_bytes = sys.maxsize

@@ -1,6 +1,7 @@
 """The engine for endpoints of the OpenAI protocol: what it sends, reads, retries, and keeps secret."""
 
 import asyncio
+import resource
 import threading
 import time
 from contextlib import closing
@@ -376,3 +377,24 @@ def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
         completions = ask_endpoint(endpoint, prompts, Sampling(), max_attempts=1, concurrency=1)
     assert [each.response for each in completions] == ["True"] * 3
     assert {path for path, _, _ in endpoint.requests} == {"/v1/chat/completions"}
+
+
+def test_more_requests_are_open_at_a_time_than_the_system_allows_files_by_default() -> None:
+    n, all_are_open = 120, threading.Barrier(120)
+
+    def reply(_: Body, number: int) -> EndpointReply:
+        # The first request is sent alone.
+        if number:
+            all_are_open.wait(60)
+        return build_reply(" True")
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, limits[1]))
+    try:
+        with serve_endpoint(reply) as endpoint:
+            given = {"concurrency": n, "max_attempts": 1, "timeout_s": 60}
+            completions = ask_endpoint(endpoint, [f"p{k}" for k in range(n + 1)], Sampling(), **given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [completion.response for completion in completions] == [" True"] * (n + 1)
+    assert len(endpoint.requests) == n + 1

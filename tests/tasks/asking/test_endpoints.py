@@ -368,4 +368,5 @@ def test_loopback_is_reached_past_the_proxy_of_the_environment_by_its_authoritie
             here = replace(endpoint, origin=f"https://{host}")
             run = ask(here, tmp_path / host / Path(trusted).name, ["a"])
             assert ("CERTIFICATE_VERIFY_FAILED" in str(run.error)) == (trusted != str(certificate))
-    assert EndpointClient("https://example.org/v1", KEY, 1)._client.trust_env is True
+    clients = EndpointClient("https://example.org/v1", KEY, 1, 100)._clients
+    assert [client.trust_env for client in clients] == [True, True]
