@@ -21,6 +21,7 @@ from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 from tests.support.quickstart import CONFIG, LIMIT, Quickstart
+from tests.support.simulated_host import write_program
 from warehouse.catalogue import VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -149,6 +150,24 @@ LIMITS = {
     "configs/comparison.toml": (*LIMIT, "--model", "reference-large"),
     "configs/facets.toml": ("--limit", "1", "--model", "reference-facets-large"),
 }
+
+
+def test_the_job_of_slurm_starts_a_worker_with_the_address_of_the_server(tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "operations.md").read_text(encoding="utf-8")
+    (script,) = (block.content for block in list_blocks(text) if "#SBATCH" in block.content)
+    options = re.findall(r"^#SBATCH (.*)$", script, re.MULTILINE)
+    assert re.search(r"--array=0-63\b", options[0])
+    (tmp_path / "data" / "prefect").mkdir(parents=True)
+    (tmp_path / "data" / "prefect" / "client.env").write_text(
+        "export PREFECT_API_URL=http://first-host/api\n"
+    )
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    said = 'echo "$*" $PREFECT_API_URL $PREFECT_WORKER_QUERY_SECONDS'
+    write_program(tmp_path / ".venv" / "bin" / "python", said)
+    done = subprocess.run(
+        ["bash", "-eu"], input=script, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["-m", "commands.deploy.gpu_worker", "http://first-host/api", "10"]
 
 
 @pytest.fixture(scope="module")
