@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import (
     changes,
     coverage,
+    dispatch,
     enough,
     gate,
     instrument,
@@ -76,6 +77,7 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "small-jobs": partial(other_tools.measure, "small-jobs"),
     "publication": partial(speed.measure, "publication"),
     "shards": shards.main,
+    "dispatch": dispatch.main,
     "coverage": coverage.main,
     "enough": enough.main,
     "guessers": score_guessers,

@@ -157,6 +157,7 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="pretexeval-shards-") as temporary:
         folder = (options.root or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
         print(measure_shards(folder, options.heads, options.shards, options.kills, options.at_once))
 
 

@@ -1,5 +1,7 @@
-"""Measurements of `python -m benchmarks` in small: the default ones, and shards."""
+"""Measurements of `python -m benchmarks` in small: the default ones, shards and their dispatch."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from benchmarks.other_tools import measure_engine, measure_small_jobs
 from benchmarks.shards import measure_shards
 from benchmarks.speed import measure_builds
+from tests.support.command import REPOSITORY
+from tests.support.database_folder import NEEDS_POSTGRES
 
 pytestmark = pytest.mark.long
 MODEL = Path(__file__).parents[2] / "models" / "reference-small"
@@ -35,6 +39,14 @@ def test_bare_engine(tmp_path: Path) -> None:
 def test_shards_that_are_killed(tmp_path: Path) -> None:
     table = measure_shards(tmp_path, n_heads=400, n_shards=2, n_kills=2, n_at_once=2)
     assert list_rows(table)[:2] == ["shard-1-of-2", "shard-2-of-2"]
+
+
+@NEEDS_POSTGRES
+def test_dispatch() -> None:
+    options = ["--runs", "2", "--workers", "2", "--query-seconds", "2"]
+    command = [sys.executable, "-m", "benchmarks", "--only", "dispatch", *options]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "2 runs for 2 workers of 1 at a time" in done.stdout
 
 
 def test_small_jobs(tmp_path: Path) -> None:
