@@ -13,7 +13,7 @@ import polars as pl
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.statistics.clusters import Observations, measure_spread
 from pretexeval.statistics.intervals import Estimates
-from schemas.transformations import TRANSFORMATIONS
+from schemas.transformations import NAMES, TRANSFORMATIONS
 
 FULL_SHARE = 10
 """One pair in so many is asked in full."""
@@ -23,7 +23,7 @@ FIRST_LOOK = 100
 LOOK_FACTOR = 1.25
 """A look at the precision takes so many pairs at first, and then so many times as many as the last one."""
 _NEGATED = [transformation.name for transformation in TRANSFORMATIONS if transformation.is_negated]
-_PLACES = {transformation.name: place for place, transformation in enumerate(TRANSFORMATIONS)}
+_PLACES = {name: place for place, name in enumerate(NAMES)}
 
 
 def weigh_items(items: pl.DataFrame) -> pl.DataFrame:
@@ -156,14 +156,19 @@ def list_looks(n_pairs: int, *, has_precision: bool) -> list[float]:
 
 
 def find_last_look(decided: pl.DataFrame, looks: Sequence[float]) -> float:
-    """Return the largest look up to which no pair is open; the first one if there is none."""
+    """Return the last look up to which no pair is open; the first one if there is none."""
     open_turns = decided.filter("is_open")["turn"].to_list()
     whole = [look for look in looks if look < min(open_turns, default=2)]
     return whole[-1] if whole else looks[0]
 
 
-def select_needed(judged: pl.DataFrame, look: float) -> pl.DataFrame:
-    """Return the item_id of the items with an answer, of the pairs that are asked up to this look."""
+def select_needed(judged: pl.DataFrame, looks: Sequence[float]) -> pl.DataFrame:
+    """Return the item_id of the items that are scored: those with an answer, up to the last look.
+
+    Args:
+        judged: as of `decide_pairs`, all items of an evaluation.
+    """
+    look = find_last_look(decide_pairs(judged), looks)
     return judged.filter(pl.col("is_answered") & (pl.col("turn") <= look)).select("item_id")
 
 

@@ -11,14 +11,7 @@ from pretexeval.storage.records import read_manifest_files
 from schemas.stages import REQUESTS, TRIPLETS
 from tasks.asking.reasoning import READ_COLUMNS, read_answers
 from tasks.evaluation.asked_items import read_items
-from tasks.evaluation.enough import (
-    PAIR,
-    add_outcomes,
-    decide_pairs,
-    find_last_look,
-    list_looks,
-    select_needed,
-)
+from tasks.evaluation.enough import PAIR, add_outcomes, list_looks, select_needed
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring, read_responses, score_readings
 from tasks.evaluation.request_files import RequestFiles, scan_requests
@@ -78,7 +71,7 @@ def judge_items(evaluation: Evaluation, items: pl.DataFrame, requests: RequestFi
 
 
 def list_weighed_items(evaluation: Evaluation, requests: RequestFiles) -> pl.DataFrame:
-    """Return the items that `enough` may ask: file, prompt_key, and the columns of `weigh_items` it needs."""
+    """Return file, item_id, unit_id, group, weight, cell, turn and prompt_key of the items to choose from."""
     keys = scan_requests(evaluation, requests).select("item_id", "prompt_key").collect()
     parts = [
         asked.items.select(pl.lit(asked.file).alias("file"), "item_id", *PAIR, "weight", "cell", "turn")
@@ -93,10 +86,10 @@ def plan_looks(evaluation: Evaluation, items: pl.DataFrame) -> list[float]:
 
 
 def find_needed_items(evaluation: Evaluation, requests: RequestFiles) -> pl.DataFrame:
-    """Return the item_id of the items that are scored: those with an answer of the pairs that were asked."""
+    """Return the item_id of the items of an evaluation that are scored, from the stored answers."""
     items = list_weighed_items(evaluation, requests)
     judged = add_outcomes(items, judge_items(evaluation, items, requests))
-    return select_needed(judged, find_last_look(decide_pairs(judged), plan_looks(evaluation, items)))
+    return select_needed(judged, plan_looks(evaluation, items))
 
 
 def read_clusters(evaluation: Evaluation) -> pl.DataFrame:

@@ -17,15 +17,15 @@ from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.evaluation.asked_items import read_items, require_right_labels
-from tasks.evaluation.enough import add_outcomes, list_next, measure_half_width, order_cells
-from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.judged_answers import (
-    find_needed_items,
-    judge_items,
-    list_weighed_items,
-    plan_looks,
-    read_clusters,
+from tasks.evaluation.enough import (
+    add_outcomes,
+    list_next,
+    measure_half_width,
+    order_cells,
+    select_needed,
 )
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.judged_answers import judge_items, list_weighed_items, plan_looks, read_clusters
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.requests import Requests, Shots
 
@@ -108,8 +108,9 @@ def ask_missing(
     )
     with ModelSession(evaluation.model, store, load) as session:
         if evaluation.asks_enough:
-            report.n_asked = _ask_enough(evaluation, requests, session, on_progress, asks_failed=asks_failed)
-            report.n_samples = find_needed_items(evaluation, requests).height
+            report.n_asked, report.n_samples = _ask_enough(
+                evaluation, requests, session, on_progress, asks_failed=asks_failed
+            )
             report.n_not_needed = requests.n_samples - report.n_samples
         else:
             report.n_asked = _ask_open(evaluation, asked, session, on_progress, asks_failed=asks_failed)
@@ -128,10 +129,10 @@ def _ask_enough(
     on_progress: Advance,
     *,
     asks_failed: bool,
-) -> int:
+) -> tuple[int, int]:
     """Ask each pair until its first wrong answer, and as many pairs as the precision takes.
 
-    Return the number of prompts that were asked.
+    Return the number of prompts that were asked, and that of the samples that are scored.
     """
     items = list_weighed_items(evaluation, requests)
     clusters = None if evaluation.precision is None else read_clusters(evaluation)
@@ -139,21 +140,20 @@ def _ask_enough(
     if asks_failed:
         is_first |= pl.col("prompt_key").is_in(evaluation.store.read_failed()["prompt_key"].implode())
     outcomes, n_asked, n_done = judge_items(evaluation, items, requests), 0, 0
-
-    def advance(n_more: int) -> None:
-        nonlocal n_done
-        n_done += n_more
-        on_progress(n_more)
+    looks, previous = plan_looks(evaluation, items), 0.0
 
     def ask(chosen: pl.DataFrame) -> None:
-        nonlocal n_asked, outcomes
-        n_asked += _ask_open(evaluation, chosen, session, advance, asks_failed=asks_failed)
+        nonlocal n_asked, n_done, outcomes
+        n_asked += _ask_open(evaluation, chosen, session, on_progress, asks_failed=asks_failed)
+        n_done += chosen.height
         outcomes = pl.concat([outcomes, judge_items(evaluation, chosen, requests)])
         outcomes = outcomes.unique("item_id", keep="last", maintain_order=True)
 
-    for look in plan_looks(evaluation, items):
+    for look in looks:
         part = items.filter(pl.col("turn") <= look)
-        ask(part.filter(is_first))
+        # A prompt that fails again is not asked a third time at the next look.
+        ask(part.filter(is_first & (pl.col("turn") > previous)))
+        previous = look
         while True:
             judged = add_outcomes(part, outcomes)
             following = list_next(judged, order_cells(judged))
@@ -163,7 +163,7 @@ def _ask_enough(
         if clusters is not None and measure_half_width(judged, clusters) <= (evaluation.precision or 0):
             break
     on_progress(requests.n_samples - n_done)
-    return n_asked
+    return n_asked, select_needed(add_outcomes(items, outcomes), looks).height
 
 
 def list_shard(evaluation: Evaluation, shard: Shard) -> pl.DataFrame:

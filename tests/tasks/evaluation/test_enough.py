@@ -1,5 +1,6 @@
 """Evaluations that ask each pair until its first wrong answer."""
 
+from collections import Counter
 from dataclasses import replace
 
 import polars as pl
@@ -42,12 +43,18 @@ def master(predictions: pl.DataFrame) -> dict[str, bool]:
     return dict(predictions.group_by("pair_id").agg(pl.col("is_correct").all()).rows())
 
 
-def test_mastery_is_the_same_with_fewer_prompts_and_a_later_run_asks_only_the_rest(serve: Serve) -> None:
+def evaluate_both(serve: Serve) -> tuple[Evaluation, Evaluation, AskingReport]:
+    """Evaluate a model on all samples, and one that gives the same answers on enough of them."""
     everything = serve("all", answer_some)
     finish(everything, ask_model(everything))
     less = replace(serve("enough", answer_some), ask="enough")
     report = ask_model(less)
     finish(less, report)
+    return everything, less, report
+
+
+def test_mastery_is_the_same_with_fewer_prompts_and_a_later_run_asks_only_the_rest(serve: Serve) -> None:
+    everything, less, report = evaluate_both(serve)
     assert is_complete(less)
     all_rows, some = read_predictions(everything), read_predictions(less)
     assert master(some) == master(all_rows)
@@ -65,11 +72,7 @@ def test_mastery_is_the_same_with_fewer_prompts_and_a_later_run_asks_only_the_re
 
 
 def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: Serve) -> None:
-    everything = serve("all", answer_some)
-    finish(everything, ask_model(everything))
-    less = replace(serve("enough", answer_some), ask="enough")
-    report = ask_model(less)
-    finish(less, report)
+    _, less, report = evaluate_both(serve)
     root = less.root
     build_warehouse(root)
     of_all, some = read_rows(root, "from leaderboard order by model")
@@ -128,6 +131,24 @@ def test_a_precision_ends_an_evaluation_after_a_look_and_the_rest_is_asked_for_a
     assert n_pairs < read_predictions(narrow)["pair_id"].n_unique()
     assert report.n_asked + further.n_asked == further.n_samples
     assert list_looks(1000, has_precision=False) == [1.0]
+
+
+def test_no_prompt_is_asked_twice_after_several_looks_even_if_it_fails(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enough, "FIRST_LOOK", 3)
+    asked, advances = Counter[str](), list[int]()
+
+    def fail_some(prompt: str) -> str | None:
+        asked[prompt] += 1
+        return None if int(hash_text(prompt), 16) % 10 == 5 else answer_some(prompt)
+
+    evaluation = replace(serve("m", fail_some), ask="enough", precision=0.01)
+    report = ask_model(evaluation, on_progress=advances.append)
+    assert report.n_errors > 0
+    assert set(asked.values()) == {1}
+    assert sum(advances) == report.n_samples + report.n_not_needed
+    assert min(advances) >= 0
 
 
 @pytest.mark.parametrize(
