@@ -220,9 +220,9 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
     shared = one.graded & other.graded
     # A side that is asked in full has each sample of the other side.
     weight = np.where((one.weight > 0) & (other.weight > 0), np.maximum(one.weight, other.weight), 0)
-    n, n_counted = add_weights(shared, weight, k), np.count_nonzero(shared & (weight > 0), (1, 2))
+    n, n_counted = add_weights(shared, weight), np.count_nonzero(shared & (weight > 0), (1, 2))
     right, other_right, both = (
-        add_weights(array & shared, weight, k) for array in (one.right, other.right, one.right & other.right)
+        add_weights(array & shared, weight) for array in (one.right, other.right, one.right & other.right)
     )
     is_in_full = one.decision.is_in_full & other.decision.is_in_full
     has_triplet, is_right, is_other_right = is_in_full[:, None] & (n == k), right == k, other_right == k

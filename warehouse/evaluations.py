@@ -114,7 +114,7 @@ class Decision:
     is_in_full: Flags
     """All samples of the pair were to be asked."""
     is_decided: Flags
-    """All samples are graded; or the pair is not whole, no prompt of it failed, and a sample is wrong."""
+    """All samples are graded; or the pair is not asked in full, no prompt failed, and a sample is wrong."""
     is_mastered: Flags
 
 
@@ -194,15 +194,9 @@ def count_samples(flags: Flags) -> Codes:
     return np.asarray(np.einsum("ijk->ij", flags.view(np.uint8)), np.int64)
 
 
-def add_weights(flags: Flags, weight: Weights, n_samples: int) -> Codes:
-    """Return the sum of the weights of the flagged samples of each triplet.
-
-    Args:
-        n_samples: how many samples of a complete triplet can have the flag. The one sample of a triplet that
-            is not asked in full stands for as many.
-    """
-    limited = np.minimum(weight, n_samples).astype(np.uint8)
-    return np.asarray(np.einsum("ijk,ijk->ij", flags.view(np.uint8), limited), np.int64)
+def add_weights(flags: Flags, weight: Weights) -> Codes:
+    """Return the sum of the weights of the flagged samples of each triplet. Shape (pairs, 2)."""
+    return np.asarray(np.einsum("ijk,ijk->ij", flags.view(np.int8), weight), np.int64)
 
 
 def observe(

@@ -246,9 +246,11 @@ def _count_part(
         graded: the selected samples that are graded. Shape (pairs, 2, k).
         right: the right ones of them.
     """
-    chosen, k, pairs, weight = part.samples, part.k, evaluation.pairs, evaluation.weight
-    decision = evaluation.decision
-    n, n_right = add_weights(graded, weight, k), add_weights(right, weight, k)
+    chosen, k, pairs, decision = part.samples, part.k, evaluation.pairs, evaluation.decision
+    # The one sample of a triplet that is not asked in full stands for the samples of the part.
+    weight = np.minimum(evaluation.weight, np.int8(k))
+    n, n_right = add_weights(graded, weight), add_weights(right, weight)
+    n_counted = np.count_nonzero(graded & (weight > 0), (1, 2))
     has_triplet = decision.is_in_full[:, None] & (n == k)
     is_right = has_triplet & (n_right == k)
     has_pair, pair_right = (flags[:, 0] & flags[:, 1] for flags in (has_triplet, is_right))
@@ -264,7 +266,7 @@ def _count_part(
     by_shortcut = part.grouping_by in ("edition", "relation")
     tossed = has_pair & (shortcuts.mastery == COIN_MASTERY)
     counts = {
-        name: int(add_weights(getattr(evaluation, name) & chosen, weight, k).sum())
+        name: int(add_weights(getattr(evaluation, name) & chosen, weight).sum())
         for name in ("asked", "failed", "unanswered", "unfinished", "refused", "says_true", "affirms")
     }
     n_errors, n_asked = (
@@ -277,7 +279,7 @@ def _count_part(
         "group_name": part.group_name,
         "group_position": part.group_position,
         "k": k,
-        "n_samples": int(np.count_nonzero(graded & (weight > 0))),
+        "n_samples": int(n_counted.sum()),
         "n_pairs": n_pairs,
         "negative_accuracy": _divide(n_right[:, 1].sum(), n[:, 1].sum()),
         "n_triplets": n_triplets,
@@ -305,8 +307,7 @@ def _count_part(
         "n_errors": n_errors,
         "error_rate": _divide(n_errors, n_asked),
     }
-    n_most = np.count_nonzero(graded & (weight > 0), (1, 2))
-    scores = {"average_accuracy": observe(pairs, n_right, n, n_most=n_most)}
+    scores = {"average_accuracy": observe(pairs, n_right, n, n_most=n_counted)}
     is_plain = part.group_name == "none"
     if has_joint and (by_shortcut or part.grouping_by == "transformations" or is_plain):
         scores["joint_accuracy"] = observe(pairs, is_right, has_triplet)

@@ -1,12 +1,12 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
 -- The samples of a pair added up, with its clusters (pair_clusters) and what the best shortcut makes of it.
--- n_asked, n_errors, n_graded, n_without_answer and n_correct… count samples. n_sampled and n_counted are those of
--- n_asked and of n_graded that have a weight. The other numbers are sums
--- of the weights of samples, by which a triplet counts alike no matter how many of its samples were asked.
+-- n_asked, n_errors, n_graded, n_without_answer and n_correct… count samples; n_sampled and n_counted are those of n_asked
+-- and of n_graded that have a weight. The other numbers are sums of the weights of samples, by which every triplet counts
+-- alike, no matter how many of its samples were asked.
 -- is_in_full: all samples of the pair were to be asked.
--- is_complete: all 2k samples are graded, or the pair is not whole, and one of them is wrong. Only then does the pair count
--- in mastery: it is mastered if all are right. A triplet counts in the joint accuracy only if the pair is whole and all its
--- k samples are graded.
+-- is_complete: all 2k samples are graded; or the pair was not asked in full, and one of its samples is wrong. Only then does
+-- the pair count in mastery: it is mastered if all samples are right. A triplet counts in the joint accuracy only if the
+-- pair was asked in full and all k samples of the triplet are graded.
 create table pair_scores as
 with counted as (
     select
