@@ -93,9 +93,19 @@ def read_pairs(edition: Path) -> pl.DataFrame:
 
 
 def simulate(
-    pairs: pl.DataFrame, answering: Answering, n_editions: int, rng: np.random.Generator, n_models: int = 1
+    pairs: pl.DataFrame,
+    answering: Answering,
+    n_editions: int,
+    rng: np.random.Generator,
+    n_models: int = 1,
+    forms: Array | float = 0.0,
 ) -> list[Array]:
-    """Return for each model which samples are right, by edition, pair, triplet (true, false) and sample."""
+    """Return for each model which samples are right, by edition, pair, triplet (true, false) and sample.
+
+    Args:
+        forms: what is added to the normal variable of each form, of the true and of the false triplet. Shape
+            (2, K).
+    """
     relations = pairs["relation"].rank("dense").to_numpy() - 1
     head, tail, pair, sample = answering.scales
     heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
@@ -109,8 +119,9 @@ def simulate(
             mix = MODEL_CORRELATION, (1 - MODEL_CORRELATION**2) ** 0.5
             known = [mix[0] * one + mix[1] * other for one, other in zip(known, fresh, strict=True)]
         common = mean + head * known[0][:, heads] + pair * known[2]
-        chances = ndtr((common[..., None] + tail * known[1][:, tails]) / sample)
-        models.append(rng.random((*chances.shape, K), dtype=np.float32) < chances[..., None])
+        of_triplets = common[..., None] + tail * known[1][:, tails]
+        chances = ndtr((of_triplets[..., None] + forms) / sample)
+        models.append(rng.random((*of_triplets.shape, K), dtype=np.float32) < chances)
     return models
 
 
@@ -355,19 +366,22 @@ def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
     return align(["measure", "weighting", "covers", "saved"], rows)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the tables of both simulations."""
-    parser = build_parser("coverage", __doc__)
+def read_arguments(name: str, doc: str | None, arguments: Sequence[str]) -> tuple[pl.DataFrame, int]:
+    """Return the test pairs of the edition that the options of a benchmark name, and how many to simulate."""
+    parser = build_parser(name, doc)
     add_config(parser)
     parser.add_argument("--editions", type=int, default=500, help="simulated editions of each kind of model")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="pretexeval-coverage-") as name:
-        pairs = read_pairs(build_edition(Path(name), options.tables))
-    print(
-        f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, options.editions), sep="\n\n", flush=True
-    )
+    with tempfile.TemporaryDirectory(prefix=f"pretexeval-{name}-") as folder:
+        return read_pairs(build_edition(Path(folder), options.tables)), options.editions
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the tables of both simulations."""
+    pairs, n_editions = read_arguments("coverage", __doc__, arguments)
+    print(f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, n_editions), sep="\n\n", flush=True)
     few = pairs.filter(pl.int_range(pl.len()).over("relation") < N_FEW)
     for asked in (few, pairs):
-        table = render_differences(asked, 2 * options.editions)
+        table = render_differences(asked, 2 * n_editions)
         print(f"\nDifferences, {len(asked)} pairs", table, sep="\n\n", flush=True)
-    print("\nA budget", render_budget(pairs, options.editions), sep="\n\n")
+    print("\nA budget", render_budget(pairs, n_editions), sep="\n\n")

@@ -4,17 +4,14 @@ Models answer the pairs of a real edition, as simulated in benchmarks/coverage.p
 form. The items are weighed and ordered by the code that evaluates models (tasks/evaluation/enough.py).
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from benchmarks.coverage import Answering, Array, K, read_pairs
-from benchmarks.measuring import add_config, build_edition, build_parser
-from pretexeval.statistics.clusters import Observations, measure_spread
+from benchmarks.coverage import Answering, Array, K, estimate, observe, read_arguments, simulate
+from pretexeval.statistics.clusters import Observations
 from pretexeval.statistics.intervals import Estimates
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
@@ -22,8 +19,8 @@ from tasks.evaluation.enough import list_looks, order_cells, weigh_items
 
 MASTERIES = (0.1, 0.26, 0.5, 0.8)
 HALF_WIDTHS = (0.02, 0.05)
-FORM_SPREAD = 0.3
-"""Standard deviation of the means of the forms of the true triplets, and of those of the false twins."""
+FORMS = 0.3 * np.random.default_rng(1).standard_normal((2, K))
+"""What is added to the normal variable of each form, of the true triplets and of their false twins."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +55,14 @@ def plan_pairs(pairs: pl.DataFrame) -> Plan:
     return Plan(weight, turn, weight.reshape(-1, 2 * K) > 0)
 
 
-def simulate(pairs: pl.DataFrame, way: Answering, rng: np.random.Generator) -> Array:
-    """Return which samples of the pairs are right. Shape (pairs, 2, K)."""
-    head, tail, pair, sample = way.scales
-    heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
-    known = [rng.standard_normal(size) for size in (heads.max() + 1, tails.max() + 1, len(pairs))]
-    common = way.place(1)[0] + head * known[0][heads] + pair * known[2]
-    forms = np.random.default_rng(1).standard_normal((2, K)) * FORM_SPREAD
-    mean = (common[:, None] + tail * known[1][tails])[..., None] + forms
-    return np.asarray(mean + sample * rng.standard_normal((len(pairs), 2, K)) > 0)
-
-
 def find_way(pairs: pl.DataFrame, mastery: float, heads: float, tails: float) -> Answering:
     """Return the model of this mastery, found by bisection."""
     low, high = 0.4, 0.9999
     for _ in range(14):
         middle = (low + high) / 2
         way = Answering(middle, heads, tails)
-        found = np.mean([simulate(pairs, way, np.random.default_rng(n)).all((1, 2)).mean() for n in range(4)])
+        (right,) = simulate(pairs, way, 4, np.random.default_rng(2), forms=FORMS)
+        found = right.all((2, 3)).mean()
         low, high = (middle, high) if found < mastery else (low, middle)
     return way
 
@@ -104,43 +91,33 @@ def count_prompts(plan: Plan, right: Array) -> Array:
 def estimate_accuracy(pairs: pl.DataFrame, plan: Plan, right: Array) -> Estimates:
     """Return the accuracy by weight, and that of all samples."""
     heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
-    spreads = []
+    observations = []
     for weight in (plan.weight, np.ones_like(plan.weight)):
         gained, n = (right * weight).sum(2).astype(float), weight.sum(2).astype(float)
         n_most = (weight > 0).sum((1, 2)).astype(float)
-        spreads.append(measure_spread(Observations(gained, n, heads, tails, n_most=n_most)))
-    return Estimates([spread for spread in spreads if spread is not None])
+        observations.append(Observations(gained, n, heads, tails, n_most=n_most))
+    return estimate(observations)
 
 
 def stop_when_precise(
     pairs: pl.DataFrame, plan: Plan, right: Array, half_width: float
 ) -> tuple[float, float, float, float]:
     """Return mastery with its limits, and the share of the pairs, at the first look that is precise."""
-    mastered = right.all((1, 2)).astype(float)[:, None]
-    heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
     for look in list_looks(len(pairs), has_precision=True):
         taken = plan.turn <= look
-        spread = measure_spread(
-            Observations(mastered[taken], np.ones((taken.sum(), 1)), heads[taken], tails[taken])
-        )
-        if spread is None:
-            continue
-        estimates = Estimates([spread])
+        (observations,) = observe(pairs.filter(pl.Series(taken)), "mastery", right[None, taken])
+        estimates = estimate([observations])
         limits = estimates.limit()
         if limits.high[0] - limits.low[0] <= 2 * half_width or look == 1:
-            return (
-                float(estimates.scores[0]),
-                float(limits.low[0]),
-                float(limits.high[0]),
-                float(taken.mean()),
-            )
+            ends = estimates.scores[0], limits.low[0], limits.high[0]
+            return float(ends[0]), float(ends[1]), float(ends[2]), float(taken.mean())
     raise AssertionError("the last look has all pairs")
 
 
 def render_row(pairs: pl.DataFrame, plan: Plan, way: Answering, n_editions: int) -> list[str]:
     """Return the figures of one model."""
     rng = np.random.default_rng(3)
-    results = [simulate(pairs, way, rng) for _ in range(n_editions)]
+    results = [simulate(pairs, way, 1, rng, forms=FORMS)[0][0] for _ in range(n_editions)]
     masteries = [right.all((1, 2)).mean() for right in results]
     truth, expected = (float(np.mean(values)) for values in ([r.mean() for r in results], masteries))
     prompts = [count_prompts(plan, right).mean() / (2 * K) for right in results[:50]]
@@ -160,17 +137,12 @@ def render_row(pairs: pl.DataFrame, plan: Plan, way: Answering, n_editions: int)
 
 def main(arguments: Sequence[str]) -> None:
     """Print a row for each simulated model."""
-    parser = build_parser("enough", __doc__)
-    add_config(parser)
-    parser.add_argument("--editions", type=int, default=400, help="simulated editions of each model")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="pretexeval-enough-") as name:
-        pairs = read_pairs(build_edition(Path(name), options.tables))
+    pairs, n_editions = read_arguments("enough", __doc__, arguments)
     plan = plan_pairs(pairs)
     columns = ["mastery", "heads", "tails", "prompts", "bias (points)", "width", "covers"]
     columns += [f"{text} at {half:.0%}" for half in HALF_WIDTHS for text in ("pairs", "covers")]
     rows = [
-        render_row(pairs, plan, find_way(pairs, mastery, heads, tails), options.editions)
+        render_row(pairs, plan, find_way(pairs, mastery, heads, tails), n_editions)
         for heads, tails in ((0.0, 0.0), (0.25, 0.05), (0.5, 0.2))
         for mastery in MASTERIES
     ]
