@@ -97,13 +97,17 @@ def list_notes(contents: Contents) -> list[str]:
             f"{join_names(labels, len(labels))} {verb} asked about {format_count(n)} of {n_pairs} pairs, and "
             "compared with shortcuts on the same pairs."
         )
-    for row in contents.runs:
-        if row["n_not_needed"]:
-            counts = format_count(row["n_items"] - row["n_not_needed"]), format_count(row["n_items"])
-            notes.append(
-                f"{contents.label(row['model_id'])} was asked {' of '.join(counts)} samples, which is enough "
-                "for mastery and average accuracy; what compares the forms of a fact counts one pair in ten."
-            )
+    counts = {
+        contents.label(row["model_id"]): (row["n_items"] - row["n_not_needed"], row["n_items"])
+        for row in contents.runs
+        if row["n_not_needed"]
+    }
+    if counts:
+        asked_of = [f"{label} was asked {' of '.join(map(format_count, n))}" for label, n in counts.items()]
+        notes.append(
+            f"{join_names(asked_of, len(asked_of))} samples, which is enough for mastery and average "
+            "accuracy; what compares the forms of a fact counts one pair in ten."
+        )
     if any(row["n_effective"] is not None and row["n_effective"] < N_EFFECTIVE for row in ranked):
         notes.append(
             f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
