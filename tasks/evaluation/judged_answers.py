@@ -1,20 +1,21 @@
 """Read the stored answers to requests, and score them, file by file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from pretexeval.primitives.literal_paths import scan_parquet_files
-from pretexeval.storage.files import FileRef, read_stage_file
+from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.records import read_manifest_files
 from schemas.stages import REQUESTS, TRIPLETS
 from tasks.asking.reasoning import READ_COLUMNS, read_answers
-from tasks.evaluation.asked_items import read_items
+from tasks.evaluation.asked_items import AskedItems, read_items
 from tasks.evaluation.enough import PAIR, add_outcomes, list_looks, select_needed
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring, read_responses, score_readings
-from tasks.evaluation.request_files import RequestFiles, scan_requests
+from tasks.evaluation.request_files import RequestFiles
 
 
 def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame, scoring: Scoring) -> pl.DataFrame:
@@ -34,22 +35,50 @@ def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame, scoring: Sco
 
 
 def score_file(
-    evaluation: Evaluation, requests: pl.DataFrame, rows: FileRef, answers: pl.DataFrame, scoring: Scoring
+    evaluation: Evaluation,
+    requests: pl.DataFrame,
+    items: pl.DataFrame,
+    answers: pl.DataFrame,
+    scoring: Scoring,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the readings and the predictions of requests about one file of the edition.
 
     Args:
-        rows: the file of the samples or questions.
+        items: the items of the file.
         answers: as `read_stored_answers` returns them.
     """
-    kind = evaluation.subject.kind
-    items = kind.read_items(read_stage_file(evaluation.root / rows.path, kind.stage))
-    is_reasoned = evaluation.subject.is_reasoned
+    kind, is_reasoned = evaluation.subject.kind, evaluation.subject.is_reasoned
     readings = read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
     return readings, score_readings(kind, readings, items, scoring.policies)
 
 
-def judge_items(evaluation: Evaluation, items: pl.DataFrame, requests: RequestFiles) -> pl.DataFrame:
+@dataclass(frozen=True)
+class AskedFile:
+    """The tested items of one file of the edition, and the requests about them."""
+
+    asked: AskedItems
+    requests: pl.DataFrame
+
+
+def read_asked_files(evaluation: Evaluation, requests: RequestFiles) -> dict[str, AskedFile]:
+    """Return the name of each file with asked items -> the items and the requests, all of them in memory."""
+    frames = {
+        Path(ref.path).name: read_stage_file(evaluation.root / ref.path, REQUESTS) for ref in requests.files
+    }
+    return {asked.file: AskedFile(asked, frames[asked.file]) for asked in read_items(evaluation)}
+
+
+def list_weighed_items(files: Mapping[str, AskedFile]) -> pl.DataFrame:
+    """Return file, item_id, unit_id, group, weight, cell, turn and prompt_key of the items to choose from."""
+    return pl.concat(
+        file.asked.items.select(pl.lit(name).alias("file"), "item_id", *PAIR, "weight", "cell", "turn").join(
+            file.requests.select("item_id", "prompt_key"), on="item_id", how="left", maintain_order="left"
+        )
+        for name, file in files.items()
+    )
+
+
+def judge_items(evaluation: Evaluation, items: pl.DataFrame, files: Mapping[str, AskedFile]) -> pl.DataFrame:
     """Return item_id and is_right (null if the prompt failed) of the items that have a stored answer.
 
     Args:
@@ -57,27 +86,15 @@ def judge_items(evaluation: Evaluation, items: pl.DataFrame, requests: RequestFi
     """
     answers = read_stored_answers(evaluation, items.lazy().select("prompt_key").unique(), evaluation.scoring)
     answered = items.join(answers, on="prompt_key", how="semi")
-    of_edition = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
-    of_requests = {Path(ref.path).name: ref for ref in requests.files}
 
     def judge_files() -> Iterator[pl.DataFrame]:
         for (name,), rows in answered.partition_by("file", as_dict=True).items():
-            frame = read_stage_file(evaluation.root / of_requests[str(name)].path, REQUESTS)
-            frame = frame.join(rows, on="item_id", how="semi", maintain_order="left")
-            _, predictions = score_file(evaluation, frame, of_edition[str(name)], answers, evaluation.scoring)
+            file = files[str(name)]
+            frame = file.requests.join(rows, on="item_id", how="semi", maintain_order="left")
+            _, predictions = score_file(evaluation, frame, file.asked.items, answers, evaluation.scoring)
             yield predictions.select("item_id", is_right="is_correct")
 
     return pl.concat([pl.DataFrame(schema={"item_id": pl.String, "is_right": pl.Boolean}), *judge_files()])
-
-
-def list_weighed_items(evaluation: Evaluation, requests: RequestFiles) -> pl.DataFrame:
-    """Return file, item_id, unit_id, group, weight, cell, turn and prompt_key of the items to choose from."""
-    keys = scan_requests(evaluation, requests).select("item_id", "prompt_key").collect()
-    parts = [
-        asked.items.select(pl.lit(asked.file).alias("file"), "item_id", *PAIR, "weight", "cell", "turn")
-        for asked in read_items(evaluation)
-    ]
-    return pl.concat(parts).join(keys, on="item_id", how="left", maintain_order="left")
 
 
 def plan_looks(evaluation: Evaluation, items: pl.DataFrame) -> list[float]:
@@ -87,8 +104,9 @@ def plan_looks(evaluation: Evaluation, items: pl.DataFrame) -> list[float]:
 
 def find_needed_items(evaluation: Evaluation, requests: RequestFiles) -> pl.DataFrame:
     """Return the item_id of the items of an evaluation that are scored, from the stored answers."""
-    items = list_weighed_items(evaluation, requests)
-    judged = add_outcomes(items, judge_items(evaluation, items, requests))
+    files = read_asked_files(evaluation, requests)
+    items = list_weighed_items(files)
+    judged = add_outcomes(items, judge_items(evaluation, items, files))
     return select_needed(judged, plan_looks(evaluation, items))
 
 

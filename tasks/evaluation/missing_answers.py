@@ -1,7 +1,8 @@
 """Ask a model the prompts of an evaluation that have no answer yet."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -16,7 +17,7 @@ from pretexeval.storage.store import Store
 from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
-from tasks.evaluation.asked_items import read_items, require_right_labels
+from tasks.evaluation.asked_items import AskedItems, read_items, require_right_labels
 from tasks.evaluation.enough import (
     add_outcomes,
     list_next,
@@ -25,7 +26,13 @@ from tasks.evaluation.enough import (
     select_needed,
 )
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.judged_answers import judge_items, list_weighed_items, plan_looks, read_clusters
+from tasks.evaluation.judged_answers import (
+    judge_items,
+    list_weighed_items,
+    plan_looks,
+    read_asked_files,
+    read_clusters,
+)
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.requests import Requests, Shots
 
@@ -33,6 +40,8 @@ from tasks.evaluation.requests import Requests, Shots
 N_DIGITS = 8
 # Prompts in memory at a time. Those with five demonstrations have about 2 kB each.
 N_RENDERED = 65_536
+ReadItems = Callable[[Collection[str]], Iterator[AskedItems]]
+"""Takes names of files of an edition, and yields their items."""
 
 
 class Shard(BaseModel):
@@ -134,19 +143,26 @@ def _ask_enough(
 
     Return the number of prompts that were asked, and that of the samples that are scored.
     """
-    items = list_weighed_items(evaluation, requests)
+    # Each round asks a part of the items of all files, which are read once.
+    files = read_asked_files(evaluation, requests)
+    items = list_weighed_items(files)
     clusters = None if evaluation.precision is None else read_clusters(evaluation)
     is_first = pl.col("weight") > 0
     if asks_failed:
         is_first |= pl.col("prompt_key").is_in(evaluation.store.read_failed()["prompt_key"].implode())
-    outcomes, n_asked, n_done = judge_items(evaluation, items, requests), 0, 0
+    outcomes, n_asked, n_done = judge_items(evaluation, items, files), 0, 0
     looks, previous = plan_looks(evaluation, items), 0.0
+
+    def select_files(names: Collection[str]) -> Iterator[AskedItems]:
+        return (file.asked for name, file in files.items() if name in names)
 
     def ask(chosen: pl.DataFrame) -> None:
         nonlocal n_asked, n_done, outcomes
-        n_asked += _ask_open(evaluation, chosen, session, on_progress, asks_failed=asks_failed)
+        n_asked += _ask_open(
+            evaluation, chosen, session, on_progress, asks_failed=asks_failed, read=select_files
+        )
         n_done += chosen.height
-        outcomes = pl.concat([outcomes, judge_items(evaluation, chosen, requests)])
+        outcomes = pl.concat([outcomes, judge_items(evaluation, chosen, files)])
         outcomes = outcomes.unique("item_id", keep="last", maintain_order=True)
 
     for look in looks:
@@ -223,11 +239,13 @@ def _ask_open(
     on_progress: Advance,
     *,
     asks_failed: bool = True,
+    read: ReadItems | None = None,
 ) -> int:
     """Ask every prompt without a stored answer, of all repeats, and return their number.
 
     Args:
         asked: file, item_id and prompt_key of the items. Several items can have the same prompt.
+        read: yields the items of files by their names; None: reads the files of the edition.
     """
     repeats = range(evaluation.subject.n_repeats)
     prompts = asked.unique("prompt_key", keep="first", maintain_order=True)
@@ -238,19 +256,24 @@ def _ask_open(
     session.accepts_refusal = n_left <= evaluation.max_error_rate * n_samples
     on_progress(n_samples - n_left)
     for repeat, rows in enumerate(left):
-        _ask_repeat(evaluation, rows, repeat, session, on_progress)
+        _ask_repeat(evaluation, rows, repeat, session, on_progress, read or partial(read_items, evaluation))
     return n_left
 
 
 def _ask_repeat(
-    evaluation: Evaluation, left: pl.DataFrame, repeat: int, session: ModelSession, on_progress: Advance
+    evaluation: Evaluation,
+    left: pl.DataFrame,
+    repeat: int,
+    session: ModelSession,
+    on_progress: Advance,
+    read: ReadItems,
 ) -> None:
     """Ask the prompts of these items for this repeat. Few of them are in memory at a time."""
     sampling = replace(evaluation.request_settings.sampling, repeat=repeat)
     by_file = {str(name): rows for (name,), rows in left.partition_by("file", as_dict=True).items()}
 
     def render_left() -> Iterator[tuple[str, Prompt]]:
-        for asked in read_items(evaluation, by_file):
+        for asked in read(by_file):
             items = asked.items.join(by_file[asked.file], on="item_id", how="semi", maintain_order="left")
             for requests in _render(evaluation, items, asked.shots):
                 yield from zip(requests.frame["prompt_key"], requests.prompts, strict=True)

@@ -117,6 +117,7 @@ def score_relations(
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
     """Yield (file name, readings and predictions) of each file of requests."""
     row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
+    kind = evaluation.subject.kind
     for files in _divide(requests):
         keys = scan_files(evaluation, files).select("prompt_key").unique()
         answers = read_stored_answers(evaluation, keys, scoring)
@@ -130,7 +131,8 @@ def score_relations(
                     f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                     f"{evaluation.edition_id}; run `pretexeval evaluate` again"
                 )
-            yield name, score_file(evaluation, frame, row_files[name], answers, scoring)
+            items = kind.read_items(read_stage_file(evaluation.root / row_files[name].path, kind.stage))
+            yield name, score_file(evaluation, frame, items, answers, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:
