@@ -196,10 +196,10 @@ def _add_review(subcommands: Subcommands) -> None:
     parser.add_argument("edition", help=EDITION)
     parser.add_argument(
         "--what",
-        choices=("grades", "negatives", "positives", "disputed", "rewordings"),
+        choices=("grades", "negatives", "positives", "audit", "rewordings"),
         default="grades",
-        help="grades: grade samples without knowing their method (default); negatives, positives, disputed: "
-        "judge the labels of false twins, of facts, or of triplets that most good models contradict; "
+        help="grades: grade samples without knowing their method (default); negatives, positives, audit: "
+        "judge the labels of false twins, of facts, or those that are most likely wrong by the answers; "
         "rewordings: judge whether the rewordings that the gate accepted say what their statements say",
     )
     parser.add_argument(

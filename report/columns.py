@@ -188,7 +188,7 @@ LINKS: dict[str, tuple[Link, str]] = {
     ),
 }
 """Column, or table and column -> the samples behind a figure, and what they are if not the figure itself."""
-WITHOUT_LINKS = ("repeats", "shortcuts", "disputed", "guessers")
+WITHOUT_LINKS = ("repeats", "shortcuts", "exchanged", "guessers")
 """Tables with rows about samples that the browser cannot choose."""
 OBSERVED = {
     "mastery": ("n_complete_pairs", "complete pairs all right"),

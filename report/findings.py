@@ -25,7 +25,14 @@ from report.leaders import (
     find_lead,
     find_question_lead,
 )
-from report.remarks import N_EFFECTIVE, judge_against_shortcut, list_remarks, note_base, note_replies
+from report.remarks import (
+    N_EFFECTIVE,
+    judge_against_shortcut,
+    list_remarks,
+    note_base,
+    note_labels,
+    note_replies,
+)
 
 ENDS = ("", "_ci_low", "_ci_high")
 SHORTCUT = "the best shortcut without medical knowledge"
@@ -112,6 +119,7 @@ def list_notes(contents: Contents) -> list[str]:
         notes.append(
             f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
         )
+    notes += note_labels(contents.views["exchanged"], contents.labels)
     notes += note_base(ranked, contents.views["of_base"], contents.labels)
     return [*notes, *note_unanswered(ranked), *note_unanswered_questions(asked)]
 

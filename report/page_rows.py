@@ -17,7 +17,7 @@ from report.edition_differences import read_aspects
 from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
 from report.facet_scores import QuestionContents, read_facet_scores
 from report.leaders import read_comparisons, swap_sides
-from report.remarks import REPLY_REMARKS
+from report.remarks import EXCHANGED, REPLY_REMARKS
 from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
 
@@ -46,7 +46,6 @@ SETTING_VIEWS = (
     "accuracy_by_relation",
     "form_effects",
     "suspect_prototypes",
-    "suspect_facts",
 )
 POLICY_FREE_VIEWS = ("probability_calibration",)
 EDITION_VIEWS = (
@@ -57,26 +56,13 @@ EDITION_VIEWS = (
     "rejection_reasons",
     "human_review",
 )
-# The scores of the leaderboard beside those without the pairs of disputed labels.
-UNDISPUTED = """
-with undisputed as (
-    select model_id, sum(n_correct) / nullif(sum(n_graded), 0) as accuracy,
-        avg(is_mastered::integer) filter (is_complete) as mastery, count(*) filter (n_graded > 0) as n_pairs
-    from pair_details
-    anti join disputed_facts using (edition_id, method, scoring_policy, pair_id)
-    where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
-        and repeat = $repeat
-    group by model_id
-)
-select leaderboard.*, leaderboard.n_pairs - coalesce(undisputed.n_pairs, 0) as n_disputed_pairs,
-    case when leaderboard.average_accuracy is not null then undisputed.accuracy end as undisputed_accuracy,
-    case when leaderboard.mastery is not null then undisputed.mastery end as undisputed_mastery
-from leaderboard
-left join undisputed using (model_id)
-where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy
-    and repeat = $repeat
+# The labels that are likely wrong, or that all models contradict, with figures about all labels.
+DOUBTED_LABELS = """
+from (select *, count(*) over () as n_audited, avg(wrong_probability) over () as wrong_rate
+    from label_audit where edition_id = $edition_id)
+where wrong_probability > 0.5 or is_contradicted_by_all
+order by wrong_probability desc, n_contradicting desc, relation, head, triplet_id
 """
-
 # Two models once, in each relation.
 RELATION_DIFFERENCES = """
 from storage.paired_models
@@ -162,9 +148,8 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "checks": reader.read(CHECKS),
         # These shares do not depend on the scoring policy.
         "knows_guesses_errs": reader.read_setting("knows_guesses_errs", setting, "scoring_policy"),
-        # Repeats are added up in this view.
-        "disputed_facts": reader.read_setting("disputed_facts", setting, "repeat"),
-        "undisputed": reader.read(UNDISPUTED, **vars(setting)),
+        "label_audit": reader.read(DOUBTED_LABELS),
+        "exchanged": [row for row in reader.read(EXCHANGED) if setting.matches(row)],
         "steps": [row for row in reader.read_setting("ablations", setting) if row["component"] is None],
         # The components are of two methods.
         "components": [

@@ -5,7 +5,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from report.formats import format_interval, format_magnitude, format_percent, join_names
+from report.formats import (
+    format_count,
+    format_interval,
+    format_magnitude,
+    format_percent,
+    join_names,
+)
+from schemas.columns import SCORING_POLICIES
 from warehouse.query import read_rows
 
 Row = dict[str, Any]
@@ -16,6 +23,46 @@ from runs
 inner join models using (model_id)
 where runs.edition_id = $edition_id and runs.period is null
 order by all
+"""
+# The scores, and what they would be with the labels exchanged that are more likely wrong than right. A sample
+# without an answer stays wrong. Only pairs that were asked in full are audited, so the scores move by the
+# change of these pairs: of all pairs, unless `ask` is `enough`.
+EXCHANGED = """
+with wrong as (
+    select pair_id, is_positive, is_contradicted_by_all
+    from label_audit
+    where edition_id = $edition_id and wrong_probability > 0.5
+),
+answered as (
+    select run, pair_id,
+        count_if(is_correct) as n_right,
+        count_if(if(is_contradicted_by_all is null, is_correct, prediction <> label and not is_unanswered))
+            as n_exchanged_right
+    from sample_scores
+    semi join wrong using (pair_id)
+    left join wrong using (pair_id, is_positive)
+    where edition_id = $edition_id and method = 'pretexeval' and period is null
+    group by run, pair_id
+),
+moved as (
+    select model_id, scoring_policy, repeat,
+        coalesce(sum(n_exchanged_right - n_right), 0) / nullif(sum(n_graded), 0) as more_accuracy,
+        (count_if(n_exchanged_right = 2 * k) - count_if(n_right = 2 * k)) / nullif(count_if(is_complete), 0)
+            as more_mastery
+    from pair_scores
+    left join answered using (run, pair_id)
+    where edition_id = $edition_id and method = 'pretexeval' and is_in_full
+    group by model_id, scoring_policy, repeat
+)
+select leaderboard.*,
+    (select count(*) from wrong) as n_wrong,
+    (select count_if(is_contradicted_by_all) from wrong) as n_contradicted_by_all,
+    least(greatest(average_accuracy + more_accuracy, 0), 1) as exchanged_accuracy,
+    least(greatest(mastery + more_mastery, 0), 1) as exchanged_mastery
+from leaderboard
+inner join moved using (model_id, scoring_policy, repeat)
+where edition_id = $edition_id and method = 'pretexeval' and n_wrong > 0
+order by scoring_policy, repeat, rank, model
 """
 MAX_BASE_DIFFERENCE = 0.02
 """A larger difference between the tested facts and those of the base is said on the page."""
@@ -52,6 +99,42 @@ def note_replies(rows: Sequence[Row]) -> list[str]:
 def read_reply_remarks(root: Path, edition_id: str) -> list[Row]:
     """Return the rows of REPLY_REMARKS of an edition."""
     return read_rows(root, REPLY_REMARKS.replace("$edition_id", f"'{edition_id}'"))
+
+
+def read_exchanged(root: Path, edition_id: str) -> list[Row]:
+    """Return the rows of EXCHANGED of the first repeat under the default policy."""
+    rows = read_rows(root, EXCHANGED.replace("$edition_id", f"'{edition_id}'"))
+    return [row for row in rows if row["scoring_policy"] == SCORING_POLICIES[0] and row["repeat"] == 0]
+
+
+def note_labels(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
+    """Return the sentence about how much the scores could move, if any labels are likely wrong.
+
+    Args:
+        rows: rows of EXCHANGED in one setting.
+        names: model_id -> the name of the model in the sentence.
+    """
+    spans = []
+    for row in rows:
+        for measure, exchanged, text in _MOVED:
+            if row[measure] is not None and row[exchanged] is not None:
+                low, high = map(format_percent, sorted((row[measure], row[exchanged])))
+                spans.append(f"{names[row['model_id']]} {text.format(low, high)}")
+                break
+    if not spans:
+        return []
+    n, n_by_all = rows[0]["n_wrong"], rows[0]["n_contradicted_by_all"]
+    which = (
+        "the label most likely wrong is" if n == 1 else f"the {format_count(n)} labels most likely wrong are"
+    )
+    by_all = f"; all models contradict {format_count(n_by_all)} of them, which may be errors that they share"
+    return [f"If {which} wrong, {join_names(spans)}{by_all if n_by_all else ''}."]
+
+
+_MOVED = (
+    ("mastery", "exchanged_mastery", "masters between {} and {} of the facts"),
+    ("average_accuracy", "exchanged_accuracy", "is right on between {} and {} of the statements"),
+)
 
 
 def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from report.columns import FACETS, TABLES, Column, Row, select_columns
 from report.console import align, fit_columns, format_difference, format_share, format_with_interval
 from report.facet_scores import note_unanswered, note_unanswered_questions, read_facet_scores
 from report.formats import format_rank, format_value
-from report.remarks import list_remarks, note_replies, read_reply_remarks
+from report.remarks import list_remarks, note_labels, note_replies, read_exchanged, read_reply_remarks
 from warehouse.query import read_rows
 
 N_ALWAYS_SHOWN = 2
@@ -76,9 +76,11 @@ def render_scores(
         parts.append("\n".join([render_leaderboard(rows, is_wide=is_wide), *note_repeats(root, edition_id)]))
     if scores:
         parts.append(render_facets(scores))
-    replies = note_replies(read_reply_remarks(root, edition_id))
+    names = {row["model_id"]: row["model"] for row in rows}
+    notes = note_labels(read_exchanged(root, edition_id), names)
+    notes += note_replies(read_reply_remarks(root, edition_id))
     failed = render_not_evaluated(read_rows(root, f"from not_evaluated {where}"))
-    return "\n".join(["\n\n".join(parts), *map(escape_line, replies), *([failed] if failed else [])])
+    return "\n".join(["\n\n".join(parts), *map(escape_line, notes), *([failed] if failed else [])])
 
 
 def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:

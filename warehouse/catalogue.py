@@ -21,6 +21,7 @@ from schemas.stages import (
     TRIPLETS,
     VARIANTS,
 )
+from warehouse import label_audit
 from warehouse.estimation import create_estimated
 from warehouse.scoring import create_scores
 
@@ -103,10 +104,9 @@ VIEW_GROUPS = {
         "prediction_details",
         "pair_details",
     ),
-    "What reference models were taught, and suspect labels and prototypes": (
+    "Labels and prototypes that the answers contradict": (
+        "label_audit",
         "suspect_prototypes",
-        "suspect_facts",
-        "disputed_facts",
     ),
     "Questions of four types (facets)": (
         "facet_details",
@@ -131,6 +131,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
         columns = {"edition_id": "varchar not null"}
         columns |= {c.name: TYPES[c.type] + " not null" * (not c.is_nullable) for c in stage.columns}
         columns |= {c.name: TYPES[c.type] for s in others for c in s.columns if c.name not in columns}
+        columns |= label_audit.COLUMNS if table == "triplets" else {}
         connection.execute(f"create table {table} ({', '.join(map(' '.join, columns.items()))})")
     for name in ("tables", "storage_tables", "macros"):
         connection.execute(read_sql(f"{name}.sql"))

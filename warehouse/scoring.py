@@ -1,8 +1,9 @@
-"""Compute the tables `scores` and `differences`, and keep their rows as Parquet files under the root.
+"""Compute the tables `scores` and `differences` and the label audit, and keep their rows as Parquet files.
 
-An edition has a file for each table. Its rows are grouped by what was computed at once, such as the scores
-of a model or its differences from another one, with a hash of everything that they depend on. A publication
-computes only those whose hash is new, so that one more model leaves the rows of the others as they are.
+An edition has a file for each of them under the root. Its rows are grouped by what was computed at once, such
+as the scores of a model or its differences from another one, with a hash of everything that they depend on. A
+publication computes only those whose hash is new, so that one more model leaves the scores of the others as
+they are.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from pretexeval.primitives.hashing import hash_json
 from pretexeval.statistics import clusters, intervals
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import SCORES_FOLDER
-from warehouse import differences, evaluations, scores
+from warehouse import differences, evaluations, label_audit, scores
 from warehouse.evaluations import Evaluation, Pairs, read_evaluations, read_pairs
 
 Schema = dict[str, Any]
@@ -131,6 +132,15 @@ class EditionScorer:
         before, now = earlier.read(model_id), self.read(model_id)
         return differences.measure_differences(differences.compare_editions(before, now))
 
+    def list_audits(self) -> Iterator[Unit]:
+        """Yield the audit of the labels by all models."""
+        others = [self._hash(table) for table in ("storage.taught_pairs", "human_verdicts")]
+        yield Unit(_name("audit", self.inputs, others), self._audit)
+
+    def _audit(self) -> pl.DataFrame:
+        chosen = [label_audit.choose_evaluation(self.read(model_id)) for model_id in self.inputs]
+        return label_audit.audit_edition(self._connection, [own for own in chosen if own is not None])
+
     def forget(self) -> None:
         """Free the memory of the evaluations."""
         self._evaluations.clear()
@@ -143,15 +153,15 @@ def _name(*parts: object) -> str:
 @cache
 def hash_code() -> str:
     """Return a hash of the code that computes scores; its results are cheap enough to be computed again."""
-    modules = (clusters, intervals, evaluations, scores, differences)
+    modules = (clusters, intervals, evaluations, scores, differences, label_audit)
     return hash_json([Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules])
 
 
 def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Create both tables, and remove the files of editions that are gone."""
+    """Create both tables, audit the labels in triplets, and remove the files of editions that are gone."""
     folder = root / SCORES_FOLDER
     rows: dict[ModuleType, list[pl.DataFrame]] = {
-        table: [pl.DataFrame(schema=table.SCHEMA)] for table in (scores, differences)
+        table: [pl.DataFrame(schema=table.SCHEMA)] for table in (scores, differences, label_audit)
     }
     bases: dict[str, list[EditionScorer]] = {}
     files: set[Path] = set()
@@ -159,6 +169,7 @@ def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         edition, earlier = EditionScorer(connection, edition_id), bases.setdefault(kb, [])
         units = {scores: list(edition.list_scores()), differences: list(edition.list_differences())}
         units[differences] += [unit for other in earlier for unit in edition.list_changes(other)]
+        units[label_audit] = list(edition.list_audits())
         for table, of_table in units.items():
             path = folder / edition_id / f"{table.__name__.rpartition('.')[2]}.parquet"
             files.add(path)
@@ -169,6 +180,7 @@ def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     _create(connection, "scores", pl.concat(rows[scores]).sort(*scores.ORDER))
     adjusted = differences.adjust(pl.concat(rows[differences]))
     _create(connection, "differences", adjusted.sort(*differences.ORDER))
+    label_audit.insert_audit(connection, pl.concat(rows[label_audit]))
     for path in set(folder.glob("*/*.parquet")) - files:
         path.unlink()
 

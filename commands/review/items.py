@@ -18,18 +18,17 @@ from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS
 from warehouse.query import open_warehouse
 
-LABELS = ("negatives", "positives", "disputed")
+LABELS = ("negatives", "positives", "audit")
 KINDS = ("grades", *LABELS, "rewordings")
 ITEM_COLUMNS = ("question", "item_id", "triplet_id", "method", "relation", "head", "tail", "text", "note")
-# A triplet may be disputed by several methods; the sheet shows the one with the largest share of models.
-DISPUTED = """
-select triplet_id, 'contradicted by ' || n_contradicting || ' of ' || n_models || ' models' as contradicted
-from disputed_facts
-where edition_id = ?
-qualify row_number() over (
-    partition by triplet_id order by contradicting_rate desc, n_models desc, method, scoring_policy
-) = 1
-order by contradicting_rate desc, n_models desc, triplet_id
+MIN_PROBABILITY = 0.05
+"""Labels that are less likely wrong are not in the sheet `audit`, unless all models contradict them."""
+AUDITED = f"""
+select triplet_id, 'wrong with a probability of ' || round(100 * wrong_probability)::integer
+    || ' %, contradicted by ' || n_contradicting || ' of ' || n_models || ' models' as audited
+from label_audit
+where edition_id = ? and (wrong_probability >= {MIN_PROBABILITY} or is_contradicted_by_all)
+order by wrong_probability desc, n_contradicting desc, triplet_id
 """
 
 
@@ -81,7 +80,7 @@ def _list_samples(root: Path, edition_id: str, n_pairs: int | None) -> pl.DataFr
 
 
 def _list_labels(root: Path, edition_id: str, kind: str, n_pairs: int | None) -> pl.DataFrame:
-    """Return the triplets that an edition tests, the most doubtful or the most disputed first.
+    """Return the triplets that an edition tests, the most doubtful or the most likely wrong first.
 
     Triplets that are equally doubtful are in an order that mixes relations and heads.
     """
@@ -98,30 +97,30 @@ def _list_labels(root: Path, edition_id: str, kind: str, n_pairs: int | None) ->
         .join(plain.select("triplet_id", "statement"), on="triplet_id", maintain_order="left")
         .sort("doubt", descending=True, nulls_last=True, maintain_order=True)
     )
-    if kind == "disputed":
-        chosen = _read_disputed(root, edition_id).join(chosen, on="triplet_id", maintain_order="left")
+    if kind == "audit":
+        chosen = _read_audit(root, edition_id).join(chosen, on="triplet_id", maintain_order="left")
     else:
-        chosen = chosen.filter(is_positive=kind == "positives").with_columns(contradicted=None)
+        chosen = chosen.filter(is_positive=kind == "positives").with_columns(audited=None)
     doubt = pl.format("doubt {} %: {}", (100 * pl.col("doubt")).round_sig_figs(2), "doubt_reason")
     return chosen.with_columns(
         pl.lit("label").alias("question"),
         pl.lit(None, pl.String).alias("method"),
         pl.col("triplet_id").alias("item_id"),
         pl.format("({}) {}", pl.col("is_positive").cast(pl.String), "statement").alias("text"),
-        pl.concat_str("contradicted", doubt, separator="; ", ignore_nulls=True).alias("note"),
+        pl.concat_str("audited", doubt, separator="; ", ignore_nulls=True).alias("note"),
     )
 
 
-def _read_disputed(root: Path, edition_id: str) -> pl.DataFrame:
-    """Return triplet_id and contradicted of the disputed triplets, the most disputed first."""
+def _read_audit(root: Path, edition_id: str) -> pl.DataFrame:
+    """Return triplet_id and audited of the labels that the models contradict, the most likely wrong first."""
     with open_warehouse(root) as connection:
-        disputed = connection.execute(DISPUTED, [edition_id]).fetchall()
-    if not disputed:
+        audited = connection.execute(AUDITED, [edition_id]).fetchall()
+    if not audited:
         raise InputError(
-            f"the models dispute no label of {edition_id} in {root / layout.WAREHOUSE}: publish the answers "
-            "of at least two models that master more than the best shortcut, or export the negatives"
+            f"the models contradict no label of {edition_id} in {root / layout.WAREHOUSE}: publish the "
+            "answers of at least three models, or export the negatives"
         )
-    return pl.DataFrame(disputed, ["triplet_id", "contradicted"], orient="row")
+    return pl.DataFrame(audited, ["triplet_id", "audited"], orient="row")
 
 
 def _list_rewordings(root: Path, edition_id: str) -> pl.DataFrame:

@@ -130,16 +130,6 @@ def test_names_in_other_capitals_are_one_cluster(tmp_path: Path) -> None:
     assert set(row.values()) == {1}
 
 
-def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked: DataFolder) -> None:
-    rows = worked.query("from suspect_facts where model_id = 'uneven'")
-    assert [(row["head"], row["is_positive"], row["n_right"]) for row in rows] == [
-        ("sign 1", True, 2),
-        ("sign 2", True, 1),
-        ("sign 3", False, 0),
-    ]
-    assert {row["suspect_rate"] for row in rows} == {3 / 12}
-
-
 def test_samples_of_which_a_prompt_failed_have_no_same_answer(worked: DataFolder) -> None:
     """Of eight transformations one failed, and one of the other seven has another answer."""
     (row,) = worked.query("from scores where grouping_by = 'repeats'")

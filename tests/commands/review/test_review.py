@@ -27,7 +27,6 @@ from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.data_folder import DataFolder
 from tests.support.endpoint import serve_endpoint
-from tests.support.simulated_models import expert
 from tests.support.small_bases import build_edition, build_frames, make_base, make_edition, make_facts
 from tests.support.stage_rows import Row
 from tests.tasks.edition.test_writers import build as build_rewritten
@@ -362,21 +361,21 @@ def test_verdicts_that_contradict_a_label_are_kept_until_they_are_changed(data: 
     )
 
 
-def test_a_twin_that_the_models_dispute_is_not_drawn_again(
+def test_a_twin_that_all_models_contradict_is_not_drawn_again(
     data: BuiltFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(catalogue, "ESTIMATED", ())
-    monkeypatch.setattr(catalogue, "VIEWS", ("leaderboard", "disputed_facts"))
-    export = ["review", "export", data.edition_id, "--what", "disputed", "--root", str(data.root)]
+    monkeypatch.setattr(catalogue, "VIEWS", ("leaderboard", "label_audit"))
+    export = ["review", "export", data.edition_id, "--what", "audit", "--root", str(data.root)]
     build_warehouse(data.root)
     assert main(export) == 2
-    assert "the models dispute no label" in capsys.readouterr().err
+    assert "the models contradict no label" in capsys.readouterr().err
     head = data.list_tested(is_positive=True)["head"][0]
 
     def contradict(sample: Row) -> bool:
         return bool(sample["label"] == (sample["is_positive"] or sample["head"] != head))
 
-    for name, rule in (("ann", contradict), ("bob", contradict), ("cas", expert)):
+    for name, rule in (("ann", contradict), ("bob", contradict), ("cas", contradict)):
         data.write_model(name)
         data.write_answers(data.edition_id, name, rule)
     build_warehouse(data.root)
@@ -384,7 +383,7 @@ def test_a_twin_that_the_models_dispute_is_not_drawn_again(
     sheet = Path(capsys.readouterr().out.splitlines()[0])
     (row,) = judge(sheet, lambda _: "also_true")
     assert row["text"].startswith("(false) ")
-    assert row["note"] == "contradicted by 2 of 3 models"
+    assert re.fullmatch(r"wrong with a probability of \d+ %, contradicted by 3 of 3 models", row["note"])
     assert main(["review", "import", str(sheet), "--root", str(data.root)]) == 0
     path, counts = capsys.readouterr().out.splitlines()[-1].split(": ")
     assert counts == "1 of 1 verdicts contradict the label"
