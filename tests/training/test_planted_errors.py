@@ -1,13 +1,15 @@
-"""Wrong labels and wrong facts, planted into the pool and the base, are noticed by a trained model.
+"""Wrong labels and wrong facts, planted into the pool and the base, are noticed by trained models.
 
-It was taught without these errors. The views `suspect_prototypes` and `suspect_facts` must name them, and
-little else.
+They were taught without these errors. The view `suspect_prototypes` must name the wrong cells and no other,
+and `label_audit` must tell the wrong facts from the right ones.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -23,16 +25,18 @@ from tests.support.command import run_command, write_config
 from training.__main__ import MODELS
 from warehouse.query import run_query
 
-NAME = "reference-large"
-N_SWAPS, N_FACTS = 5, 13
+NAMES = ("large", "small", "unsure", "facets-large", "facets-small")
+N_SWAPS, N_FACTS = 5, 16
 """Relations with swapped cells, and heads with a false tail; the edition tests most of these heads."""
 SUSPECT_CELLS = """
-    select distinct label, relation, transformation
-    from suspect_prototypes inner join editions using (edition_id) where is_suspect
+    select distinct relation, transformation
+    from suspect_prototypes inner join editions using (edition_id)
+    where label = '{}' and model = 'large' and is_suspect
 """
-SUSPECT_FACTS = (
-    "select distinct label, relation, head from suspect_facts inner join editions using (edition_id)"
-)
+AUDITED = """
+    select relation, head, is_positive, is_contradicted_by_all, wrong_probability
+    from label_audit inner join editions using (edition_id) where label = '{}'
+"""
 Names = frozenset[tuple[str, str]]
 """Cells are (relation, transformation), facts are (relation, head)."""
 
@@ -50,11 +54,17 @@ def plant_cells(pool: Pool, relations: Sequence[str], path: Path) -> Names:
     return frozenset(swapped)
 
 
-def plant_facts(base: KnowledgeBase, relations: Sequence[str], path: Path) -> Names:
-    """Write a base in which some heads of these relations have only a false tail; return them."""
+def list_learned() -> set[tuple[str, str]]:
+    """Return the heads that at least three of the models have learned, so that their labels are audited."""
+    cards = (read_taught_facts(MODELS / f"reference-{name}").known_heads or [] for name in NAMES)
+    learned = Counter((unit.relation, unit.head) for card in cards for unit in card)
+    return {unit for unit, n in learned.items() if n >= 3}
+
+
+def plant_facts(base: KnowledgeBase, heads: Collection[tuple[str, str]], path: Path) -> Names:
+    """Write a base in which some of these heads have only a false tail; return them."""
     rows, facts = base.triplets, set()
-    heads = rows.filter(pl.col("relation").is_in(relations)).select("relation", "head").unique()
-    for unit in draw_order(map("\t".join, heads.iter_rows()), "planted fact")[:N_FACTS]:
+    for unit in draw_order(map("\t".join, heads), "planted fact")[:N_FACTS]:
         relation, head = unit.split("\t")
         is_unit = (pl.col("relation") == relation) & (pl.col("head") == head)
         true = set(rows.filter(is_unit)["tail"])
@@ -68,13 +78,19 @@ def plant_facts(base: KnowledgeBase, relations: Sequence[str], path: Path) -> Na
 
 
 @pytest.mark.long
-def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     base, root = read_knowledge_base(KnowledgeConfig()), tmp_path / "data"
-    relations = draw_order(base.relations, "planted")
+    learned = list_learned()
+    audited = {relation for relation, _ in learned}
+    # The cells are of other relations than most of the facts.
+    relations = sorted(draw_order(base.relations, "planted"), key=audited.__contains__)
     cells = plant_cells(load_pool("revised"), relations, tmp_path / "pool.toml")
-    facts = plant_facts(base, relations[N_SWAPS:], tmp_path / "base.parquet")
+    facts = plant_facts(base, learned, tmp_path / "base.parquet")
     # As in the quickstart: the answer is one token, and the models learned nothing that follows it.
-    models = [{"name": NAME, "model": str(MODELS / NAME), "dtype": "bfloat16", "max_tokens": 1}]
+    models = [
+        {"name": name, "model": str(MODELS / f"reference-{name}"), "dtype": "bfloat16", "max_tokens": 1}
+        for name in NAMES
+    ]
     knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
     cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "clean": ({}, {}),
@@ -85,23 +101,29 @@ def test_planted_errors_are_named_and_little_else(tmp_path: Path, prefect_server
         config = write_config(tmp_path / f"{label}.toml", root, models=models, edition=edition, **tables)
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
 
-    def read(sql: str, label: str) -> Names:
-        return frozenset((one, other) for found, one, other in run_query(root, sql)[1] if found == label)
+    def read(sql: str, label: str) -> list[tuple[Any, ...]]:
+        return run_query(root, sql.format(label))[1]
 
-    found_cells = read(SUSPECT_CELLS, "planted")
     assert len(cells) == 2 * N_SWAPS
-    assert cells == found_cells
+    assert cells == set(read(SUSPECT_CELLS, "planted"))
     assert not read(SUSPECT_CELLS, "clean")
     # A head with a false tail that the edition leaves out is no error of the edition.
-    (edition_folder,) = root.glob("editions/*-planted-*")
-    triplets = pl.read_parquet(edition_folder / "triplets" / "*.parquet").filter("is_positive", split="test")
-    tested = facts & frozenset(triplets.select("relation", "head").iter_rows())
-    known = {(unit.relation, unit.head) for unit in read_taught_facts(MODELS / NAME).known_heads or []}
-    assert len(tested) >= 10
-    assert len(tested & known) >= 5
-    found_facts = read(SUSPECT_FACTS, "planted")
-    # The model may be unsure of a tail that it was never taught to be false.
-    assert len((tested & known) - found_facts) <= 1
-    # The model reads some of the heads that it learned badly.
-    assert len(read(SUSPECT_FACTS, "clean")) <= 3
-    assert len(found_facts - tested) <= 8
+    audited_labels = read(AUDITED, "planted")
+    wrong = [row[3:] for row in audited_labels if row[2] and row[:2] in facts]
+    right = [row[3:] for row in audited_labels if row[:2] not in facts]
+    assert len(wrong) >= 10
+    assert len(right) >= 150
+    assert rank_higher([p for _, p in wrong], [p for _, p in right]) >= 0.95
+    assert sum(is_by_all for is_by_all, _ in wrong) >= len(wrong) - 2
+    assert sum(is_by_all for is_by_all, _ in right) <= 2
+    # The models hardly err alone, so the probabilities are cautious.
+    assert max(p for _, p in right) < 0.05
+    clean = [row[3:] for row in read(AUDITED, "clean")]
+    assert max(p for _, p in clean) < 0.05
+    assert not any(is_by_all for is_by_all, _ in clean)
+
+
+def rank_higher(wrong: Sequence[float], right: Sequence[float]) -> float:
+    """Return the share of pairs of a wrong and a right label whose wrong one has the higher probability."""
+    differences = np.subtract.outer(wrong, right)
+    return float(((differences > 0) + (differences == 0) / 2).mean())
