@@ -212,16 +212,27 @@ def find_knowledgeable(affirmed: Floats) -> Flags:
 
 
 def fit_regression(answers: Floats, label: Floats, n_shares: int) -> Regression:
-    """Return the most likely weights, none below 0, and shares of wrong labels.
+    """Return the weights, none below 0, and the shares of wrong labels.
 
-    The probability of a label y is (1 − π) σ(yz) + π σ(−yz), where z = b + w·answers. A penalty of
-    RIDGE/2 · |w̄|² + SPREAD_RIDGE/2 · |w − w̄|² bounds them where no label is contradicted; w̄ has the means of
-    the weights of each model.
+    The penalty makes the weights too small, so a second regression finds how large they are together.
 
     Args:
         answers: shape (rows, models, k).
         label: 1 or −1. Shape (rows,).
         n_shares: 1 without an intercept; 2 with one, and a share of each label.
+    """
+    weights = _fit(answers, label, n_shares).weights
+    evidence = answers.reshape(len(label), -1) @ weights
+    scaled = _fit(evidence[:, None, None], label, n_shares)
+    return Regression(scaled.weights * weights, scaled.intercept, scaled.wrong)
+
+
+def _fit(answers: Floats, label: Floats, n_shares: int) -> Regression:
+    """Return the most likely weights and shares.
+
+    The probability of a label y is (1 − π) σ(yz) + π σ(−yz), where z = b + w·answers. A penalty of
+    RIDGE/2 · |w̄|² + SPREAD_RIDGE/2 · |w − w̄|² bounds them where no label is contradicted; w̄ has the means of
+    the weights of each model.
     """
     n_models = answers.shape[1]
     signed = answers.reshape(len(label), -1) * label[:, None]
