@@ -15,7 +15,7 @@ from pretexeval.statistics.clusters import Observations
 from pretexeval.statistics.intervals import Estimates
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
-from tasks.evaluation.enough import list_looks, order_cells, weigh_items
+from tasks.evaluation.enough import count_prompts, list_looks, weigh_items
 
 MASTERIES = (0.1, 0.26, 0.5, 0.8)
 HALF_WIDTHS = (0.02, 0.05)
@@ -30,8 +30,6 @@ class Plan:
     weight: Array
     turn: Array
     """The share of the pairs of its relation that are asked up to a pair. Shape (pairs,)."""
-    first: Array
-    """The cells of each pair that are asked at first. Shape (pairs, 2 K)."""
 
 
 def plan_pairs(pairs: pl.DataFrame) -> Plan:
@@ -52,7 +50,7 @@ def plan_pairs(pairs: pl.DataFrame) -> Plan:
     table = weighed.sort("relation", "unit_id", "cell")
     weight = table["weight"].to_numpy().reshape(-1, 2, K)
     turn = table["turn"].to_numpy().reshape(-1, 2 * K)[:, 0]
-    return Plan(weight, turn, weight.reshape(-1, 2 * K) > 0)
+    return Plan(weight, turn)
 
 
 def find_way(pairs: pl.DataFrame, mastery: float, heads: float, tails: float) -> Answering:
@@ -65,27 +63,6 @@ def find_way(pairs: pl.DataFrame, mastery: float, heads: float, tails: float) ->
         found = right.all((2, 3)).mean()
         low, high = (middle, high) if found < mastery else (low, middle)
     return way
-
-
-def count_prompts(plan: Plan, right: Array) -> Array:
-    """Return how many prompts of each pair are asked."""
-    cells = right.reshape(-1, 2 * K)
-    full = (plan.weight == 1).any((1, 2))
-    asked = pl.DataFrame(
-        {
-            "unit_id": np.repeat(np.nonzero(full)[0].astype(str), 2 * K),
-            "group": "pretexeval",
-            "cell": np.tile(np.arange(2 * K), full.sum()),
-            "weight": 1,
-            "is_right": cells[full].ravel(),
-        }
-    )
-    order = order_cells(asked)["pretexeval"]
-    wrong_first = (~cells & plan.first).any(1)
-    places = np.argsort(np.where(plan.first, -1, np.argsort(order)[None]), axis=1, kind="stable")
-    wrong = ~np.take_along_axis(cells, places, 1)
-    until = np.where(wrong.any(1), wrong.argmax(1) + 1, 2 * K)
-    return np.where(full, 2 * K, np.where(wrong_first, 2, np.maximum(until, 2)))
 
 
 def estimate_accuracy(pairs: pl.DataFrame, plan: Plan, right: Array) -> Estimates:
@@ -120,7 +97,8 @@ def render_row(pairs: pl.DataFrame, plan: Plan, way: Answering, n_editions: int)
     results = [simulate(pairs, way, 1, rng, forms=FORMS)[0][0] for _ in range(n_editions)]
     masteries = [right.all((1, 2)).mean() for right in results]
     truth, expected = (float(np.mean(values)) for values in ([r.mean() for r in results], masteries))
-    prompts = [count_prompts(plan, right).mean() / (2 * K) for right in results[:50]]
+    weight = plan.weight.reshape(-1, 2 * K)
+    prompts = [count_prompts(weight, right.reshape(-1, 2 * K)).mean() / (2 * K) for right in results[:50]]
     estimates = [estimate_accuracy(pairs, plan, right) for right in results]
     limits = [each.limit() for each in estimates]
     covers = np.mean([each.low[0] <= truth <= each.high[0] for each in limits])

@@ -120,6 +120,7 @@ class AskedPrompts:
         tokens_out, cost = n_to_ask * per_completion, None
         if config.price_input is not None and config.price_output is not None:
             cost = (tokens_in * config.price_input + tokens_out * config.price_output) / MILLION
+        beyond = cost is not None and config.max_cost is not None and cost > config.max_cost
         unwritten = "prompts are about texts that are not written yet, and are estimated by their statements"
         basis = f"as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not on this machine"
         if counter.is_exact:
@@ -139,6 +140,7 @@ class AskedPrompts:
                 *([f"{self.n_unwritten:,} {unwritten}"] if self.n_unwritten else []),
                 f"prompt tokens {basis}",
                 basis_of_completions,
+                *([f"the run may stop at max_cost = {config.max_cost:g}"] if beyond else []),
                 NOT_MEASURED if rate is None else rate[1],
             ),
         )

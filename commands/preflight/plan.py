@@ -28,6 +28,7 @@ from tasks.edition.preview import preview_pieces, preview_questions, preview_rel
 from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation, divide_budget, measure_relations, plan_evaluation
+from tasks.evaluation.expected import expect_shares
 from tasks.evaluation.schedule import (
     LOAD_S,
     S_PER_PROMPT,
@@ -116,6 +117,9 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
             questions = pl.concat(rows for _, rows in group)
             n_questions.update(questions.filter(split="test")["type"])
             count(QUESTIONS, relation, questions)
+    for prompts, each in zip(asked, evaluations, strict=True):
+        if each.asks_enough:
+            prompts.notes.append(_note_needed(expect_shares(each) if edition.is_complete() else []))
     speeds = [measure_throughput(each) for each in evaluations]
     balance = read_balance(edition.root, edition.edition_id) or balance
     estimates = tuple(each.estimate(rate) for each, rate in zip(asked, speeds, strict=True))
@@ -136,6 +140,17 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
         n_cards,
         tuple(plan_parts(jobs, n_cards)) if n_cards > 1 else (),
     )
+
+
+def _note_needed(shares: Sequence[float]) -> str:
+    """Return what `ask = "enough"` is expected to take, from the shares that earlier models needed."""
+    note = 'with ask = "enough", at most so many prompts'
+    if not shares:
+        return f"{note}; no earlier model on this edition shows how many are needed"
+    low, high = (f"{100 * share:.0f}" for share in (shares[0], shares[-1]))
+    span = low if low == high else f"{low} to {high}"
+    of_models = "an earlier model" if len(shares) == 1 else f"{len(shares)} earlier models"
+    return f"{note}; {span} % of the samples were enough for {of_models} on this edition"
 
 
 def _divide_budgets(edition: Edition, evaluations: Sequence[Evaluation]) -> dict[str, dict[str, int]]:

@@ -146,6 +146,9 @@ class EngineConfig(ConfigTable):
     models. Give both prices or neither."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
+    max_cost: Annotated[float, Field(gt=0)] | None = None
+    """Only `openai`, with prices: what a run may spend on one evaluation by this model, or on what a writer
+    writes about one relation. No request is sent that could cost more (docs/models.md)."""
     pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] | None = None
     """Work pool in which a deployed run asks this model (docs/operations.md). By default, a model of the
     engine `vllm` is asked in `gpu`, and any other model in `cpu`."""
@@ -198,10 +201,15 @@ class EngineConfig(ConfigTable):
         return marks
 
     @model_validator(mode="after")
-    def _require_both_prices(self) -> Self:
+    def _check_prices(self) -> Self:
         if (self.price_input is None) != (self.price_output is None):
             missing = "price_input" if self.price_input is None else "price_output"
             raise ValueError(f"{missing} is needed with the other price (0 if it costs nothing)")
+        if self.max_cost is not None and (self.engine != "openai" or self.price is None):
+            raise ValueError(
+                "max_cost is allowed only with engine 'openai', price_input and price_output, from which the "
+                "costs follow"
+            )
         return self
 
     @model_validator(mode="after")
@@ -264,8 +272,8 @@ class ModelConfig(EngineConfig):
     `temperature`, `seed`, `logprobs`, `extra_body`, `rename` or `leave_out`, the model is asked
     again. After a change of `name`, or of what identifies the model (weights, tokenizer,
     `revision`, `dtype`, `quantization`, `trust_remote_code`, `deterministic`), it counts as another model. A
-    change of how it is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks
-    nothing again.
+    change of how it is reached (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`), of a price or of
+    `max_cost` asks nothing again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"

@@ -17,6 +17,7 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
+from pretexeval.engines.spending import Spending
 from pretexeval.primitives.errors import INTERRUPTED, InputError
 from pretexeval.primitives.process import finish
 from schemas.exchange import Completion, Prompt, Sampling
@@ -102,7 +103,7 @@ async def ask_through_outages(
     keep: Keep,
     n_at_once: int,
     wait: Callable[[Answer], Awaitable[None]],
-    may_ask: Callable[[], bool] = lambda: True,
+    may_ask: Callable[[int], bool] = lambda _: True,
 ) -> None:
     """Give the answer to every number that is not answered to `keep`, as soon as it is there.
 
@@ -112,10 +113,11 @@ async def ask_through_outages(
         ask: returns the answer to the prompt with this number.
         answered: the numbers that `keep` has got.
         wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.
-        may_ask: is called before each request. If it returns False while none is open, the rest is not asked.
+        may_ask: is called before each request with its number. If it returns False while none is open, the
+            rest is not asked.
     """
     n_outages: Counter[int] = Counter()
-    while (waiting := [number for number in numbers if number not in answered]) and may_ask():
+    while (waiting := [number for number in numbers if number not in answered]) and may_ask(waiting[0]):
         unreached = await ask_concurrently(ask, waiting, keep, n_at_once, may_ask)
         if unreached:
             await wait(unreached[min(unreached)])
@@ -126,7 +128,7 @@ async def ask_through_outages(
 
 
 async def ask_concurrently(
-    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int, may_ask: Callable[[], bool]
+    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int, may_ask: Callable[[int], bool]
 ) -> dict[int, Answer]:
     """Give answers to `keep`, and return those with the fault "unreachable" instead.
 
@@ -142,7 +144,7 @@ async def ask_concurrently(
 
     async def ask_next() -> None:
         for number in waiting:
-            if unreached or errors or not may_ask():
+            if unreached or errors or not may_ask(number):
                 return
             try:
                 answer = await ask(number)
@@ -186,6 +188,7 @@ class OpenaiEngine(IncrementalEngine):
         key = read_api_key(config)
         client = EndpointClient(config.base_url or "", key, config.timeout_s, config.concurrency)
         self._endpoint = Endpoint(config, client, key)
+        self._spending = Spending(config)
         self._thread = LoopThread()
         self.max_bytes = sys.maxsize
         # One prompt at a time finds out whether a refusal concerns all prompts.
@@ -204,7 +207,8 @@ class OpenaiEngine(IncrementalEngine):
 
         Raises:
             InputError: the endpoint refuses the key, does not know the model, is not reachable, is not
-                reachable again within MAX_WAIT_S, or has never sent a readable answer.
+                reachable again within MAX_WAIT_S, or has never sent a readable answer; or the next request
+                could cost more than `max_cost`.
         """
         # The caller may remove answers from `received` as soon as they are there.
         done: set[int] = set()
@@ -229,6 +233,8 @@ class OpenaiEngine(IncrementalEngine):
         self._thread.run(self._ask(prompts, sampling, done, keep), report, self._stop)
         self._require_an_answer(list(failed.values()))
         received.update({number: answer.completion for number, answer in failed.items()})
+        if self._spending.has_stopped:
+            raise self._spending.explain_stop()
 
     def measure_largest(self, sampling: Sampling) -> int:
         """Return the bytes that the largest answer takes."""
@@ -256,23 +262,29 @@ class OpenaiEngine(IncrementalEngine):
         """Give an answer to every prompt to `keep`, which adds the number of the prompt to `done`."""
         n_bytes, n_open, largest = 0, 0, self.measure_largest(sampling)
 
-        def has_room() -> bool:
-            """Return whether one more answer fits, however large those of the open requests become."""
-            return n_bytes + (n_open + 1) * largest <= self.max_bytes
+        def may_ask(number: int) -> bool:
+            """Return whether one more answer fits, and can be paid, however large those to come become."""
+            has_room = n_bytes + (n_open + 1) * largest <= self.max_bytes
+            return has_room and self._spending.allows(prompts[number], sampling)
 
         async def ask(number: int) -> Answer:
             nonlocal n_bytes, n_open
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
+            prompt = prompts[number]
             n_open += 1
-            answer = await ask_endpoint(self._endpoint, prompts[number], sampling, self._config.max_attempts)
+            self._spending.open(prompt, sampling)
+            answer = await ask_endpoint(self._endpoint, prompt, sampling, self._config.max_attempts)
+            self._spending.close(
+                prompt, sampling, answer.completion, is_paid=answer.fault in ("none", "slow", "endpoint")
+            )
             n_open -= 1
             n_bytes += answer.completion.measure_texts()
             if answer.fault == "refused":
-                await self._judge_refusal(answer, prompts[number].style, sampling)
+                await self._judge_refusal(answer, prompt.style, sampling)
             return answer
 
-        if prompts and not self._endpoint.has_answered:
+        if prompts and not self._endpoint.has_answered and may_ask(0):
             # The first request is sent alone: an endpoint that is down is then noticed after the retries of
             # one request and not after those of all.
             answer = await ask(0)
@@ -288,7 +300,7 @@ class OpenaiEngine(IncrementalEngine):
             keep=keep,
             n_at_once=self._config.concurrency,
             wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
-            may_ask=has_room,
+            may_ask=may_ask,
         )
 
     async def _judge_refusal(self, answer: Answer, style: str, sampling: Sampling) -> None:

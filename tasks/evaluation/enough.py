@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.statistics.clusters import Observations, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from schemas.transformations import NAMES, TRANSFORMATIONS
 
+Flags = NDArray[np.bool_]
 FULL_SHARE = 10
 """One pair in so many is asked in full."""
 PAIR = ("unit_id", "group")
@@ -117,17 +119,42 @@ def order_cells(judged: pl.DataFrame) -> dict[str, list[int]]:
     orders = {}
     for (group,), rows in judged.filter(pl.col("weight") == 1).group_by("group", maintain_order=True):
         table = rows.pivot("cell", index="unit_id", values="is_right", sort_columns=True).drop("unit_id")
-        wrong = (~table.fill_null(value=True).to_numpy().astype(bool)).astype(float)
-        cells, left, order = [int(name) for name in table.columns], np.ones(len(wrong), bool), list[int]()
-        # Where no pair is left, the cells are taken by their own number of wrong answers.
-        own = wrong.sum(0) / (len(wrong) + 1)
-        for _ in cells:
-            counts = wrong[left].sum(0) + own
-            counts[order] = -1
-            order.append(int(counts.argmax()))
-            left &= wrong[:, order[-1]] == 0
-        orders[str(group)] = [cells[place] for place in order]
+        cells = [int(name) for name in table.columns]
+        right = table.fill_null(value=True).to_numpy().astype(bool)
+        orders[str(group)] = [cells[place] for place in _order_places(~right)]
     return orders
+
+
+def _order_places(wrong: Flags) -> list[int]:
+    """Return the order of the cells.
+
+    Args:
+        wrong: the wrong answers of the pairs that are asked in full. Shape (pairs, cells).
+    """
+    left, order = np.ones(len(wrong), bool), list[int]()
+    # Where no pair is left, the cells are taken by their own number of wrong answers.
+    own = wrong.sum(0) / (len(wrong) + 1)
+    for _ in range(wrong.shape[1]):
+        counts = wrong[left].sum(0) + own
+        counts[order] = -1
+        order.append(int(counts.argmax()))
+        left &= ~wrong[:, order[-1]]
+    return order
+
+
+def count_prompts(weight: NDArray[np.integer], right: Flags) -> NDArray[np.int64]:
+    """Return how many prompts of each pair are asked.
+
+    Args:
+        weight: the weight of each cell. Shape (pairs, cells).
+        right: whether the answer to it is right; all are known. Shape (pairs, cells).
+    """
+    is_in_full, is_base = (weight == 1).any(1), weight > 0
+    rank = np.argsort(_order_places(~right[is_in_full]))
+    places = np.argsort(np.where(is_base, -1, rank), axis=1, kind="stable")
+    wrong, n_cells = np.take_along_axis(~right, places, 1), right.shape[1]
+    until = np.where(wrong.any(1), wrong.argmax(1) + 1, n_cells)
+    return np.where(is_in_full, n_cells, np.maximum(until, is_base.sum(1)))
 
 
 def list_next(judged: pl.DataFrame, orders: Mapping[str, Sequence[int]]) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from pretexeval.engines.base import IncrementalEngine
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.openai_answers import Answer, find_pause_of_limit
 from pretexeval.engines.openai_engine import MAX_OUTAGES, ask_through_outages
+from pretexeval.engines.spending import TEMPLATE_TOKENS
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.sampling import build_sampling
@@ -364,6 +365,34 @@ def test_an_endpoint_that_stays_away_leaves_the_answers_so_far(
         with closing(engine), pytest.raises(InputError, match=message):
             engine.generate_into(received, prompts, Sampling(), lambda _: None)
     assert set(received) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_no_request_is_sent_that_could_cost_more_than_the_limit(concurrency: int) -> None:
+    prompts = [Prompt("completion", f"prompt {i:04}") for i in range(1000)]
+    usage = {"prompt_tokens": 40, "completion_tokens": 2}
+    reply = EndpointReply(body={"choices": [{"index": 0, "text": "True"}], "usage": usage})
+    bound, cost = len("prompt 0000") + TEMPLATE_TOKENS + 2 * 8, 40 + 2 * 2
+    limits = {"price_input": 1e6, "price_output": 2e6, "max_cost": bound + 99 * cost}
+    received: dict[int, Completion] = {}
+    with serve_endpoint(lambda *_: reply) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, concurrency=concurrency, **limits))
+        assert isinstance(engine, IncrementalEngine)
+        message = r"100 answers have cost 4400\); the answers are kept"
+        with closing(engine), pytest.raises(InputError, match=message):
+            engine.generate_into(received, prompts, Sampling(max_tokens=8), lambda _: None)
+    assert len(received) == len(endpoint.requests) == 100
+
+
+def test_a_request_that_fails_may_cost_what_it_could_at_most() -> None:
+    prompt = Prompt("completion", "p")
+    bound = 1 + TEMPLATE_TOKENS + 8
+    limits = {"price_input": 1e6, "price_output": 1e6, "max_cost": 2.5 * bound}
+    with serve_endpoint(lambda *_: EndpointReply(200, "no JSON")) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1, **limits))
+        with closing(engine), pytest.raises(InputError):
+            engine.generate([prompt] * 9, Sampling(max_tokens=8))
+    assert len(endpoint.requests) == 2
 
 
 def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
