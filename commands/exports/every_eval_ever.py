@@ -18,9 +18,11 @@ from warehouse.query import read_rows
 
 SCHEMA_VERSION = "0.3.0"
 UNKNOWN = "unknown"
+METADATA = ("relation", "transformation", "pair_id", "triplet_id", "head", "tail", "is_positive", "weight")
+IF_KNOWN = ("wrong_probability",)
 METRICS = [column for column in TABLES["leaderboard"] if column.of]
 SCORES = """
-select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations
+select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations, n_not_needed
 from leaderboard
 inner join models using (model_id)
 left join runs
@@ -31,8 +33,9 @@ order by leaderboard.model_id, method, scoring_policy, repeat
 """
 # A sample that failed or that the policy excludes has no score, and the format has no record without one.
 RECORDS = """
-select details.*, responses.prompt
+select details.*, responses.prompt, wrong_probability
 from prediction_details as details
+left join label_audit using (edition_id, triplet_id)
 left join responses
     on details.model_id = responses.model_id and details.prompt_key = responses.prompt_key
     and details.repeat = responses.repeat
@@ -116,6 +119,7 @@ def _build_results(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Itera
     sent = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if name in sampling}
     rest = {name: value for name, value in sampling.items() if name not in sent}
     rest |= {name: row[name] for name in ("prompt_style", "n_demonstrations")}
+    rest |= {"n_not_needed": row["n_not_needed"]} if row["n_not_needed"] else {}
     settings = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in rest.items()
@@ -162,7 +166,7 @@ def _build_records(root: Path, row: Mapping[str, Any], evaluation_id: str) -> It
         }
         thought = {} if record["reasoning"] is None else {"reasoning_trace": [record["reasoning"]]}
         asked = {} if record["prompt"] is None else {"formatted": record["prompt"]}
-        names = ("relation", "transformation", "pair_id", "triplet_id", "head", "tail", "is_positive")
+        names = [*METADATA, *(name for name in IF_KNOWN if record[name] is not None)]
         yield {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": evaluation_id,

@@ -6,6 +6,7 @@
 -- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
 -- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy
 -- views do not read this view: they add up pair_scores.
+-- weight: how many samples of its triplet the answer stands for in averages (docs/statistics.md).
 create or replace view prediction_details as
 select
     answers.edition_id, answers.model_id, models.name as model,
@@ -15,7 +16,7 @@ select
     samples.transformation,
     samples.label <> triplets.is_positive as is_negated,
     samples.text, samples.label,
-    answers.scoring_policy, answers.repeat,
+    answers.scoring_policy, answers.repeat, answers.weight,
     answers.prediction = 'T' as prediction, answers.is_correct,
     answers.prediction is not null as has_answer,
     answers.is_failed,
