@@ -157,8 +157,8 @@ def count_prompts(weight: NDArray[np.integer], right: Flags) -> NDArray[np.int64
     return np.where(is_in_full, n_cells, np.maximum(until, is_base.sum(1)))
 
 
-def list_next(judged: pl.DataFrame, orders: Mapping[str, Sequence[int]]) -> pl.DataFrame:
-    """Return the next item of each open pair, in the order of cells of its method."""
+def list_next(judged: pl.DataFrame, orders: Mapping[str, Sequence[int]], n_cells: int) -> pl.DataFrame:
+    """Return the next items of each open pair, at most so many of each, in the order of cells of its method."""
     waiting = judged.filter(~pl.col("is_answered")).join(
         decide_pairs(judged).filter("is_open"), on=PAIR, how="semi", maintain_order="left"
     )
@@ -168,8 +168,9 @@ def list_next(judged: pl.DataFrame, orders: Mapping[str, Sequence[int]]) -> pl.D
     return (
         waiting.join(ordered, on=("group", "cell"), how="left", maintain_order="left")
         .sort("place_asked", "cell", nulls_last=True, maintain_order=True)
-        .unique(PAIR, keep="first", maintain_order=True)
-        .drop("place_asked")
+        .group_by(PAIR, maintain_order=True)
+        .head(n_cells)
+        .select(judged.columns)
     )
 
 

@@ -170,12 +170,16 @@ def _ask_enough(
         # A prompt that fails again is not asked a third time at the next look.
         ask(part.filter(is_first & (pl.col("turn") > previous)))
         previous = look
+        # A pair without a wrong answer so far is asked more and more at once: few of these will have one, and
+        # each round waits for the answers of the last one.
+        n_cells = 1
         while True:
             judged = add_outcomes(part, outcomes)
-            following = list_next(judged, order_cells(judged))
+            following = list_next(judged, order_cells(judged), n_cells)
             if following.is_empty():
                 break
             ask(following)
+            n_cells *= 2
         if clusters is not None and measure_half_width(judged, clusters) <= (evaluation.precision or 0):
             break
     on_progress(requests.n_samples - n_done)
