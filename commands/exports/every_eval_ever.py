@@ -22,7 +22,8 @@ METADATA = ("relation", "transformation", "pair_id", "triplet_id", "head", "tail
 IF_KNOWN = ("wrong_probability",)
 METRICS = [column for column in TABLES["leaderboard"] if column.of]
 SCORES = """
-select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations, n_not_needed
+select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations,
+    n_not_needed
 from leaderboard
 inner join models using (model_id)
 left join runs

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from commands.preflight.findings import Finding, State, run_check
+from commands.preflight.hub import measure_weights, require_room
 from commands.preflight.services import (
     check_endpoint,
     check_keys,
@@ -30,7 +31,6 @@ from commands.preflight.validate import (
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config, load_config
 from pretexeval.engines.identity import (
-    HUB_KEY,
     find_cached_folder,
     find_folder,
     find_recording,
@@ -187,7 +187,7 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         return Finding(name, "ok", f"imported responses, {found}")
     folder = find_folder(config) or find_cached_folder(config)
     require_readable(config)
-    if config.engine == "vllm" and machine.uses_gpus:
+    if machine.uses_gpus:
         _require_dtype(config, machine, folder)
     download = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
     if folder is None:
@@ -195,40 +195,22 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names):
             raise InputError(f"{found}, and HF_HUB_OFFLINE is set; unset it, or run: {download}")
-        if (gate := find_gate(config.model)) is not None:
-            return Finding(name, "failing", f"{config.model}: {gate}")
+        if (n_bytes := measure_weights(config)) is not None:
+            require_room(config, n_bytes)
+            _require_fit(config, machine, n_bytes)
+        size = "" if n_bytes is None else f" ({_gb(n_bytes)})"
         remedy = f"download it before the run: {download}"
-        return Finding(name, "warning", f"{found}: the first run downloads it", remedy)
+        return Finding(name, "warning", f"{found}: the first run downloads it{size}", remedy)
     n_bytes = sum(path.stat().st_size for path in list_weights(folder))
     if not n_bytes:
         raise InputError(f"{config.model}: the cache has no weights; get all of it: {download}")
-    if config.engine == "vllm":
-        _require_fit(config, machine, n_bytes)
+    _require_fit(config, machine, n_bytes)
     found = f"{folder}: weights of {_gb(n_bytes)}"
     if config.trust_remote_code:
         return Finding(
             name, "warning", f"{found}, and its own code is run (trust_remote_code)", "read its *.py"
         )
     return Finding(name, "ok", found)
-
-
-def find_gate(model: str) -> str | None:
-    """Return why the hub does not let this user download a model; None if it does, or does not answer."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
-
-    try:
-        HfApi().auth_check(model)
-    except GatedRepoError:
-        return (
-            f"the model is gated: accept its terms at https://huggingface.co/{model} with your account, and "
-            f"set {HUB_KEY} to a key of it (or create its Secret block)"
-        )
-    except RepositoryNotFoundError:
-        return f"the hub has no such model, or it is private: correct the name, or set {HUB_KEY}"
-    except Exception:  # no network
-        return None
-    return None
 
 
 def _require_dtype(config: EngineConfig, machine: Machine, folder: Path | None) -> None:

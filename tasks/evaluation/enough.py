@@ -158,7 +158,7 @@ def count_prompts(weight: NDArray[np.integer], right: Flags) -> NDArray[np.int64
 
 
 def list_next(judged: pl.DataFrame, orders: Mapping[str, Sequence[int]], n_cells: int) -> pl.DataFrame:
-    """Return the next items of each open pair, at most so many of each, in the order of cells of its method."""
+    """Return the next items of each open pair, at most `n_cells` of each, in the order of its method."""
     waiting = judged.filter(~pl.col("is_answered")).join(
         decide_pairs(judged).filter("is_open"), on=PAIR, how="semi", maintain_order="left"
     )
