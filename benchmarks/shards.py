@@ -1,7 +1,8 @@
 """An evaluation in shards, with an engine that answers at once: ``python -m benchmarks --only shards``.
 
 Builds an edition with 16 prompts for each head, and asks each shard in a process of its own. Some processes
-are killed while they ask, and started again. Every prompt must then have exactly one stored answer.
+are killed while they ask, and started again. Every prompt must then have exactly one stored answer. A last
+process scores the answers.
 """
 
 import os
@@ -16,7 +17,15 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.measuring import FIGURES, REPOSITORY, FinishedProcess, build_edition, build_parser, tabulate
+from benchmarks.measuring import (
+    FIGURES,
+    REPOSITORY,
+    FinishedProcess,
+    build_edition,
+    build_parser,
+    run_program,
+    tabulate,
+)
 from benchmarks.speed import write_drawn_base
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
@@ -29,7 +38,10 @@ from schemas.exchange import Completion, Prompt, Sampling
 from schemas.stages import SAMPLES
 from tasks.asking.model_session import Advance
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.missing_answers import Shard, ask_shard, list_shard
+from tasks.evaluation.missing_answers import Shard, ask_missing, ask_shard, list_shard
+from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.run_record import complete_run
+from tasks.evaluation.scoring import score_evaluation
 
 MODEL = ModelConfig(name="stub", engine="openai", model="stub", base_url="http://127.0.0.1:1/v1")
 # A process is killed in this chunk, when it has stored the answers of those before.
@@ -81,6 +93,8 @@ def measure_shards(folder: Path, n_heads: int, n_shards: int, n_kills: int, n_at
     n_samples = _count_tested(edition)
     cpu_s = sum(process.cpu_s for process in processes)
     rows = {shard.name: process.render() for shard, process in zip(shards, processes, strict=True)}
+    scoring = [sys.executable, "-m", "benchmarks.shards", "score", str(folder), edition.name]
+    rows["scoring"] = run_program(scoring, folder).render()
     return (
         f"{tabulate(FIGURES, rows)}\n{n_samples:,} samples, {1e6 * cpu_s / n_samples:.0f} microseconds of "
         f"processor time each; {n_kills} processes were killed, and every prompt has one answer."
@@ -144,6 +158,14 @@ def ask(folder: Path, edition_id: str, shard: Shard, mark: Path) -> None:
     print(asked.height, asked["prompt_key"].n_unique())
 
 
+def score(folder: Path, edition_id: str) -> None:
+    """Score the answers to all shards, as the run that follows them does."""
+    evaluation = _plan(folder, edition_id)
+    requests = write_requests(evaluation)
+    report = ask_missing(evaluation, requests, Store(evaluation.storage), lambda _: None)
+    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s=0.0)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Measure the shards, and print the table."""
     parser = build_parser("shards", __doc__)
@@ -162,5 +184,8 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "score":
+        score(Path(sys.argv[2]), sys.argv[3])
+        sys.exit()
     _folder, _edition_id, _number, _of, _mark = sys.argv[1:]
     ask(Path(_folder), _edition_id, Shard(number=int(_number), of=int(_of)), Path(_mark))
