@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from report.links import link_both, link_choices, link_joint, link_mastered, link_samples
+from report.links import link_choices, link_joint, link_mastered, link_samples
 from schemas.question_stages import FACET_OF
 
 Row = dict[str, Any]
@@ -102,21 +102,6 @@ def link_apart(here: str, there: str, what: str = "fact") -> Link:
     return lambda row: link_samples(row, **{what: here}, against=row["other_model_id"], there=there)
 
 
-def link_agreement(statements: str, points: str, share: str = "") -> Link:
-    """Return the link to the facts that are mastered or missed by statements, and by questions.
-
-    Args:
-        share: the column about one of the two, whose facts are shown as missed if it is zero.
-    """
-
-    def link(row: Row) -> str:
-        fact = "mastered" if share and row[share] else "missed"
-        shown = {"facets_rate": (None, fact), "transformations_rate": (fact, None)}
-        return link_both(row, *shown.get(share, (statements, points)))
-
-    return link
-
-
 def link_point(n: int) -> Link:
     """Return the link to the samples of a point of the curve of joint accuracy."""
     return lambda row: link_choices(row[f"choices_{n}"])
@@ -159,12 +144,6 @@ LINKS: dict[str, tuple[Link, str]] = {
     "brier_score": _BY_LIKELIHOOD,
     "n_mastered_alone": (link_apart("mastered", "missed"), ""),
     "n_other_mastered_alone": (link_apart("missed", "mastered"), ""),
-    "facets_rate": (link_agreement("", "", "facets_rate"), ""),
-    "transformations_rate": (link_agreement("", "", "transformations_rate"), ""),
-    "n_both": (link_agreement("mastered", "mastered"), ""),
-    "n_facets_only": (link_agreement("missed", "mastered"), ""),
-    "n_transformations_only": (link_agreement("mastered", "missed"), ""),
-    "n_neither": (link_agreement("missed", "missed"), ""),
     "joint_8": (link_point(8), ""),
     **{f"joint_{n}": (link_point(n), _CHOICES) for n in range(1, 8)},
     **{facet: (partial(link_samples, facet=facet), "") for facet in FACETS},

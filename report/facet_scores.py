@@ -114,7 +114,6 @@ class QuestionContents:
     """The questions of one point, each with `said`: setting, model_id, prediction and is_correct."""
     baselines: list[Row]
     """The rows of option_baselines over all relations, by type and form of question."""
-    agreement: list[Row]
     known: list[Row]
     """The rows of mastered_points by what reference models were taught, with all facets."""
     mastered_differences: list[Row]

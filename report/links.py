@@ -86,15 +86,6 @@ def link_choices(row: Mapping[str, Any]) -> str:
     return link_joint(row) if is_last else link_samples(row)
 
 
-def link_both(row: Mapping[str, Any], statements: str | None, points: str | None) -> str:
-    """Return the address of the points of a row of facets_transformations_agreement.
-
-    Args:
-        statements, points: whether the fact is mastered or missed by its statements, and by its questions.
-    """
-    return link_samples(row, fact=points, judged=_judge(row), statements=statements)
-
-
 def link_other_edition(row: Mapping[str, Any], **chosen: object) -> str:
     """Return the address of the samples of the other edition, from the page of the first one."""
     return f"../{quote(row['other_edition_id'])}/{link_samples(row, **chosen)}"

@@ -246,7 +246,6 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
             (row for row in reader.read_view("option_baselines") if row["relation"] is None),
             key=lambda row: (TYPES.index(row["type"]), row["is_negated"], row["baseline"]),
         ),
-        agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=[row for row in mastered if row["taught_with"] and row["step"] == n_facets],
         mastered_differences=reader.read(MASTERED_DIFFERENCES, **policy),
     )

@@ -77,7 +77,6 @@ ESTIMATED = (
     "facet_accuracy",
     "mastered_points",
     "option_baselines",
-    "facets_transformations_agreement",
 )
 # What an analyst reads: views, and those tables of scores that are read like views. In the order of creation:
 # a view comes after the views that it reads.
@@ -108,10 +107,7 @@ VIEW_GROUPS = {
         "label_audit",
         "suspect_prototypes",
     ),
-    "Questions of four types (facets)": (
-        "facet_details",
-        "facets_transformations_agreement",
-    ),
+    "Questions of four types (facets)": ("facet_details",),
     "How an edition was made, checked and paid for": (
         "sample_quality",
         "rejection_reasons",

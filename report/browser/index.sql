@@ -9,7 +9,7 @@ select
     0 as number,
     to_json(list({
         'id': group_id, 'relation': relation, 'head': head, 'forms': forms,
-        'is_asserted': is_asserted, 'age': age, 'pair_id': pair_id, 'taught': taught
+        'is_asserted': is_asserted, 'age': age, 'taught': taught
     } order by position))::varchar as content
 from browsed_groups
 inner join formed using (position)

@@ -13,7 +13,6 @@ select
     any_value(questions.head) as head,
     false as is_asserted,
     null::varchar as age,
-    any_value(questions.pair_id) as pair_id,
     any_value(taught.taught) as taught,
     questions.point_id in (select point_id from point_scores where edition_id = $edition_id) as is_asked,
     to_json({}) as shown

@@ -13,7 +13,6 @@ select
     any_value(triplets.head) as head,
     coalesce(bool_or(triplets.is_asserted), false) as is_asserted,
     any_value(triplets.first_release) filter (where triplets.is_positive) as age,
-    null::varchar as pair_id,
     any_value(taught.taught) as taught,
     triplets.pair_id in (
         select pair_id from pair_scores where edition_id = $edition_id and method = $method

@@ -5,10 +5,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from statistics import mean
 
-import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from schemas.question_stages import FACET_OF, LETTERS
 from tests.support import simulated_models
@@ -19,9 +17,7 @@ from tests.support.expected_views import (
     expected_share,
     group,
     match,
-    observe_pairs,
     pick,
-    read_predictions,
     select,
 )
 from tests.support.question_folder import Point, QuestionFolder
@@ -287,31 +283,6 @@ def test_one_question_down_to_its_responses(published: QuestionFolder) -> None:
         assert (row["repeat_answer"], row["response"]) == (answer, f"The answer is {answer}")
         assert (row["prompt"], row["rule"]) == (question["text"], answer and "answer_is")
         assert row["is_correct"] == (row["prediction"] == question["answer"])
-
-
-@pytest.mark.parametrize("is_negated_included", [True, False])
-def test_facets_beside_transformations(
-    published: QuestionFolder, predictions: list[Row], is_negated_included: bool
-) -> None:
-    samples = select(read_predictions(published.data.root, EDITION), model_id="taught")
-    by_transformations = {o.pair: bool(o.gained) for o in observe_pairs(samples, 8)}
-    own = [row for row in select(predictions, model_id="taught", scoring_policy="strict") if row["pair_id"]]
-    observed, *_ = observe_mastery(own, FACETS, is_negated_included)
-    by_facets = {
-        rows[0]["pair_id"]: bool(observed[str(point)].gained)
-        for point, rows in group(own, lambda row: row["point_id"]).items()
-        if point in observed
-    }
-    where = f"where model_id = 'taught' and is_negated_included = {is_negated_included}"
-    (found,) = published.data.query(f"from facets_transformations_agreement {where}")
-    one, other = list(by_facets.values()), [by_transformations[pair] for pair in by_facets]
-    both = Counter(zip(one, other, strict=True))
-    assert [found[f"n_{name}"] for name in ("both", "facets_only", "transformations_only", "neither")] == [
-        both[cell] for cell in ((True, True), (True, False), (False, True), (False, False))
-    ]
-    assert found["kappa"] == pytest.approx(cohen_kappa_score(one, other))
-    assert found["phi"] == pytest.approx(np.corrcoef(one, other)[0, 1])
-    assert (found["facets_rate"], found["transformations_rate"]) == pytest.approx((mean(one), mean(other)))
 
 
 def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: list[Row]) -> None:

@@ -92,14 +92,13 @@ function buildChips(label, names, numbers, view, name) {
 function buildNotes(collection, view) {
   const notes = { pair: `one ${collection.isQuestions ? "point" : "fact"}`, head: view.head && `head “${view.head}”`, negative: view.negative === "asserted" ? "false facts that the base asserts to be false" : "false facts that the base lacks", facet: view.facet && `facet ${view.facet}`, taught: { pool: "facts that the model learned", other: "facts that the model learned in other wordings", nothing: "facts that the model never saw" }[view.taught], q: view.q && `texts with “${view.q}”` };
   Object.assign(notes, {
-    statements: `points about facts that the model ${view.statements} when asked in statements`,
     judged: "facts as the selected samples alone tell",
     triplet: { right: "triplets with all samples right", wrong: "triplets with a wrong sample", consistent: "triplets with all samples right, or all wrong" }[view.triplet],
     said: view.said === "true" ? "answers that say True" : "answers that say False",
   });
   if (view.form?.includes(",")) notes.form = `forms: ${view.form.split(",").map((name) => nameForm(collection, name)).join("; ")}`;
   const shown = Object.entries(notes).filter(([name]) => view[name]);
-  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "statements", "triplet", "said"].filter((name) => view[name]);
+  const filtered = ["relation", "form", "facet", "polarity", "tail", "negative", "outcome", "fact", "against", "q", "pair", "head", "taught", "judged", "triplet", "said"].filter((name) => view[name]);
   if (!filtered.length) return null;
   const removed = Object.fromEntries([...filtered, "there"].map((name) => [name, ""]));
   return element(

@@ -61,7 +61,6 @@ async function listTests(collection, run, view, judging) {
   if (view.age) tests.push(({ group }) => group.age === view.age);
   if (view.negative) tests.push(({ group }) => group.is_asserted === (view.negative === "asserted"));
   if (view.taught) tests.push(({ group }) => group.taught?.[run.model_id] === view.taught);
-  if (view.statements && collection.isQuestions) tests.push(await testStatements(run, view));
   const against = collection.listPeers(run).find((other) => other.model_id === view.against);
   if (against && view.there) tests.push(await testOther(collection, against, view.there, judging));
   if (!collection.isQuestions && view.said) {
@@ -83,17 +82,6 @@ async function testOther(collection, other, there, judging) {
   if (FACTS.includes(there)) return ({ group }) => facts[group.position] === there;
   const { outcomes } = await collection.loadOutcomes(other);
   return ({ number }) => Boolean(OUTCOMES[there]?.(outcomes[number]));
-}
-
-// Test whether the model mastered, or missed, the fact of a point when it was asked in statements.
-async function testStatements(run, view) {
-  const statements = collections.get("pretexeval");
-  const other = statements?.runs.find((found) => found.model_id === run.model_id && found.scoring_policy === run.scoring_policy && String(found.repeat) === (view.repeat ?? "0"));
-  if (!other) return () => false;
-  await statements.prepare();
-  const facts = await nameFacts(statements, other, new Set(statements.forms));
-  const chosen = new Set(statements.groups.filter(({ position }) => facts[position] === view.statements).map(({ id }) => id));
-  return ({ group }) => chosen.has(group.pair_id);
 }
 
 // Return the items in the order of the view.

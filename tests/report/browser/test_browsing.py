@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Browser, Page
 
-from report.links import link_both, name_samples
+from report.links import name_samples
 from report.page import PAGES
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
 from tests.report.conftest import read_pages
@@ -219,14 +219,6 @@ def test_links_that_compare_select_as_many_facts_as_they_count(hostile: Path, sa
     for row in query_rows(hostile, "from model_comparison where mastery is not null"):
         against = {"against": row["other_model_id"], "there": "missed"}
         figures.append((name_samples(row, fact="mastered", **against), row["n_mastered_alone"]))
-    for row in query_rows(hostile, "from facets_transformations_agreement"):
-        for name, by_facets, by_transformations in (
-            ("n_both", "mastered", "mastered"),
-            ("n_facets_only", "missed", "mastered"),
-            ("n_transformations_only", "mastered", "missed"),
-            ("n_neither", "missed", "missed"),
-        ):
-            figures.append((cut(link_both(row, by_facets, by_transformations)), row[name]))
     counted = samples.evaluate(COUNT, [fragment for fragment, _ in figures])
     assert any(n for _, n in figures)
     assert list(zip([fragment for fragment, _ in figures], counted, strict=True)) == figures
