@@ -56,7 +56,7 @@ SHARED = (
     "compared_changes",
     "facet_steps",
 )
-COMPARED = ("measures", "paired_models", "taught_points")
+COMPARED = ("paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
 # need not do it in every query.
 FACTS = (

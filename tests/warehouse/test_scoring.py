@@ -63,26 +63,6 @@ def test_only_what_changed_is_computed_and_nothing_stale_is_shown(
     assert [data.query(ROWS.format(table)) for table in ("scores", "differences")] == kept
 
 
-def test_the_measures_of_the_views_are_those_of_the_scorer(published: DataFolder) -> None:
-    """The views count in SQL what the scorer computed from arrays, whose intervals they show."""
-    names = published.query("select column_name as name from (describe storage.measures) order by all")
-    measures = [row["name"] for row in names if row["name"] not in ("run", "relation")]
-    assert len(measures) == 16
-    apart = " or ".join(
-        f"(one.{name} is null) <> (scores.{name} is null) or abs(one.{name} - scores.{name}) > 1e-12"
-        for name in measures
-    )
-    kind = "if(relation is null, 'edition', 'relation')"
-    part = f"scores.grouping_by = {kind} and group_name = coalesce(relation, '')"
-    joined = f"from storage.measures as one inner join scores on one.run = scores.run and {part}"
-    (counted,) = published.query(f"select count(*) as n, count(*) filter ({apart}) as n_apart {joined}")
-    (expected,) = published.query(
-        "select count(*) as n from scores where grouping_by in ('edition', 'relation')"
-    )
-    assert (counted["n"], counted["n_apart"]) == (expected["n"], 0)
-    assert counted["n"] > 100
-
-
 @pytest.mark.long
 def test_a_damaged_file_of_scores_is_computed_again(data: DataFolder, computed: list[str]) -> None:
     build_warehouse(data.root)

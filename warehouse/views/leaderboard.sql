@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The measures of method.md, section 4, side by side (storage.measures), with their intervals (scores). Under `excluded`, joint_accuracy and mastery are
--- null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest is the
--- model's own selection.
+-- The measures of method.md, section 4, side by side, with their intervals (scores). Under `excluded`, joint_accuracy and
+-- mastery are null where more than a fifth of their units is left out (for mastery: pair_left_out_rate), because the rest
+-- is the model's own selection.
 -- average_accuracy_ci_low, …: 95 % intervals for new facts like these; pairs that share a head or tail are correlated.
 -- average_accuracy_fixed_base_ci_low, …: only pairs are clusters.
 -- n_effective: the effective number of heads or tails. Below 20, the 95 % intervals are only a rough guide.
@@ -28,31 +28,30 @@ select
     scores.edition_id, scores.method, scores.scoring_policy, scores.repeat,
     rank() over ranking as rank,
     scores.model_id, scores.model,
-    measures.n_complete_pairs, measures.n_pairs, measures.n_triplets, measures.n_samples,
-    measures.mastery, scores.mastery_ci_low, scores.mastery_ci_high,
+    scores.n_complete_pairs, scores.n_pairs, scores.n_triplets, scores.n_samples,
+    scores.mastery, scores.mastery_ci_low, scores.mastery_ci_high,
     scores.mastery_fixed_base_ci_low, scores.mastery_fixed_base_ci_high,
-    case when measures.mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
-    case when measures.mastery is not null then count(measures.mastery) over setting - coalesce(n_behind, 0) end
+    case when scores.mastery is not null then 1 + coalesce(n_ahead, 0) end as rank_low,
+    case when scores.mastery is not null then count(scores.mastery) over setting - coalesce(n_behind, 0) end
         as rank_high,
-    measures.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
+    scores.average_accuracy, scores.average_accuracy_ci_low, scores.average_accuracy_ci_high,
     scores.average_accuracy_fixed_base_ci_low, scores.average_accuracy_fixed_base_ci_high,
-    measures.average_accuracy - 0.5 as gain_over_random,
-    measures.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
+    scores.average_accuracy - 0.5 as gain_over_random,
+    scores.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
     scores.best_shortcut, scores.best_shortcut_mastery,
     scores.mastery_above_shortcut, scores.mastery_above_shortcut_ci_low, scores.mastery_above_shortcut_ci_high,
     detectable(sqrt(2) * (scores.average_accuracy_ci_high - scores.average_accuracy_ci_low)) as detectable_difference,
     detectable(sqrt(2) * (scores.mastery_ci_high - scores.mastery_ci_low)) as detectable_mastery_difference,
     scores.n_effective,
-    measures.consistency,
-    measures.no_answer_rate, measures.unfinished_reasoning_rate, measures.refused_rate,
-    measures.true_rate, measures.affirmed_rate, constant_answer(measures.true_rate) as constant_answer,
-    measures.n_errors, measures.error_rate,
-    measures.pair_left_out_rate
+    scores.consistency,
+    scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate,
+    scores.true_rate, scores.affirmed_rate, constant_answer(scores.true_rate) as constant_answer,
+    scores.n_errors, scores.error_rate,
+    scores.pair_left_out_rate
 from scores
-inner join (from storage.measures where relation is null) as measures using (run)
 left join ahead using (run)
 where scores.grouping_by = 'edition'
 window
     setting as (partition by scores.edition_id, scores.method, scores.scoring_policy, scores.repeat),
-    ranking as (setting order by measures.mastery desc nulls last, measures.average_accuracy desc nulls last)
+    ranking as (setting order by scores.mastery desc nulls last, scores.average_accuracy desc nulls last)
 order by scores.edition_id, scores.method, scores.scoring_policy, scores.repeat, rank, scores.model, scores.model_id
