@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
-    changes,
     coverage,
     dispatch,
     enough,
@@ -87,7 +86,6 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "real-model": real_model.main,
     "naturalness": naturalness.main,
     "year": year.main,
-    "changes": changes.main,
 }
 
 

@@ -128,11 +128,6 @@ def read_views(reader: EditionReader, setting: Setting, models: list[Model]) -> 
         "repeats": reader.read_view(
             "scores", grouping_by="repeats", method=setting.method, scoring_policy=setting.scoring_policy
         ),
-        "stale_beliefs": reader.read(
-            "from stale_beliefs where edition_id = $edition_id and method = $method and repeat = $repeat",
-            method=setting.method,
-            repeat=setting.repeat,
-        ),
         "shortcut_baselines": reader.read(
             "select * from shortcut_baselines where edition_id = $edition_id "
             "and method = $method order by relation nulls first, baseline",

@@ -166,14 +166,11 @@ _TRIPLET_RULES = (
     ),
     Rule(
         "age_is_of_positive",
-        "positive triplets and reversed ones alone have a first release, and if one has it, all of them do",
+        "positive triplets alone have a first release, and if one has it, all of them do",
         ("first_release", "is_positive"),
         pl.when(pl.col("first_release").is_null().all())
         .then(statement=True)
-        .otherwise(
-            pl.col("is_positive")
-            != (pl.col("first_release").is_null() | (pl.col("first_release") == "reversed"))
-        ),
+        .otherwise(pl.col("is_positive") == pl.col("first_release").is_not_null()),
     ),
     Rule(
         "relation_has_both_splits",

@@ -47,13 +47,6 @@ read as (
             and readings.error is null
     left join storage.read_files($requests) as requests
         on readings.item_id = requests.item_id and readings.repeat = requests.repeat
-),
-
-undecided as (
-    select sample_id
-    from samples
-    semi join storage.undecided_pairs using (edition_id, pair_id)
-    where edition_id = $edition_id
 )
 
 select
@@ -71,7 +64,7 @@ select
     read.answer,
     read.rule,
     predictions.prediction,
-    case when item_id not in (from undecided) then predictions.is_correct end as is_correct,
+    predictions.is_correct,
     predictions.n_answers,
     predictions.n_agreeing,
     predictions.error is not null as is_failed,

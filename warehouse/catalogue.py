@@ -53,7 +53,6 @@ SHARED = (
     "taught_pairs",
     "pair_groups",
     "cutoff_pairs",
-    "compared_changes",
     "facet_steps",
 )
 COMPARED = ("paired_models", "taught_points")
@@ -72,7 +71,6 @@ FACTS = (
 ADDED = ("weighted_scores", "repeat_scores", "question_differences")
 ESTIMATED = (
     "shortcut_baselines",
-    "stale_beliefs",
     "knows_guesses_errs",
     "facet_accuracy",
     "mastered_points",

@@ -38,11 +38,3 @@ create view responses as
 select prompt_key, model_id, repeat, prompt, stored.* exclude (prompt_key, model_id, repeat, prompt_hash)
 from storage.responses as stored
 inner join storage.prompts using (prompt_hash);
-
--- The test pairs whose true fact the base no longer lists. That a fact has left a list proves nothing, so no score
--- counts such a pair; stale_beliefs says what models affirm.
-create view storage.undecided_pairs as
-select edition_id, pair_id
-from triplets
-where first_release = 'removed';
-comment on view storage.undecided_pairs is 'one row per edition and test pair whose true fact the base no longer lists';

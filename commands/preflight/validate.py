@@ -8,7 +8,7 @@ import polars as pl
 
 from commands.preflight.findings import Finding, run_check
 from pretexeval.config.file import Config
-from pretexeval.config.tables import NEW, REMOVED
+from pretexeval.config.tables import NEW
 from pretexeval.engines.identity import find_problem, identify_model
 from pretexeval.gate import check_rewordings
 from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles
@@ -96,8 +96,7 @@ def check_facts(edition: Edition, _: Balance) -> Iterator[Finding]:
         yield Finding("new facts", "ok", found)
     if base.releases:
         counts = dict(tested.group_by("first_release").len().iter_rows())
-        ages = (*base.releases, NEW, *({REMOVED} & counts.keys()))
-        rows = [{"release": name, "n_facts": counts.get(name, 0)} for name in ages]
+        rows = [{"release": name, "n_facts": counts.get(name, 0)} for name in (*base.releases, NEW)]
         yield Finding("ages of facts", "ok", "by the oldest release that has them", rows=rows)
 
 

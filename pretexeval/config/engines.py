@@ -309,7 +309,7 @@ class ModelConfig(EngineConfig):
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
     training_cutoff: date | None = None
     """Date of the newest texts of its training. Scores of facts that were listed before it and after it are
-    shown apart (docs/editions.md)."""
+    shown apart (docs/knowledge-bases.md)."""
 
     @model_validator(mode="after")
     def _check_early_stop(self) -> Self:

@@ -13,8 +13,6 @@ from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
 """The age of a fact that none of the older releases holds."""
-REMOVED, REVERSED = "removed", "reversed"
-"""The ages of a fact that an older release holds and the base no longer lists, or asserts to be false."""
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
 Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
@@ -79,9 +77,8 @@ class ReleaseConfig(ConfigTable):
     """Name of the release in tables and on pages."""
     path: Path
     """Its file or folder."""
-    test: Literal["all", "new", "changes"] = "all"
-    """`new`: only facts that it does not hold are tested. `changes`: facts that it holds and the base no
-    longer lists are tested, too."""
+    test: Literal["all", "new"] = "all"
+    """`new`: only facts that it does not hold are tested."""
 
 
 class KnowledgeConfig(ConfigTable):
@@ -123,8 +120,8 @@ class KnowledgeConfig(ConfigTable):
     they are an error. `leave_out`: they are left out and listed; such a fact is neither true nor false."""
     releases: tuple[ReleaseConfig, ...] = ()
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
-    the ages of facts (docs/knowledge-bases.md). `test = "new"` or `test = "changes"` in one of them tests
-    only facts that it does not hold, or also those that the base no longer lists (docs/editions.md)."""
+    the ages of facts. `test = "new"` in one of them tests only facts that it does not hold
+    (docs/knowledge-bases.md)."""
 
     @property
     def compared(self) -> ReleaseConfig | None:
@@ -148,8 +145,7 @@ class KnowledgeConfig(ConfigTable):
         if self.releases and self.format in ("starter", "medqa"):
             raise ValueError(f"releases is not allowed with format {self.format!r}")
         names = [release.name for release in self.releases]
-        taken = (NEW, REMOVED, REVERSED)
-        if unfit := sorted({name for name in names if name in taken or names.count(name) > 1}):
+        if unfit := sorted({name for name in names if name == NEW or names.count(name) > 1}):
             raise ValueError(f"releases names {unfit[0]!r} twice, or as the facts of no release are named")
         if sum(release.test != "all" for release in self.releases) > 1:
             raise ValueError("test is set in several releases: keep one, with which the base is compared")

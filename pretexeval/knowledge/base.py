@@ -85,8 +85,7 @@ class KnowledgeBase:
     """How many facts are not tested because an older release holds them; null if none was given."""
     releases: tuple[str, ...] = ()
     """The names of the releases that give every fact its age, the oldest first. If there are any,
-    ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`. It is
-    `removed` where only a release holds the triplet, and `reversed` in also_false (knowledge/releases.py)."""
+    ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`."""
     hierarchy: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HIERARCHY))
     """Distinct edges from a concept to a more general one, sorted, without circles. All that are above the
     names are there."""
@@ -148,8 +147,6 @@ class KnowledgeBase:
         """Return the hash of the age of every fact of the relation (32 hex digits)."""
         columns = ("head", "tail", "first_release")
         ages = self.select_relation(relation).select(columns).unique()
-        if "first_release" in self.also_false.columns:
-            ages = pl.concat([ages, self.select_false(relation).select(columns).drop_nulls().unique()])
         return hash_joined(_join_cells(ages), digits=32)
 
     def checksum_hierarchy(self) -> str:

@@ -14,7 +14,7 @@ from pretexeval.knowledge.doubtful_names import leave_out_no_names, turn_inverte
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medqa import QuestionBank, SynonymTable, read_medqa, read_synonyms
 from pretexeval.knowledge.query import is_ontology, read_ontology, read_query
-from pretexeval.knowledge.releases import Release, add_ages, add_changes, add_written_ages, keep_new_facts
+from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
 from pretexeval.knowledge.tables import PLAIN, read_tables
 from pretexeval.primitives.errors import InputError
@@ -49,7 +49,7 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if compared is None or older is None:
         known = {}
     else:
-        base = add_changes(base, older) if compared.test == "changes" else keep_new_facts(base, older)
+        base = keep_new_facts(base, older)
         # Reading HPO takes seconds, so the release with which the base was compared is not read again.
         known = {compared.name: older}
     if not config.releases:

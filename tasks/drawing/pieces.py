@@ -15,7 +15,7 @@ import polars as pl
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
 from tasks.drawing.evidence import Evidence
-from tasks.drawing.relation_facts import KEPT, PAIR, RelationFacts
+from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 
 BLOCK_HEADS = 500
@@ -151,11 +151,6 @@ def _choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHead
     else:
         order = facts.order_heads("series", str(sampling.turn.seed), "cap")
     others = order.filter(~order.is_in(demonstrations["head"].implode()))
-    if facts.has_changes:
-        # The origins take turns, so that a cap keeps as many removed facts as kept ones.
-        placed = others.to_frame("head").join(facts.origins, on="head", how="left", maintain_order="left")
-        turns = placed.with_columns(place=pl.int_range(pl.len()).over("origin"))
-        others = turns.sort("place", maintain_order=True)["head"]
     n_kept = count_tested(len(others), sampling)
     if sampling.turn is not None:
         start = sampling.turn.number * n_kept % max(len(others), 1)
@@ -174,9 +169,6 @@ def count_tested(n_others: int, sampling: TripletSampling) -> int:
 def _draw_demonstrations(evidence: Evidence) -> pl.DataFrame:
     """Return the pairs of the first heads, in a drawn order, that have a possible negative."""
     order, drawn = evidence.facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
-    if evidence.facts.has_changes:
-        kept = evidence.facts.origins.filter(pl.col("origin") == KEPT)["head"]
-        order = order.filter(order.is_in(kept.implode()))
     for start in range(0, len(order), HEADS_AT_ONCE):
         heads = order[start : start + HEADS_AT_ONCE]
         pairs = heads.to_frame("head").join(_draw_pairs(evidence, heads), on="head", maintain_order="left")

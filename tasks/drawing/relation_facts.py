@@ -1,20 +1,18 @@
 """The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
-from pretexeval.config.tables import EVIDENCE, NEW, REMOVED, REVERSED, EvidenceKind
+from pretexeval.config.tables import EVIDENCE, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import climb, list_groups
 from pretexeval.knowledge.names import AliasTable, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
-KEPT = "kept"
-"""The origin of a fact that a release and the base hold. The others are named as their ages: new, removed."""
 MAYBE = "maybe "
 """Prefix of a guessed shape."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
@@ -288,28 +286,12 @@ class RelationFacts:
         return pl.concat(found).group_by(end).agg(pl.col(f"{end}_id").min())
 
     def list_ages(self, heads: pl.DataFrame) -> pl.DataFrame:
-        """Return the age of each fact of some heads, also of reversed ones; empty if the base has no ages."""
+        """Return the age of each fact of some heads; empty if the base has no ages."""
         rows = self.rows.join(heads, on="head", how="semi")
         if "first_release" not in rows.columns:
             rows = rows.head(0).with_columns(first_release=pl.lit(None, pl.String))
         known = rows.filter(pl.col("first_release").is_not_null()).select(*PAIR, "first_release")
-        ages = known.group_by(PAIR).agg(pl.col("first_release").min()).with_columns(is_positive=pl.lit(True))
-        if not self.has_changes:
-            return ages
-        reversed_rows = self.also_false.filter(pl.col("first_release").is_not_null())
-        keys = list_keys(reversed_rows, "head").rename({"name": "head"})
-        facts = self._list_facts(heads, keys, reversed_rows).with_columns(first_release=pl.lit(REVERSED))
-        return pl.concat([ages, facts.with_columns(is_positive=pl.lit(False))])
-
-    @property
-    def has_changes(self) -> bool:
-        """Return whether the base has facts that only an older release holds (knowledge/releases.py)."""
-        return "first_release" in self.also_false.columns
-
-    @cached_property
-    def origins(self) -> pl.DataFrame:
-        """The origin of the facts that are asked about each head, as the columns head and origin."""
-        return self.rows.filter(~pl.col("also_true")).select("head", origin=_name_origin()).unique()
+        return known.group_by(PAIR).agg(pl.col("first_release").min()).with_columns(is_positive=pl.lit(True))
 
 
 def collect_facts(
@@ -319,8 +301,7 @@ def collect_facts(
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
     hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
-    facts = RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases)
-    return replace(facts, rows=_ask_one_origin(rows)) if facts.has_changes else facts
+    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases)
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
@@ -336,23 +317,3 @@ def list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
     same = facts.links.join(facts.classes, left_on="child", right_on="key", how="semi")
     found = [same, same.select(child="parent", parent="child")]
     return pl.concat([*found, *([facts.links] if shape in CLOSED else [])]).unique()
-
-
-def _ask_one_origin(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with also_true wherever a head is asked about facts of another origin.
-
-    A head with removed facts is asked about one of them, because they are few; half of the others, drawn by
-    hash, about a new fact if they have one.
-    """
-    is_first = pl.lit(pl.Series(hash_column(rows["head"]) % 2 == 0))
-    rank = pl.col("origin").replace_strict([REMOVED, KEPT, NEW], [0, 2, 3], return_dtype=pl.Int8)
-    ranked = rows.with_columns(origin=_name_origin()).with_columns(
-        rank=pl.when(is_first & (pl.col("origin") == NEW)).then(1).otherwise(rank)
-    )
-    tested = pl.col("rank").filter(~pl.col("also_true")).min().over("head")
-    return ranked.with_columns(pl.col("also_true") | (pl.col("rank") != tested)).drop("origin", "rank")
-
-
-def _name_origin() -> pl.Expr:
-    age = pl.col("first_release")
-    return pl.when(age.is_in([NEW, REMOVED])).then(age).otherwise(pl.lit(KEPT))

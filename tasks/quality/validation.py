@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 N_EXAMPLES = 5
 MAX_VALUE_LENGTH = 160
-VALIDATION_VERSION = 2
+VALIDATION_VERSION = 3
 """Count it up when an expectation of a stage or the report on it changes."""
 # All threads use the same batch of Great Expectations.
 _LOCK = threading.Lock()

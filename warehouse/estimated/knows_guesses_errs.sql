@@ -50,7 +50,6 @@ inner join samples using (edition_id, sample_id)
 inner join triplets using (edition_id, triplet_id, pair_id)
 inner join models using (model_id)
 inner join storage.pair_clusters using (edition_id, pair_id)
-anti join storage.undecided_pairs as undecided using (edition_id, pair_id)
 left join two_answers using (edition_id, model_id, sample_id, repeat);
 
 create or replace temp table observations as

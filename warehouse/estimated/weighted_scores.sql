@@ -26,7 +26,6 @@ with tested as (
         edition_id, pair_id, relation, tail_commonness,
         least(greatest(count(*) over (partition by edition_id, relation) // 25, 1), 20) as n_strata
     from triplets
-    anti join storage.undecided_pairs using (edition_id, pair_id)
     where split = 'test' and is_positive
 ),
 

@@ -1,7 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test sample; for anchors, per period too.
 -- The outcome of the answer to each sample. All scores are sums over these rows. Evaluations with too many failed
--- prompts (is_evaluated of runs) have no rows, so that no view shows their scores; nor have pairs that are undecided
--- (storage.undecided_pairs).
+-- prompts (is_evaluated of runs) have no rows, so that no view shows their scores.
 -- run: a hash of what identifies the evaluation, which is faster to group by than names.
 -- weight: as in answers. Averages count samples with their weight; what compares the samples of a triplet counts pairs
 -- whose weights are all 1.
@@ -26,8 +25,6 @@ placed as (
         samples.sample_index as slot
     from samples
     inner join triplets using (edition_id, triplet_id)
-    anti join storage.undecided_pairs as undecided
-        on samples.edition_id = undecided.edition_id and samples.pair_id = undecided.pair_id
     where samples.split = 'test'
 )
 

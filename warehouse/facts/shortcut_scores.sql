@@ -22,7 +22,6 @@ create table shortcut_scores as
 with test_triplets as (
     select *
     from triplets
-    anti join storage.undecided_pairs using (edition_id, pair_id)
     where split = 'test'
 ),
 
