@@ -21,7 +21,7 @@ from report.formats import format_words
 from report.remarks import N_EFFECTIVE
 from report.score_tables import render_table
 from warehouse.query import open_warehouse
-from warehouse.selection import EvaluatedModel, find_edition, find_model, read_prompt_styles
+from warehouse.selection import EvaluatedModel, find_edition, find_model
 
 Verdict = Literal["worse", "better", "not distinguishable", "too few"]
 
@@ -53,9 +53,9 @@ class ModelDifference:
     margin: float
     baseline: EvaluatedModel
     candidate: EvaluatedModel
-    baseline_styles: tuple[str, ...]
-    """The styles of its prompts; empty where the data folder does not hold its requests."""
-    candidate_styles: tuple[str, ...]
+    baseline_style: str
+    """The style of its prompts: completion or chat."""
+    candidate_style: str
     n_baseline_pairs: int
     """The pairs that the baseline answered, some of which the candidate may not have answered."""
     n_candidate_pairs: int
@@ -115,11 +115,11 @@ def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:
         reader = EditionReader(connection, edition_id)
         settings = [_list_settings(reader, model) for model in models]
         setting = _choose_setting(asked, models, settings)
-        styles = [read_prompt_styles(root, edition_id, model.model_id) for model in models]
-        if styles[0] and styles[1] and styles[0] != styles[1] and not asked.allows_other_style:
+        styles = [_read_style(reader, model) for model in models]
+        if styles[0] != styles[1] and not asked.allows_other_style:
             raise InputError(
-                f"{baseline.name} was asked in the style {' and '.join(styles[0])}, {candidate.name} in the "
-                f"style {' and '.join(styles[1])}, so a difference may come from the prompts: set the same "
+                f"{baseline.name} was asked in the style {styles[0]}, {candidate.name} in the "
+                f"style {styles[1]}, so a difference may come from the prompts: set the same "
                 "prompt_style for both, or accept this with --allow-other-style"
             )
         whole, *relations = _read_rows(reader, asked.measure, setting, models)
@@ -167,6 +167,16 @@ def _choose_edition(connection: duckdb.DuckDBPyConnection, asked: ComparisonQues
             f"both models were evaluated on {', '.join(newest)}: say which edition with --edition"
         )
     return str(newest[0])
+
+
+def _read_style(reader: EditionReader, model: EvaluatedModel) -> str:
+    """Return the style of the prompts of the model."""
+    (row,) = reader.read(
+        "select prompt_style from runs where edition_id = $edition_id and model_id = $model_id "
+        "and setting is null and period is null",
+        model_id=model.model_id,
+    )
+    return str(row["prompt_style"])
 
 
 def _list_settings(reader: EditionReader, model: EvaluatedModel) -> dict[Setting, int]:
@@ -298,9 +308,11 @@ def list_notes(found: ModelDifference) -> list[str]:
     if any(rates):
         shares = " and ".join(f"{format_share(rate)} %" for rate in rates)
         notes.append(f"No answer: {shares} of the samples. The scoring policy decides how they count.")
-    if found.baseline_styles != found.candidate_styles and found.baseline_styles and found.candidate_styles:
-        styles = " and ".join("/".join(each) for each in (found.baseline_styles, found.candidate_styles))
-        notes.append(f"The prompts have different styles ({styles}), which may cause a difference.")
+    styles = (found.baseline_style, found.candidate_style)
+    if len(set(styles)) > 1:
+        notes.append(
+            f"The prompts have different styles ({' and '.join(styles)}), which may cause a difference."
+        )
     if len(found.relations) > 1:
         notes.append(
             f"The verdicts on the {len(found.relations)} relations are corrected for their number (Holm), so "
@@ -321,9 +333,9 @@ def render_difference_json(found: ModelDifference) -> str:
         "measure": found.measure,
         "margin": found.margin,
         "first": found.baseline._asdict()
-        | {"n_pairs": found.n_baseline_pairs, "prompt_styles": found.baseline_styles},
+        | {"n_pairs": found.n_baseline_pairs, "prompt_style": found.baseline_style},
         "second": found.candidate._asdict()
-        | {"n_pairs": found.n_candidate_pairs, "prompt_styles": found.candidate_styles},
+        | {"n_pairs": found.n_candidate_pairs, "prompt_style": found.candidate_style},
         "verdict": found.verdict,
         "is_regression": found.is_regression,
         "all": {"verdict": found.verdict} | _describe(found.whole),

@@ -1,36 +1,11 @@
 """Find an edition or a model of the warehouse by what a person types: its id, a part of it, or its name."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-import polars as pl
 
 from pretexeval.primitives.errors import InputError, suggest
-from pretexeval.primitives.literal_paths import read_parquet
-from pretexeval.storage.layout import evaluation_folder
-from schemas.stages import REQUESTS
-
-
-def read_prompt_styles(root: Path, edition_id: str, model_id: str) -> tuple[str, ...]:
-    """Return the styles of the model's prompts; empty where its requests are not in the data folder.
-
-    Raises:
-        InputError: the requests cannot be read.
-    """
-    folder = root / evaluation_folder(edition_id, model_id) / REQUESTS.name
-    files = sorted(folder.glob("*.parquet"))
-    if not files:
-        return ()
-    try:
-        styles = pl.concat(read_parquet(file, ["prompt_style"]) for file in files).unique().to_series()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(
-            f"{folder}: the requests cannot be read ({str(error).splitlines()[0]}); `pretexeval run CONFIG` "
-            "writes them again"
-        ) from error
-    return tuple(sorted(style for style in styles if style))
 
 
 class EvaluatedModel(NamedTuple):
