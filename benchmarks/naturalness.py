@@ -18,7 +18,6 @@ from benchmarks.measuring import build_parser
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.primitives.hashing import draw_order
-from prototypes.naturalness import FILE, STILTED
 from prototypes.pool import Pool, load_pool
 from report.console import align
 from tasks.edition.statements import write_sentences
@@ -94,24 +93,12 @@ def rank_wordings(rows: pl.DataFrame) -> pl.DataFrame:
     return means.join(plain, on="relation").select(*wording, excess=excess).sort("excess", descending=True)
 
 
-def count_stilted(ranked: pl.DataFrame, pool: Pool) -> pl.DataFrame:
-    """Return the rows of `prototypes/naturalness.tsv`: one per relation, with the checksum of its texts."""
-    counted = ranked.group_by("relation").agg(
-        n_wordings=pl.len(),
-        mean_excess=pl.col("excess").mean().round(3),
-        n_stilted=(pl.col("excess") > STILTED).sum(),
-    )
-    checksum = pl.col("relation").map_elements(pool.checksum_relation, pl.String)
-    return counted.sort("relation").with_columns(checksum=checksum)
-
-
 def main(arguments: Sequence[str]) -> None:
     """Print the least natural wordings of a pool, and the mean excess of each transformation."""
     parser = build_parser("naturalness", __doc__)
     parser.add_argument("model", type=Path, help="the folder of a language model")
     parser.add_argument("--pool", default="revised", help="a bundled pool, or a file")
     parser.add_argument("--worst", type=int, default=50, help="how many wordings to print")
-    parser.add_argument("--write", action="store_true", help=f"write the figures of {FILE.name}")
     options = parser.parse_args(arguments)
     pool = load_pool(options.pool)
     rows = list_filled(pool)
@@ -120,7 +107,5 @@ def main(arguments: Sequence[str]) -> None:
     print(
         align(["transformation", "excess"], [[name, f"{x:.2f}"] for name, x in means.sort("excess").rows()])
     )
-    if options.write:
-        count_stilted(ranked, pool).write_csv(FILE, separator="\t")
     cells = [[f"{x:.2f}", *map(str, rest)] for *rest, x in ranked.head(options.worst).rows()]
     print(align(["excess", "relation", "transformation", "entry", "wording"], cells))

@@ -6,7 +6,6 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from prototypes.naturalness import READER, STILTED
 from report.contents import EditionReader, Row, Setting, choose_setting, find_setting, order_setting
 from report.facet_scores import read_facet_scores
 from report.formats import join_names
@@ -79,7 +78,7 @@ def read_edition(reader: EditionReader) -> Row | None:
     """Return what the edition is, with its numbers of pairs and its dates; None if the warehouse lacks it."""
     found = reader.read(
         "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, n_drawn_pairs, "
-        "configuration, naturalness, period_start, withdrawn_at, withdrawal_reason from editions "
+        "configuration, period_start, withdrawn_at, withdrawal_reason from editions "
         "where edition_id = $edition_id"
     )
     if not found:
@@ -99,10 +98,7 @@ def read_edition(reader: EditionReader) -> Row | None:
         **counts[0],
         **dates[0],
         "rephraser": name_rephraser(found[0]["rephraser"], configuration),
-        "naturalness": json.loads(found[0]["naturalness"] or "{}"),
         "is_gate_off": configuration.get("rephraser", {}).get("gate") == "off",
-        "naturalness_reader": READER,
-        "stilted": STILTED,
         "max_wrong_rate": MAX_WRONG_RATE,
         "is_limited_by_panel": configuration.get("rephraser", {}).get("max_new_words") == "auto",
     }

@@ -112,11 +112,10 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     withdrawn = find_withdrawal(root, edition_id) or {}
     path = root / rewordings_record(edition_id)
     reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
-    wrong_texts, naturalness = (reviewed or manifest).get("wrong_texts"), manifest.get("naturalness")
+    wrong_texts = (reviewed or manifest).get("wrong_texts")
     row = manifest | {
         "configuration": json.dumps(configuration, sort_keys=True),
         "wrong_texts": json.dumps(wrong_texts) if wrong_texts else None,
-        "naturalness": json.dumps(naturalness) if naturalness else None,
         "is_anchors": "anchor_pairs" in (configuration or {}),
         "period_start": find_first_day(str(manifest.get("label"))),
         "withdrawn_at": parse_time(root / withdrawal_record(edition_id), withdrawn, "withdrawn_at"),

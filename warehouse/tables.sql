@@ -9,7 +9,7 @@
 create table editions (
     edition_id varchar not null, kb varchar, label varchar, seed bigint,
     negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_drawn_pairs bigint,
-    configuration json, wrong_texts json, naturalness json, is_anchors boolean not null, period_start date,
+    configuration json, wrong_texts json, is_anchors boolean not null, period_start date,
     withdrawn_at timestamp, withdrawal_reason varchar
 );
 

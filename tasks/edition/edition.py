@@ -1,6 +1,6 @@
 """An edition, one frozen, named test set: its plan and its name."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -184,14 +184,10 @@ class Edition:
         return bool(self.config.questions.settings)
 
     @property
-    def worded_relations(self) -> Sequence[str]:
-        """The relations that the pool words; none if the edition has only questions."""
-        return self.base.relations if self.has_triplets else ()
-
-    @property
     def as_written(self) -> list[str]:
         """The relations whose wordings nobody has reviewed, because they are from a pool of one's own."""
-        return [relation for relation in self.worded_relations if not self.pool.is_reviewed(relation)]
+        worded = self.base.relations if self.has_triplets else []
+        return [relation for relation in worded if not self.pool.is_reviewed(relation)]
 
     @property
     def writers(self) -> dict[str, Writer]:

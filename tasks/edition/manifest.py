@@ -17,7 +17,6 @@ from pretexeval.storage.files import FileRef, count_rows, read_stage_files
 from pretexeval.storage.labels import require_derived_labels
 from pretexeval.storage.layout import manifest_file
 from pretexeval.storage.records import find_manifest, list_files, set_aside, write_record
-from prototypes.naturalness import describe_naturalness
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.pieces import Piece, count_tested
 from tasks.edition.edition import Edition
@@ -60,7 +59,6 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         **_describe_left_out(edition, left_out),
         **_describe_relations(edition, files),
         **describe_wrong_texts(edition, files, earlier or {}),
-        "naturalness": describe_naturalness(edition.pool, edition.worded_relations),
         "files": list_files(files, edition.folder),
     }
     write_record(path, manifest)

@@ -28,7 +28,6 @@ Fail = Callable[[Row], str | None]
 Weigh = Callable[[Row], tuple[float | None, float | None]]
 
 # What a manifest says of the negatives of a relation (tasks/edition/risks.py).
-NATURALNESS = {"mean_excess": -0.5, "stilted_rate": 0.05, "n_wordings": 80, "n_relations": 2}
 RISKS: Row = {
     "n_pairs": 100,
     "n_left_out": 2,
@@ -196,7 +195,6 @@ class DataFolder:
                 "n_pairs": len(self.pairs),
                 "balance": {pair[0]: RISKS for pair in self.pairs} if balance is None else balance,
                 "wrong_texts": wrong_texts,
-                "naturalness": NATURALNESS,
                 "files": files,
                 "configuration": {
                     "edition": {"seed": self.seed},
