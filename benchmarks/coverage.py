@@ -1,8 +1,8 @@
 """Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
 
 The pairs, heads and tails are those of a real edition, by default of the bundled base. The intervals
-are those for new facts (pretexeval/statistics), and the weighted means of the table `scores` where a budget
-asks the same number of pairs of each relation.
+are those for new facts (pretexeval/statistics), and the weighted means of the table `scores` where
+`pairs_per_relation` asks the same number of pairs of each relation.
 
 A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the
 sum of parts of the head, of the tail, of the pair and of the sample (a probit model with random
@@ -31,7 +31,6 @@ from pretexeval.statistics.clusters import Observations, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
-from tasks.evaluation.evaluation import RelationSize, divide_budget
 from warehouse.catalogue import create_tables, read_sql
 from warehouse.estimation import create_estimated
 from warehouse.scores import SCHEMA
@@ -40,7 +39,7 @@ K = len(TRANSFORMATIONS)
 MODEL_CORRELATION = 0.5
 """Correlation of what two models know about a head, a tail or a pair."""
 MEASURES = ("average", "joint", "mastery")
-N_BUDGET_PAIRS = 210
+N_ASKED_PAIRS = 210
 N_FEW = 5
 """Pairs of each relation in the smaller table of differences."""
 
@@ -242,7 +241,7 @@ def compare_with_t(observations: Sequence[Observations], truth: float) -> tuple[
     return covers, power, t_covers, t_power
 
 
-def measure_budget(
+def measure_equal_numbers(
     pairs: pl.DataFrame, answering: Answering, n_editions: int, seed: int
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (measure, weighting) -> coverage, and the prompts saved against the same share of each relation.
@@ -250,10 +249,11 @@ def measure_budget(
     The variance falls as 1 / prompts.
     """
     rng, sizes = np.random.default_rng(seed), pairs.group_by("relation").len().sort("relation")
-    spend = {str(name): RelationSize(n, 2 * K) for name, n in sizes.iter_rows()}
-    share = {name: max(2, round(N_BUDGET_PAIRS * n / len(pairs))) for name, n in sizes.iter_rows()}
+    most = max(n for n in range(1, len(pairs)) if sizes["len"].clip(upper_bound=n).sum() <= N_ASKED_PAIRS)
+    equal = {name: min(n, most) for name, n in sizes.iter_rows()}
+    share = {name: max(2, round(N_ASKED_PAIRS * n / len(pairs))) for name, n in sizes.iter_rows()}
     rows = []
-    for counts in (divide_budget(2 * K * N_BUDGET_PAIRS, spend, 1), share):
+    for counts in (equal, share):
         limit = pl.col("relation").replace_strict(counts, return_dtype=pl.Int64)
         asked = pairs.filter(pl.int_range(pl.len()).over("relation") < limit)
         (right,) = simulate(asked, answering, n_editions, rng)
@@ -264,9 +264,9 @@ def measure_budget(
             truth = float(np.average(truths, weights=sizes["len"] if weighting == "pairs" else None))
             score = "average_accuracy" if measure == "average" else "mastery"
             low, high = f"{score}_ci_low", f"{score}_ci_high"
-            budget, same = (each.filter(group_name=weighting) for each in rows)
-            widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (budget, same)]
-            covers = float(((budget[low] <= truth) & (truth <= budget[high])).to_numpy().mean())
+            even, same = (each.filter(group_name=weighting) for each in rows)
+            widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (even, same)]
+            covers = float(((even[low] <= truth) & (truth <= even[high])).to_numpy().mean())
             found[measure, weighting] = covers, 1 - widths[0] / widths[1]
     return found
 
@@ -353,12 +353,12 @@ def render_differences(pairs: pl.DataFrame, n_editions: int) -> str:
     return align(["heads", "tails", "change", "covers", "power", "t covers", "t power"], rows)
 
 
-def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
+def render_equal_numbers(pairs: pl.DataFrame, n_editions: int) -> str:
     """Return one row per measure and weighting: ranges over levels, spreads and shares of the heads."""
     ways = [
         Answering(*values) for values in product((0.65, 0.9), (0.0, 0.25), (0.05,), (0.2,), (0.0, 0.6, 1.0))
     ]
-    cells = [measure_budget(pairs, way, n_editions, seed) for seed, way in enumerate(ways)]
+    cells = [measure_equal_numbers(pairs, way, n_editions, seed) for seed, way in enumerate(ways)]
     rows = []
     for key in cells[0]:
         ranges = zip(*(cell[key] for cell in cells), strict=True)
@@ -384,4 +384,4 @@ def main(arguments: Sequence[str]) -> None:
     for asked in (few, pairs):
         table = render_differences(asked, 2 * n_editions)
         print(f"\nDifferences, {len(asked)} pairs", table, sep="\n\n", flush=True)
-    print("\nA budget", render_budget(pairs, n_editions), sep="\n\n")
+    print("\nEqual numbers of pairs", render_equal_numbers(pairs, n_editions), sep="\n\n")

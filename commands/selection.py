@@ -64,14 +64,9 @@ def limit_pairs(config: Config, limit: int) -> Config:
     """Return the configuration with at most so many pairs per relation for every model.
 
     Raises:
-        InputError: a model has a budget, or was asked about more pairs of this edition: its evaluation would
-            be replaced by a smaller one.
+        InputError: a model was asked about more pairs of this edition: its evaluation would be replaced by a
+            smaller one.
     """
-    if budgets := [model.name for model in config.models if model.budget is not None]:
-        raise InputError(
-            f"--limit is not allowed with the budget of {', '.join(budgets)}: lower the budget, or choose "
-            "other models"
-        )
     limits = {model.name: min(limit, model.pairs_per_relation or limit) for model in config.models}
     if larger := _find_larger(config, limits):
         raise InputError(

@@ -42,18 +42,11 @@ def _add_export(subcommands: Subcommands) -> None:
         help="the folder to write, which does not exist yet",
     )
     parser.add_argument("--to", required=True, choices=TARGETS, help="what reads the folder")
-    pairs = parser.add_mutually_exclusive_group()
-    pairs.add_argument(
+    parser.add_argument(
         "--pairs-per-relation",
         type=int,
         metavar="N",
         help="test N pairs of each relation, as with pairs_per_relation in a model's table (default: all)",
-    )
-    pairs.add_argument(
-        "--budget",
-        type=int,
-        metavar="N",
-        help="test the pairs that a budget of N prompts in a model's table asks about; only for samples",
     )
     add_root(parser)
 
@@ -68,7 +61,6 @@ def export(options: argparse.Namespace) -> int:
         options.to,
         options.folder,
         options.pairs_per_relation,
-        options.budget,
     )
     write_output(options.folder)
     return 0
@@ -107,18 +99,11 @@ def _add_import(subcommands: Subcommands) -> None:
         type=float,
         help="the share of missing responses above which the model counts as not evaluated (default: 0.01)",
     )
-    pairs = parser.add_mutually_exclusive_group()
-    pairs.add_argument(
+    parser.add_argument(
         "--pairs-per-relation",
         type=int,
         metavar="N",
         help="the model was asked about N pairs of each relation, as in an export with this option",
-    )
-    pairs.add_argument(
-        "--budget",
-        type=int,
-        metavar="N",
-        help="the model was asked within a budget of N prompts, as in an export with it; only for samples",
     )
     parser.add_argument(
         "--no-publish", action="store_true", help="leave the warehouse and the pages as they are"
@@ -137,8 +122,6 @@ def import_answers(options: argparse.Namespace) -> int:
     has_questions = recorded.id_column == "question_id"
     if options.setting and not has_questions:
         raise InputError("--setting is only for questions; the file holds responses to samples")
-    if options.budget is not None and has_questions:
-        raise InputError("--budget is only for samples; the file holds responses to questions")
     setting: Setting | None = (options.setting or "answer_only") if has_questions else None
     imported = import_responses(config, recorded, options.edition, options.model, setting)
     write_output(imported.report.render())
@@ -173,7 +156,6 @@ def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Conf
         "model": str(options.file),
         "revision": options.revision,
         "pairs_per_relation": options.pairs_per_relation,
-        "budget": options.budget,
         # The first line of a raw completion is its answer, but imported responses may be longer.
         "prompt_style": prompt_style or "chat",
     }

@@ -20,7 +20,7 @@ from commands.exports.rows import (
 )
 from commands.exports.tool_tasks import CODE, STYLES, count_tokens, write_tasks
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.records import read_manifest, read_manifest_files, require_intact
+from pretexeval.storage.records import read_manifest, require_intact
 from schemas.question_stages import QUESTIONS
 
 RESULTS = "every-eval-ever"
@@ -110,7 +110,6 @@ def export_edition(
     target: str,
     folder: Path,
     pairs_per_relation: int | None = None,
-    budget: int | None = None,
 ) -> None:
     """Write the edition into a new folder for one of TARGETS, or its results for RESULTS.
 
@@ -118,29 +117,22 @@ def export_edition(
 
     Args:
         pairs_per_relation: how many pairs or points are tested, as in a model's table; None: all of them.
-        budget: the number of prompts about samples that choose the pairs, as in a model's table.
 
     Raises:
-        InputError: the edition is not complete or was damaged, the folder holds something else, or the budget
-            is too small or the edition has questions, which a budget does not choose.
+        InputError: the edition is not complete or was damaged, or the folder holds something else.
     """
     if pairs_per_relation is not None and pairs_per_relation < 1:
         raise InputError(f"{pairs_per_relation} pairs per relation cannot be exported; give 1 or more")
     require_intact(root, edition_id)
     manifest = {"edition_id": edition_id, **read_manifest(root, edition_id)}
     if target == RESULTS:
-        if pairs_per_relation is not None or budget is not None:
-            raise InputError(f"an export to {RESULTS} has all results; leave out the other options")
+        if pairs_per_relation is not None:
+            raise InputError(f"an export to {RESULTS} has all results; leave out --pairs-per-relation")
         with write_folder(folder) as temporary:
             write_results(temporary, root, manifest)
         return
-    if budget is not None and read_manifest_files(root, edition_id, QUESTIONS.name):
-        raise InputError(
-            f"budget is only for samples, but {edition_id} has questions too; use --pairs-per-relation"
-        )
     option = "" if pairs_per_relation is None else f" --pairs-per-relation {pairs_per_relation}"
-    option = option if budget is None else f" --budget {budget}"
-    samples = read_sample_relations(root, edition_id, pairs_per_relation, budget)
+    samples = read_sample_relations(root, edition_id, pairs_per_relation)
     questions = read_question_relations(root, edition_id, pairs_per_relation)
     with write_folder(folder) as temporary:
         if target == "parquet":

@@ -14,7 +14,6 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
-from tasks.evaluation.evaluation import divide_budget, measure_relations
 from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
 from tasks.evaluation.requests import RequestSettings, build_requests, show_demonstrations
 
@@ -51,7 +50,7 @@ QUESTION_COLUMNS = {
 
 
 def read_sample_relations(
-    root: Path, edition_id: str, pairs_per_relation: int | None = None, budget: int | None = None
+    root: Path, edition_id: str, pairs_per_relation: int | None = None
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of one relation after the other, with SAMPLE_COLUMNS; none without samples.
 
@@ -60,20 +59,15 @@ def read_sample_relations(
 
     Args:
         pairs_per_relation: how many pairs are tested, as in a model's table; None: all of them.
-        budget: the number of prompts that are divided over the relations, as in a model's table.
-
-    Raises:
-        InputError: the budget is too small.
     """
     samples, triplets = (_read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
     if samples is None or triplets is None:
         return
-    divided = {} if budget is None else divide_budget(budget, measure_relations(samples), n_repeats=1)
     named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
     for relation in sorted(samples["relation"].unique()):
         of_relation = samples.filter(pl.col("relation") == relation)
         yield (
-            _add_prompts(SAMPLE_ITEMS, of_relation, divided.get(relation, pairs_per_relation))
+            _add_prompts(SAMPLE_ITEMS, of_relation, pairs_per_relation)
             .join(named, on="triplet_id", how="left", maintain_order="left")
             .with_columns(
                 pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),

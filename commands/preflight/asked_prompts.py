@@ -170,7 +170,6 @@ def add_items(
     asked: AskedPrompts,
     evaluation: Evaluation,
     rows: pl.DataFrame,
-    limit: int | None,
     chains: Mapping[str, str],
     unwritten: Collection[str] = (),
 ) -> None:
@@ -178,7 +177,6 @@ def add_items(
 
     Args:
         rows: the samples or questions of the relation, of both splits.
-        limit: how many pairs or points the model is asked about; None: all of them.
         chains: item_id -> the chain of thought of a demonstration.
         unwritten: methods whose texts a language model has yet to write.
     """
@@ -194,7 +192,8 @@ def add_items(
         built = build_requests(some, shots, settings)
         return dict(zip(built.frame["prompt_key"], (prompt.text for prompt in built.prompts), strict=True))
 
-    tested, is_unwritten = select_items(items, limit), pl.col("group").is_in(sorted(unwritten))
+    tested = select_items(items, evaluation.model.pairs_per_relation)
+    is_unwritten = pl.col("group").is_in(sorted(unwritten))
     asked.add(_deduplicate_prompts(tested.filter(~is_unwritten), shots), build)
     asked.add(tested.filter(is_unwritten), build, is_written=False)
 

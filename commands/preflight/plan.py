@@ -22,12 +22,11 @@ from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
 from tasks.edition.anchors import plan_anchors
-from tasks.edition.edition import Edition
 from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import preview_pieces, preview_questions, preview_relations
 from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.evaluation.chains import read_chains
-from tasks.evaluation.evaluation import Evaluation, divide_budget, measure_relations, plan_evaluation
+from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.expected import expect_shares
 from tasks.evaluation.schedule import (
     LOAD_S,
@@ -65,8 +64,6 @@ class RunPlan:
     """Type -> number of test questions."""
     n_anchor_prompts: int
     """Prompts about anchors that each of the models is asked in every period of a schedule."""
-    asked_pairs: dict[str, dict[str, int]]
-    """Model with a budget -> relation -> the pairs that it is asked about."""
     estimates: tuple[Estimate, ...]
     warnings: tuple[Finding, ...]
     """Warnings about names and negatives."""
@@ -93,7 +90,6 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
     writers = [writer.model_id for writer in edition.writers.values()]
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         store.sync_responses(model_id)
-    shares = _divide_budgets(edition, evaluations)
     parts, asked = list(list_writer_parts(edition)), [start_evaluation(each) for each in evaluations]
     # The chains of thought of an edition that is not built yet are not known.
     chains = [read_chains(each) if edition.is_complete() else {} for each in evaluations]
@@ -102,8 +98,7 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
     def count(stage: Stage, relation: str, rows: pl.DataFrame, unwritten: Collection[str] = ()) -> None:
         for prompts, each, shown in zip(asked, evaluations, chains, strict=True):
             if each.subject.kind.stage == stage:
-                limit = shares.get(each.model.name, {}).get(relation, each.model.pairs_per_relation)
-                add_items(prompts, each, rows, limit, shown, unwritten)
+                add_items(prompts, each, rows, shown, unwritten)
 
     for piece in preview_relations(edition) if edition.has_triplets else ():
         balance[piece.relation] = describe_relation(edition, piece.relation, [piece.triplets])
@@ -134,7 +129,6 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
         {str(method): n_samples[method] for method in config.edition.methods if edition.has_triplets},
         dict(n_questions),
         _count_anchor_prompts(config),
-        shares,
         (*(part.estimate() for part, _ in parts), *estimates),
         tuple(run_checks(edition, balance, check_names, check_negatives)),
         n_cards,
@@ -151,20 +145,6 @@ def _note_needed(shares: Sequence[float]) -> str:
     span = low if low == high else f"{low} to {high}"
     of_models = "an earlier model" if len(shares) == 1 else f"{len(shares)} earlier models"
     return f"{note}; {span} % of the samples were enough for {of_models} on this edition"
-
-
-def _divide_budgets(edition: Edition, evaluations: Sequence[Evaluation]) -> dict[str, dict[str, int]]:
-    """Return model with a budget -> relation -> how many of its pairs it is asked about."""
-    limited = {
-        each.model.name: (each.model.budget, each.subject.n_repeats)
-        for each in evaluations
-        if each.model.budget is not None
-    }
-    if not limited:
-        return {}
-    columns = ("relation", "pair_id", "split")
-    sizes = measure_relations(pl.concat(piece.samples.select(columns) for piece in preview_pieces(edition)))
-    return {name: divide_budget(budget, sizes, n_repeats) for name, (budget, n_repeats) in limited.items()}
 
 
 def _count_anchor_prompts(config: Config) -> int:
@@ -191,9 +171,6 @@ def render_plan(plan: RunPlan) -> str:
             f"anchors: a scheduled run also asks every model up to {plan.n_anchor_prompts:,} prompts, the "
             "same ones in every period; the table does not contain them"
         )
-    for model, pairs in plan.asked_pairs.items():
-        rows = [[relation, f"{n:,}"] for relation, n in pairs.items()]
-        parts.append(align([f"relations asked of {model}", "pairs"], rows))
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
     parts.append(align(COLUMNS, list(_render_rows(plan.estimates))))

@@ -297,9 +297,6 @@ class ModelConfig(EngineConfig):
     answers and scores are kept apart from those with two answers."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""
-    budget: Annotated[int, Field(ge=1)] | None = None
-    """Number of prompts about samples that the model is asked at most in an evaluation, in place of
-    `pairs_per_relation` (docs/commands.md). The default is all prompts."""
     workers: Annotated[int, Field(ge=1)] | None = None
     """Number of runs among which the prompts of an evaluation are divided (docs/operations.md). By default a
     deployed run does not divide them, and any other run divides them among the cards of its host."""
@@ -324,12 +321,6 @@ class ModelConfig(EngineConfig):
     def _check_unsure(self) -> Self:
         if self.unsure and self.engine == "imported":
             raise ValueError("unsure is not allowed with engine 'imported', whose samples have two answers")
-        return self
-
-    @model_validator(mode="after")
-    def _check_budget(self) -> Self:
-        if self.budget is not None and self.pairs_per_relation is not None:
-            raise ValueError("budget and pairs_per_relation both choose the pairs; give only one of them")
         return self
 
     @model_validator(mode="after")

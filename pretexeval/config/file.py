@@ -124,16 +124,6 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
-    def _refuse_budget_of_questions(self) -> Self:
-        names = [model.name for model in self.models if model.budget is not None]
-        if names and self.questions.settings:
-            raise ValueError(
-                f"{names[0]}: budget is only for samples, but questions.settings asks questions too; use "
-                "pairs_per_relation instead, which limits both"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _refuse_parts_of_enough(self) -> Self:
         """Refuse to divide or repeat the prompts of an evaluation whose answers decide what is asked next."""
         for model in self.models:

@@ -84,7 +84,7 @@ def _read_demonstrations(evaluation: Evaluation, refs: Collection[FileRef]) -> p
 
 def _draw_units(evaluation: Evaluation, refs: Collection[FileRef]) -> list[str] | None:
     """Return the units of a relation that the model is asked about; None: all of them."""
-    limit = evaluation.limit_pairs(Path(next(iter(refs)).path).stem)
+    limit = evaluation.model.pairs_per_relation
     # What was imported was limited then.
     if limit is None or evaluation.subject.imported is not None:
         return None

@@ -1,12 +1,9 @@
 """The evaluation of one model on one edition: the model's identity, its prompts and its files."""
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-import polars as pl
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
@@ -15,7 +12,6 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import ModelIdentity, identify_model
 from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import anchors_folder, evaluation_folder, evaluation_lock
 from pretexeval.storage.locks import hold_file_lock
@@ -28,62 +24,6 @@ from tasks.drawing.pieces import split_piece
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
 from tasks.evaluation.subject import OF_SAMPLES, Subject, select_subject
-
-
-@dataclass(frozen=True)
-class RelationSize:
-    """Number of test pairs of a relation, and number of samples of the largest pair."""
-
-    n_pairs: int
-    n_samples_of_pair: int
-
-    def __add__(self, other: "RelationSize") -> "RelationSize":
-        """Return the size of two parts of a relation together, which share no pair."""
-        n_samples = max(self.n_samples_of_pair, other.n_samples_of_pair)
-        return RelationSize(self.n_pairs + other.n_pairs, n_samples)
-
-
-def measure_relations(samples: pl.DataFrame) -> dict[str, RelationSize]:
-    """Return relation -> its size, from the columns relation, pair_id and split of samples."""
-    groups = samples.partition_by("relation", as_dict=True, maintain_order=True)
-    return {str(relation): measure_relation(rows) for (relation,), rows in groups.items()}
-
-
-def measure_relation(samples: pl.DataFrame) -> RelationSize:
-    """Return the size of a relation from its samples, of which the columns pair_id and split are read."""
-    counts = samples.filter(pl.col("split") == "test").group_by("pair_id").len()["len"].to_list()
-    return RelationSize(len(counts), max(counts, default=0))
-
-
-def divide_budget(budget: int, sizes: Mapping[str, RelationSize], n_repeats: int) -> dict[str, int]:
-    """Return relation -> how many of its pairs are asked.
-
-    A relation with fewer pairs than its share leaves the rest to the others. The pairs that remain go to the
-    first relations by name, one to each. A larger budget gives no relation fewer pairs.
-
-    Args:
-        budget: the number of prompts; every pair counts with as many as the largest one has.
-
-    Raises:
-        InputError: the budget does not pay for one pair of each relation.
-    """
-    n_prompts = n_repeats * max((size.n_samples_of_pair for size in sizes.values()), default=0)
-    open_pairs = {relation: sizes[relation].n_pairs for relation in sorted(sizes) if sizes[relation].n_pairs}
-    if budget < n_prompts * len(open_pairs):
-        raise InputError(
-            f"budget = {budget} is too small: one pair of each of the {len(open_pairs)} relations takes "
-            f"{n_prompts} prompts each, so give {n_prompts * len(open_pairs)} or more"
-        )
-    asked = dict.fromkeys(sizes, 0)
-    n_left = min(budget // n_prompts, sum(open_pairs.values())) if n_prompts else 0
-    while n_left:
-        share = max(min(n_left // len(open_pairs), *open_pairs.values()), 1)
-        for relation in list(open_pairs)[:n_left]:
-            asked[relation] += share
-            open_pairs[relation] -= share
-        n_left -= share * min(len(open_pairs), n_left)
-        open_pairs = {relation: n for relation, n in open_pairs.items() if n}
-    return asked
 
 
 @dataclass(frozen=True)
@@ -174,33 +114,6 @@ class Evaluation:
         for path, ref in sorted(self.row_files().items(), key=lambda item: split_piece(item[0])):
             files.setdefault(Path(split_piece(path)[0]).name, []).append(ref)
         return files
-
-    @cached_property
-    def divided_budget(self) -> dict[str, int] | None:
-        """Relation -> how many of its pairs the model is asked about within its budget; null without one.
-
-        Raises:
-            InputError: as `row_files`, or the budget is too small.
-        """
-        if self.model.budget is None:
-            return None
-        sizes: dict[str, RelationSize] = {}
-        for path in self.row_files():
-            rows = read_parquet(self.root / path, ["relation", "pair_id", "split"])
-            for relation, size in measure_relations(rows).items():
-                sizes[relation] = size + sizes.get(relation, RelationSize(0, 0))
-        return divide_budget(self.model.budget, sizes, self.subject.n_repeats)
-
-    def limit_pairs(self, relation: str) -> int | None:
-        """Return how many pairs or points of a relation the model is asked about; None: all of them."""
-        budget = self.divided_budget
-        return self.model.pairs_per_relation if budget is None else budget.get(relation, 0)
-
-    @property
-    def pairs_per_relation(self) -> int | None:
-        """Return the largest number of pairs or points of a relation to ask about; None: all of them."""
-        budget = self.divided_budget
-        return self.model.pairs_per_relation if budget is None else max(budget.values())
 
 
 def plan_evaluation(

@@ -83,7 +83,7 @@ def match_rows(
         lines = "\n".join(problems)
         raise InputError(
             f"the file does not fit the edition, and nothing was imported:\n{lines}\nCheck the edition, the "
-            "ids and the options --pairs-per-relation and --budget"
+            "ids and the option --pairs-per-relation"
         )
     asked = {tested[row.row_id] for row in distinct}
     given = {(row.row_id, row.repeat): row for row in distinct}
@@ -168,9 +168,7 @@ def _match_file(
 def _list_groups(evaluation: Evaluation, rows: pl.DataFrame) -> dict[str, Group]:
     """Return id -> group of the tested items: what a file can leave out as a whole."""
     parts = evaluation.subject.kind.read_items(rows).partition_by("relation", as_dict=True)
-    tested = pl.concat(
-        select_items(part, evaluation.limit_pairs(str(relation))) for (relation,), part in parts.items()
-    )
+    tested = pl.concat(select_items(part, evaluation.model.pairs_per_relation) for part in parts.values())
     is_right = pl.col("answer").str.starts_with("T")
     right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
     offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))

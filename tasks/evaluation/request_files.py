@@ -81,7 +81,6 @@ def key_requests(evaluation: Evaluation) -> str:
             "schema": str(REQUESTS.schema),
             "requests": evaluation.subject.requests_key,
             "ask": evaluation.ask if evaluation.asks_enough else "all",
-            **({} if evaluation.divided_budget is None else {"asked_pairs": evaluation.divided_budget}),
         },
         digits=32,
     )

@@ -128,7 +128,7 @@ def complete_run(
             "max_error_rate": evaluation.max_error_rate,
             "key": key_run(evaluation, requests.key),
             "requests_key": requests.key,
-            "pairs_per_relation": evaluation.pairs_per_relation,
+            "pairs_per_relation": evaluation.model.pairs_per_relation,
             "n_demonstrations": _count_demonstrations(evaluation),
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -76,8 +76,7 @@ def describe_job(evaluation: Evaluation, n_prompts: int, throughput: tuple[float
 def _count_prompts(evaluation: Evaluation) -> int:
     """Return an upper bound for the number of prompts, without reading what they are about."""
     n_rows = sum(file.n_rows for file in evaluation.row_files().values())
-    n_prompts = evaluation.subject.n_repeats * n_rows
-    return min(n_prompts, evaluation.model.budget or n_prompts)
+    return evaluation.subject.n_repeats * n_rows
 
 
 def measure_throughput(evaluation: Evaluation) -> tuple[float, str] | None:

@@ -139,9 +139,6 @@ def test_the_rest_of_a_limited_evaluation_is_asked_later_and_a_limit_never_repla
     with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out the limit"):
         limit_pairs(config, 2)
     assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
-    paid = config.models[0].model_copy(update={"budget": 64})
-    with pytest.raises(InputError, match="--limit is not allowed with the budget of one"):
-        limit_pairs(config.model_copy(update={"models": (paid,)}), 2)
 
 
 def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,8 @@ from benchmarks.coverage import (
     Answering,
     Change,
     compare_with_t,
-    measure_budget,
     measure_coverage,
+    measure_equal_numbers,
 )
 
 pytestmark = pytest.mark.long
@@ -51,8 +51,8 @@ def test_differences_of_few_samples_are_covered_and_found(pairs: pl.DataFrame, c
     assert power >= 0.9 * t_power or t_covers < 0.93
 
 
-def test_a_budget_saves_prompts_and_its_intervals_cover(pairs: pl.DataFrame) -> None:
-    found = measure_budget(pairs, Answering(0.65, 0, 0.05, spread=0.6), 200, seed=1)
+def test_equal_numbers_of_pairs_save_prompts_and_their_intervals_cover(pairs: pl.DataFrame) -> None:
+    found = measure_equal_numbers(pairs, Answering(0.65, 0, 0.05, spread=0.6), 200, seed=1)
     assert len(found) == 4
     for key, (covers, _) in found.items():
         assert 0.9 <= covers <= 0.99, key

@@ -17,15 +17,11 @@ from commands.exports.export import TARGETS, export_edition
 from commands.exports.grading import Grade, compute_accuracy, compute_joint_accuracy, compute_mastery
 from commands.exports.tool_tasks import CODE, COPIED, bundle_modules
 from commands.main import main
-from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
-from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.request_files import build_file_requests
-from tests.commands.configurations import FAR
 from tests.support.command import read_bytes
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
@@ -78,25 +74,6 @@ def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
     assert list(files) == ["pretexeval", "direct"]
 
 
-def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_path: Path) -> None:
-    budget = 5 * (2 + 16)
-    arguments = ["export", EDITION, "--to", "inspect", "--root", str(root), "--budget"]
-    assert main([*arguments, str(budget + 17), str(tmp_path / "out")]) == 0
-    files = [tmp_path / f"out/{name}.jsonl" for name in ("direct", "pretexeval")]
-    exported = [row for path in files for row in read_lines(path)]
-    config = Config.model_validate({"models": [FAR | {"budget": budget}], "storage": {"root": root}})
-    built = build_file_requests(plan_evaluation(config, EDITION, "far"))
-    asked = [item_id for _, requests in built for item_id in requests.frame["item_id"]]
-    assert sorted(row["sample_id"] for row in exported) == sorted(asked)
-    pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})
-    assert pairs == {"may treat": 3, "symptoms": 2}
-    command = f"import-responses NAME.json --edition {EDITION} --model MODEL --budget {budget + 17}"
-    assert command in (tmp_path / "out/README.md").read_text()
-    with pytest.raises(InputError, match="budget = 35 is too small"):
-        export_edition(root, EDITION, "parquet", tmp_path / "none", budget=35)
-    assert not (tmp_path / "none").exists()
-
-
 @pytest.mark.parametrize("target", TARGETS[:-1])
 def test_an_export_has_the_same_bytes_and_replaces_nothing(root: Path, tmp_path: Path, target: str) -> None:
     (tmp_path / "b").mkdir()
@@ -141,8 +118,6 @@ def questions(tmp_path: Path) -> QuestionFolder:
 
 
 def test_questions_are_exported_as_a_table(questions: QuestionFolder, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="budget is only for samples"):
-        export_edition(questions.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
     export_edition(questions.data.root, EDITION, "parquet", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "questions.parquet"]
     rows = pl.read_parquet(tmp_path / "out/questions.parquet")

@@ -12,7 +12,6 @@ from commands.preflight.plan import RunPlan, plan_run, render_plan
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
 from pretexeval.config.schedule import AnchorsConfig
-from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
@@ -76,27 +75,13 @@ def test_a_plan_predicts_what_a_run_asks_and_writes_nothing(tmp_path: Path) -> N
     assert "nothing to ask" in render_plan(plan_here(config))
 
 
-def test_a_plan_shows_what_a_budget_asks(tmp_path: Path) -> None:
-    """A pair has 2 statements in 8 wordings of two methods, and 2 direct statements."""
-    config, more = (configure(tmp_path, {"budget": n_pairs * 34}) for n_pairs in (3, 4))
-    plan = plan_here(config)
-    assert plan.asked_pairs == {"far": {"may_prevent": 2, "may_treat": 1}}
-    assert ["may_prevent", "2"] in [line.split() for line in render_plan(plan).splitlines()]
-    build(config)
-    n_asked = ask(config)
-    assert plan.estimates[0].n_to_ask == n_asked
-    assert (estimate(more).n_answered, estimate(more).n_to_ask) == (n_asked, ask(more))
-    with pytest.raises(InputError, match=r"budget = 67 is too small: .* so give 68 or more"):
-        plan_here(configure(tmp_path, {"budget": 67}))
-
-
 @pytest.mark.long
 def test_a_relation_in_several_pieces_is_counted_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Demonstrations are in the first piece of a relation, and a limit is one of the whole relation."""
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
-    limit = {"budget": 9 * 34}
+    limit = {"pairs_per_relation": 7}
     whole = estimate(configure(tmp_path, limit, rows=MANY_HEADS))
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
     # Another label, because the last plan is cached.
@@ -106,7 +91,7 @@ def test_a_relation_in_several_pieces_is_counted_as_a_whole(
     assert (cut.n_prompts, cut.n_to_ask) == (whole.n_prompts, whole.n_to_ask)
     assert whole.n_prompts > 0
     questions = {"settings": ["answer_only"]}
-    config = configure(tmp_path, {"pairs_per_relation": 7}, rows=MANY_HEADS, questions=questions)
+    config = configure(tmp_path, limit, rows=MANY_HEADS, questions=questions)
     asked = estimate(config, "answer_only")
     build(config)
     assert asked.n_to_ask == ask(config, setting="answer_only")
@@ -237,7 +222,7 @@ def test_a_plan_says_what_earlier_models_needed_and_that_costs_may_reach_their_l
 def test_a_total_says_where_a_time_or_a_price_is_missing() -> None:
     paid = Estimate("a", "evaluation", 30, 0, 30, 30, 30, 9000, 2.5)
     free = replace(paid, name="b", n_to_ask=2_500_000, duration_s=None, cost=None)
-    plan = RunPlan("own-seed1-00000000", True, {}, {}, 0, {}, (paid, free), ())
+    plan = RunPlan("own-seed1-00000000", True, {}, {}, 0, (paid, free), ())
     lines = [" ".join(line.split()) for line in render_plan(plan).splitlines()]
     assert "a evaluation 30 0 30 30 30 2.5 h 2.50" in lines
     # The second model has no price, and its time was never measured.

@@ -15,7 +15,6 @@ from pretexeval.primitives.toml_files import MAX_DEPTH, parse_toml, write_toml
 MODEL = '[[models]]\nname = "a"\nmodel = "m"\n'
 OPENAI = f'{MODEL}engine = "openai"\n'
 ENDPOINT = f'{OPENAI}base_url = "http://a/v1"\n'
-BUDGET = f"{ENDPOINT}budget = 100\n"
 RENAME = f"{ENDPOINT}rename = {{ seed = "
 METADATA = f"{ENDPOINT}extra_body = {{ metadata = "
 WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
@@ -87,8 +86,6 @@ def test_a_wrong_configuration_is_named(path: Path) -> None:
         (MODEL.replace('"a"', f'"{"n" * 250}"'), "models[0].name"),
         (MODEL.replace('"a"', '"$REFERENCE"'), "models[0].name = '$REFERENCE'"),
         (MODEL + MODEL, "models: two models are named 'a'"),
-        (f"{BUDGET}pairs_per_relation = 3", "models[0]: budget and pairs_per_relation both choose the pairs"),
-        (f"{BUDGET}{QUESTIONS}", "a: budget is only for samples, but questions.settings asks questions too"),
         (f'{MODEL}engine = "imported"\nunsure = true', "unsure is not allowed with engine 'imported'"),
         (f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}", "unsure is not allowed with knowledge.format ="),
         ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),

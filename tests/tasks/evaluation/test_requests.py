@@ -9,13 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pretexeval.primitives.errors import InputError
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.question_stages import QUESTIONS
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
-from tasks.evaluation.evaluation import RelationSize, divide_budget
 from tasks.evaluation.items import GROUP, QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
 from tasks.evaluation.requests import Requests, RequestSettings, build_requests, show_demonstrations
 from tests.support.question_folder import Point
@@ -108,29 +106,6 @@ def test_points_are_chosen_by_their_pairs_if_any_has_one() -> None:
     assert select_items(mixed, None).height == (len(POINTS) - 7 + 1) * 10
     apart = make_questions([replace(point, has_pair=False) for point in POINTS])
     assert select_items(apart, 4)["point_id"].n_unique() == 4
-
-
-def divide(budget: int, *n_pairs: int, n_repeats: int = 1) -> list[int]:
-    """Return the pairs asked of relations a, b, … with so many pairs of 16 prompts."""
-    sizes = {relation: RelationSize(n, 16) for relation, n in zip("abcdef", n_pairs, strict=False)}
-    return list(divide_budget(budget, sizes, n_repeats).values())
-
-
-def test_a_budget_is_divided_evenly_and_what_small_relations_leave_goes_to_the_others() -> None:
-    divided = {
-        "evenly": (divide(16 * 9, 100, 100, 100), [3, 3, 3]),
-        "a small relation": (divide(16 * 30, 100, 4, 100), [13, 4, 13]),
-        "the rest goes to the first by name": (divide(16 * 12, 100, 100, 3), [5, 4, 3]),
-        "less than a pair is left": (divide(16 * 11 + 15, 100, 100, 3), [4, 4, 3]),
-        "repeats cost prompts": (divide(16 * 12, 100, 100, n_repeats=3), [2, 2]),
-        "a relation without test pairs": (divide(16 * 2, 0, 1, 5), [0, 1, 1]),
-        "no test pairs at all": (divide(5, 0, 0), [0, 0]),
-        "one pair of each": (divide(48, 9, 9, 9), [1, 1, 1]),
-        "more than there is": (divide(16 * 99, 9, 3), [9, 3]),
-    }
-    assert {case: pair for case, pair in divided.items() if pair[0] != pair[1]} == {}
-    with pytest.raises(InputError, match=r"budget = 47 is too small: .* 3 relations .* give 48 or more"):
-        divide(47, 9, 9, 9)
 
 
 @pytest.fixture
