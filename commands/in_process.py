@@ -1,7 +1,7 @@
 """Run the flows in the process of a command, one after the other."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -156,7 +156,7 @@ def _begin_flows(root: Path) -> Iterator[None]:
     """
     prepare_prefect(root)
     with pause_collector():
-        # It imports all flows but `score_again`, which is small.
+        # It imports all flows.
         import_module("flows.regenerate")
         from prefect import tags
 
@@ -247,29 +247,6 @@ def refresh_page(config: Config, edition_id: str) -> None:
     """Write the page of a published edition again if editions that were published since belong on it."""
     if not is_published(config, edition_id):
         run_publish(config, edition_id)
-
-
-def run_score(config: Config, policies: Sequence[str] | None) -> str:
-    """Score again under these policies and publish; return the edition's name.
-
-    Raises:
-        InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
-    """
-    from tasks.edition.planning import fetch_edition
-    from tasks.evaluation.failures import plan_scored
-    from tasks.evaluation.run_record import require_finished
-
-    store = open_store(config.storage)
-    edition_id = fetch_edition(config, store).edition_id
-    for name, setting in config.list_evaluations():
-        if evaluation := plan_scored(config, edition_id, name, setting, store):
-            require_finished(evaluation)
-    with _begin_flows(config.storage.root):
-        from flows.score_again import score_again
-        from flows.support.runs import call_flow
-
-        call_flow(score_again, config=config, policies=policies)
-    return edition_id
 
 
 def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:

@@ -48,19 +48,7 @@ def add_commands(subcommands: Subcommands) -> None:
     add_selection(parser)
     add_config(add_command(subcommands, "build", build, "Build the edition only.", [example]))
     summary = "Load everything that is complete into the warehouse and write the pages."
-    parser = add_command(
-        subcommands, "publish", publish, summary, [example, f"{example} --score strict coin-flip"]
-    )
-    add_config(parser)
-    choices = ("strict", "coin-flip", "excluded")
-    parser.add_argument(
-        "--score",
-        nargs="*",
-        choices=choices,
-        metavar="POLICY",
-        help="score the stored answers again before, without asking a model, and count a missing answer by "
-        f"these policies: {', '.join(choices)} (default: those of the configuration)",
-    )
+    add_config(add_command(subcommands, "publish", publish, summary, [example]))
     _add_changes(subcommands)
 
 
@@ -198,10 +186,6 @@ def publish(options: argparse.Namespace) -> int:
     from tasks.edition.planning import fetch_edition
 
     config = load_config(options.config)
-    if options.score is not None:
-        _score(config, options)
-        report_published(config.storage.root)
-        return 0
     edition = fetch_edition(config, open_store(config.storage))
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
@@ -212,15 +196,6 @@ def publish(options: argparse.Namespace) -> int:
         write_output(path)
     report_published(config.storage.root)
     return 0
-
-
-def _score(config: Config, options: argparse.Namespace) -> None:
-    """Score the stored answers again, publish, and print the scores under each policy."""
-    from commands.in_process import run_score
-    from report.score_tables import render_scores
-
-    edition_id = run_score(config, options.score or None)
-    write_output(render_scores(config.storage.root, edition_id, is_wide=False, has_all_policies=True))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

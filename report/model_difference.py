@@ -208,7 +208,7 @@ def _choose_setting(
         raise InputError(
             f"the two models were not scored by the same method under the same policy"
             f"{f' ({wanted})' if wanted else ''}: {having}; "
-            "`pretexeval publish CONFIG --score POLICY` scores stored answers again"
+            "`pretexeval run CONFIG` scores stored answers under every policy of [scoring]"
         )
     return min(common, key=order_setting)
 

@@ -148,10 +148,6 @@ class Store:
         self.sync_responses(model_id)
         self.pull_evaluation_files(folder)
 
-    def push_evaluation(self, edition_id: str, model_id: str, setting: str | None = None) -> None:
-        """Send an evaluation that is complete here, replacing the one in the bucket."""
-        self.push_evaluation_files(evaluation_folder(edition_id, model_id, setting))
-
     def pull_evaluation_files(self, folder: str) -> None:
         """Fetch the files of an evaluation by its folder, if it is complete in the bucket.
 

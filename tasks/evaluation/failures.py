@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from pretexeval.config.file import Config
-from pretexeval.config.questions import Setting
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.primitives.secrets import hide_known_keys
@@ -89,35 +88,6 @@ def has_failure(store: Store, edition_id: str, name: str, place: str | None = No
     """Return whether there is a record of a failure of the model, here or in the bucket."""
     path = failure_file(edition_id, name, place)
     return (store.root / path).is_file() or store.fetch(path)
-
-
-def has_only_failed(evaluation: Evaluation, store: Store) -> bool:
-    """Return whether there is nothing to score: the evaluation failed, and none was finished before.
-
-    Of a model with imported responses, there is nothing to score in a setting for which none were imported.
-    """
-    names = (evaluation.edition_id, evaluation.model.name, evaluation.subject.setting)
-    is_imported = evaluation.model.engine == "imported"
-    return not read_run(evaluation) and (is_imported or has_failure(store, *names))
-
-
-def plan_scored(
-    config: Config, edition_id: str, name: str, setting: Setting | None, store: Store
-) -> Evaluation | None:
-    """Return an evaluation whose stored answers can be scored; None if it failed, as its record says.
-
-    Raises:
-        InputError: there is no such model, and no record of a failure.
-    """
-    try:
-        evaluation = plan_evaluation(config, edition_id, name, setting)
-        model_id = evaluation.model_id
-    except InputError:
-        if has_failure(store, edition_id, name, setting):
-            return None
-        raise
-    store.pull_evaluation(edition_id, model_id, setting)
-    return None if has_only_failed(evaluation, store) else evaluation
 
 
 def write_failure(

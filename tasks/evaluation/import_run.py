@@ -141,7 +141,7 @@ def import_responses(
             counts = _count_requests(evaluation, requests)
             scored = score_evaluation(evaluation, requests)
             complete_run(evaluation, requests, scored, counts, time.monotonic() - started)
-    store.push_evaluation(edition_id, evaluation.model_id, setting)
+    store.push_evaluation_files(evaluation.folder)
     store.remove(failure_file(edition_id, model_name, setting))
     return ImportedRun(evaluation, report, len(fresh))
 

@@ -96,8 +96,6 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
 
 def _explain_unfinished(evaluation: Evaluation) -> str:
     name, edition_id, setting = evaluation.model.name, evaluation.edition_id, evaluation.subject.setting
-    if evaluation.model.engine != "imported":
-        return f"model {name!r} has not been evaluated on {edition_id}; run `pretexeval evaluate` first"
     asked = evaluation.subject.kind.stage.name + (f" in the setting {setting}" if setting else "")
     return (
         f"no responses of model {name!r} to the {asked} of {edition_id} were imported; import them with "

@@ -13,14 +13,13 @@ from pretexeval.storage.layout import evaluation_file, next_requests_folder, run
 from pretexeval.storage.records import key_content, read_reports
 from pretexeval.storage.responses import prefer_responses, scan_response_files
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
-from tasks.evaluation.evaluation import Evaluation, hold_evaluation
+from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.judged_answers import find_needed_items, read_stored_answers, score_file
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import RequestFiles, check_files, scan_files, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
-    is_complete,
     list_policies,
     remove_run,
     require_finished,
@@ -135,21 +134,12 @@ def score_relations(
             yield name, score_file(evaluation, frame, items, answers, scoring)
 
 
-def score_again(evaluation: Evaluation) -> None:
-    """Score the answers of a finished evaluation again, under other policies or answer words; ask no model.
-
-    Nothing is done if the scores are up to date.
+def score_finished(evaluation: Evaluation) -> None:
+    """Score the answers of a finished evaluation, for a caller that holds its lock.
 
     Raises:
         InputError: the evaluation was never finished, or answers are missing.
     """
-    with hold_evaluation(evaluation):
-        if not is_complete(evaluation):
-            score_finished(evaluation)
-
-
-def score_finished(evaluation: Evaluation) -> None:
-    """Score a finished evaluation again, for a caller that holds its lock. Raises as `score_again` does."""
     report, duration_s = require_finished(evaluation)
     requests = write_requests(evaluation)
     complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)

@@ -66,7 +66,7 @@ def evaluations(unasked: Evaluations, evaluated: Path) -> Evaluations:
 def share(evaluation: Evaluation) -> None:
     store = Store(evaluation.storage)
     store.sync_responses(evaluation.model_id)
-    store.push_evaluation(evaluation.edition_id, evaluation.model_id)
+    store.push_evaluation_files(evaluation.folder)
 
 
 def pull(evaluation: Evaluation) -> None:
@@ -232,7 +232,7 @@ def test_an_evaluation_is_skipped_while_its_files_are_replaced(
     assert bucket.read(f"{changed.folder}/run.json") is not None
     monkeypatch.setattr(store.bucket, "send", fail)
     with pytest.raises(InputError, match="unreachable"):
-        store.push_evaluation(changed.edition_id, changed.model_id)
+        store.push_evaluation_files(changed.folder)
     assert bucket.read(f"{changed.folder}/run.json") is None
 
 

@@ -34,7 +34,7 @@ from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import check_files, write_requests
 from tasks.evaluation.run_record import is_complete, read_run
-from tasks.evaluation.scoring import score_again, score_evaluation
+from tasks.evaluation.scoring import score_evaluation, score_finished
 from tasks.evaluation.subject import ANSWER_TEXTS, Subject, select_subject
 from tasks.quality.validation import Report, StageInvalid, check_stage
 from tests.support.command import REPOSITORY, read_bytes
@@ -93,7 +93,7 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     forbid_rendering()
     # Every answer is read as a thought that does not end.
     unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
-    score_again(replace(evaluation, scoring=unfinished))
+    score_finished(replace(evaluation, scoring=unfinished))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}

@@ -12,7 +12,7 @@ from pretexeval.config.file import Config
 from report.page import write_pages
 from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
-from tasks.evaluation.scoring import score_again
+from tasks.evaluation.scoring import score_finished
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.evaluations import evaluate
@@ -148,7 +148,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert reason.startswith("model 'm': 7 of 144 samples failed (4.9%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
     assert WORDS in reason
-    score_again(bench.plan())
+    score_finished(bench.plan())
     page = bench.write_pages()
     assert query_rows(bench.root, "from leaderboard") == []
     assert "m is not evaluated: 7 of 144 samples failed (4.9%), more than max_error_rate" in page.text

@@ -23,7 +23,7 @@ from tasks.evaluation.missing_answers import ask_missing
 from tasks.evaluation.recorded_rows import read_recorded_file
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import read_run
-from tasks.evaluation.scoring import score_again
+from tasks.evaluation.scoring import score_finished
 from tests.support.command import read_bytes
 from tests.tasks.evaluation.conftest import build_questions
 from warehouse.loading import load_warehouse
@@ -200,12 +200,12 @@ def test_imported_responses_are_scored_again_and_never_asked(folder: Folder) -> 
     rows[0] = {**rows[0], "response": ""}
     config = folder.configure(folder.write(rows))
     with pytest.raises(InputError, match="import-responses"):
-        score_again(plan_evaluation(config, folder.edition_id, "m", "answer_only"))
+        score_finished(plan_evaluation(config, folder.edition_id, "m", "answer_only"))
     folder.run(rows)
     scoring = config.scoring.model_copy(update={"policies": ("excluded",)})
     again = config.model_copy(update={"scoring": scoring})
     evaluation = plan_evaluation(again, folder.edition_id, "m", "answer_only")
-    score_again(evaluation)
+    score_finished(evaluation)
     for policy, n_unanswered in (("strict", 0), ("excluded", 1)):
         scored = folder.read_rows(evaluation).filter(scoring_policy=policy)
         assert scored.height == len(folder.answers)
