@@ -1,4 +1,4 @@
-"""The subcommands before a run: validate, preview, plan and doctor."""
+"""The subcommands before a run: validate, plan and doctor."""
 
 import argparse
 from dataclasses import asdict
@@ -27,31 +27,25 @@ def add_commands(subcommands: Subcommands) -> None:
     summary = "Check the configuration, the knowledge base, the prototypes and the models; run nothing."
     example = "configs/quickstart.toml"
     examples = [example, f"{example} --format json"]
-    parser = add_command(subcommands, "validate", validate, summary, [*examples, f"{example} --deep"])
+    parser = add_command(subcommands, "validate", validate, summary, [*examples, f"{example} --texts 5"])
     add_config(parser)
+    parser.add_argument(
+        "--texts",
+        type=read_count,
+        metavar="N",
+        help="also show the texts of N facts of each relation and of their false twins",
+    )
     parser.add_argument(
         "--deep",
         action="store_true",
         help="also hide facts of the base, and count how many false twins are hidden facts, and so true",
     )
     add_format(parser, "text", "json")
-    summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
-    parser = add_command(subcommands, "preview", preview, summary, [example, f"{example} --pairs 5"])
-    add_config(parser)
-    parser.add_argument(
-        "--pairs", type=read_count, default=2, metavar="N", help="facts of each relation (default: 2)"
-    )
     summary = "Estimate what a run would take: prompts, tokens, time and cost."
     limited = f"{example} --model reference-small --limit 5"
     parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
     add_config(parser)
     add_selection(parser)
-    parser.add_argument(
-        "--cards",
-        type=read_count,
-        metavar="N",
-        help="show the schedule of a run on a host with so many cards (default: those of this host)",
-    )
     add_format(parser, "text", "json")
     summary = "Check this machine and the services that a configuration uses."
     parser = add_command(subcommands, "doctor", doctor, summary, ["", *examples, f"{example} --no-prompt"])
@@ -74,7 +68,8 @@ def validate(options: argparse.Namespace) -> int:
     """Print the findings about a configuration; the exit status is 1 if one is failing."""
     from commands.preflight.validate import validate_config
 
-    return _print_findings(validate_config(load_config(options.config), is_deep=options.deep), options)
+    findings = validate_config(load_config(options.config), options.texts, is_deep=options.deep)
+    return _print_findings(findings, options)
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -98,14 +93,13 @@ def plan(options: argparse.Namespace) -> int:
     """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
     from commands.in_process import open_store
     from commands.preflight.plan import plan_run, render_plan
-    from pretexeval.engines.cards import list_cards
     from pretexeval.engines.identity import require_some_usable
 
     config = select_evaluations(load_config(options.config), options)
     problems = require_some_usable(config.models)
     usable = tuple(model for model in config.models if model.name not in problems)
-    config, n_cards = config.model_copy(update={"models": usable}), options.cards or len(list_cards())
-    planned = plan_run(config, open_store(config.storage), n_cards)
+    config = config.model_copy(update={"models": usable})
+    planned = plan_run(config, open_store(config.storage))
     if options.format == "json":
         write_json(asdict(planned))
     else:
@@ -113,11 +107,3 @@ def plan(options: argparse.Namespace) -> int:
     for problem in problems.values():
         report_error(problem)
     return 1 if problems else 0
-
-
-def preview(options: argparse.Namespace) -> int:
-    """Print the preview."""
-    from commands.preflight.fact_preview import preview_edition, render_preview
-
-    write_output(render_preview(preview_edition(load_config(options.config), options.pairs)))
-    return 0

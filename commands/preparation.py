@@ -42,7 +42,7 @@ def create_scaffold(options: argparse.Namespace) -> int:
         write_bytes(options.folder / name, content.encode())
         write_output(options.folder / name)
     start = "" if options.folder == Path() else f"cd {options.folder}\n"
-    next_steps = "\n".join(f"pretexeval {command} config.toml" for command in ("validate", "preview", "run"))
+    next_steps = "\n".join(f"pretexeval {command} config.toml" for command in ("validate", "run"))
     write_output(f"\n{start}{next_steps}")
     return 0
 

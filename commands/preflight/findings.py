@@ -8,7 +8,7 @@ from pretexeval.primitives.errors import InputError
 from report.console import align
 
 State = Literal["ok", "warning", "failing"]
-MAX_SHOWN = 120
+MAX_SHOWN = 200
 """Characters of a cell that are shown."""
 
 
@@ -56,6 +56,8 @@ def _tabulate_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[l
 
 
 def _show_cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
     text = (

@@ -20,10 +20,11 @@ from tasks.drawing.shapes import ask_for_shapes
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import describe_profile, list_left_out
 from tasks.edition.planning import plan_edition
-from tasks.edition.preview import require_buildable
+from tasks.edition.preview import preview_relations, require_buildable
 from tasks.edition.recipes import find_recipe
 from tasks.edition.risks import Balance, list_risks, measure_wrong_twins
 from tasks.edition.statements import write_sentences
+from tasks.evaluation.items import select_items
 from tasks.questions.points import collect_points, describe_missing
 
 EditionCheck = Callable[[Edition, Balance], Iterator[Finding]]
@@ -228,16 +229,36 @@ def _list_compared(prototypes: RelationPrototypes) -> Iterator[tuple[str, str, s
             yield name, wording, cell.prototype
 
 
+def show_texts(edition: Edition, n_pairs: int) -> Iterator[Finding]:
+    """Show the texts of some facts of each relation, as `--limit` chooses them, and of their false twins.
+
+    A statement stands for a rewording that a language model has yet to write.
+    """
+    rows, unwritten = list[dict[str, Any]](), frozenset[str]()
+    for piece in preview_relations(edition) if edition.has_triplets else ():
+        unwritten = piece.unwritten_methods
+        samples = select_items(piece.samples, n_pairs, "pair_id").filter(
+            (pl.col("method") != "llmeval") | ("llmeval" not in unwritten)
+        )
+        of_triplets = samples.join(piece.triplets.select("triplet_id", "is_positive"), on="triplet_id")
+        shown = of_triplets.sort("pair_id", "method", ~pl.col("is_positive"), "sample_index")
+        rows += shown.select("relation", "method", "transformation", "label", "text").to_dicts()
+    if rows or unwritten:
+        missing = f"; a language model has yet to write those of {', '.join(sorted(unwritten))}"
+        yield Finding("texts", "ok", f"{len(rows):,}{missing * bool(unwritten)}", rows=rows)
+
+
 def run_checks(edition: Edition, balance: Balance, *checks: EditionCheck) -> Iterator[Finding]:
     """Yield the findings of the checks, in their order."""
     for check in checks:
         yield from check(edition, balance)
 
 
-def validate_config(config: Config, *, is_deep: bool = False) -> list[Finding]:
+def validate_config(config: Config, n_texts: int | None = None, *, is_deep: bool = False) -> list[Finding]:
     """Check a configuration and everything that it names; nothing is run.
 
     Args:
+        n_texts: of how many facts of each relation the texts are shown; None: of none.
         is_deep: whether to hide facts of the base, and to count how many of them become false twins.
     """
 
@@ -259,6 +280,7 @@ def validate_config(config: Config, *, is_deep: bool = False) -> list[Finding]:
             check_pool,
             check_wordings,
         )
+        yield from show_texts(edition, n_texts) if n_texts else ()
 
     findings = run_check("edition", check_data)
     for role, models in (("writer", config.writers), ("model", config.models)):

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from commands.main import build_parser, main
-from tasks.evaluation.schedule import Job, Part
 from tests.commands.configurations import FAR, STARTER, write_configuration
 from tests.support.command import (
     REPOSITORY,
@@ -70,7 +68,7 @@ def list_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 def test_the_help_of_a_subcommand_has_examples_that_the_parser_accepts() -> None:
     """They fit a terminal, and name configurations that exist."""
     parsers = list(list_parsers(build_parser()))
-    assert len(parsers) == 20
+    assert len(parsers) == 19
     for parser in parsers:
         shown = parser.format_help()
         assert max(map(len, shown.splitlines())) <= 110, parser.prog
@@ -129,7 +127,6 @@ def test_files_editions_and_models_that_are_missing_are_named(
         "review export no-such-edition --reviewer ann": "no-such-edition",
         "review import none.csv": "none.csv",
         "sql": "`pretexeval run CONFIG` creates one",
-        "publish c.toml --score coin-flip": "model 'far' has not been evaluated",
     }.items():
         assert message in refuse(capsys, *line.split()), line
     assert not (tmp_path / "lost").exists()
@@ -189,16 +186,13 @@ def test_the_keys_are_those_of_the_page(
     questions = {"settings": ["answer_only"]}
     rows = [*make_rows("therapeutic_drugs"), ("others", "therapeutic_drugs", "tail")]
     config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
-    options = ["--format", "json", *(["--deep"] if command == "validate" else [])]
+    options = ["--format", "json", *(["--deep", "--texts=1"] if command == "validate" else [])]
     assert main([command, str(config), *options]) == 1
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     if command == "plan":
         keys = read_documented("The plan")
-        assert set(list_keys(found)) == {key for key in keys if not key.startswith("parts")}
-        job = Job("m", 1, 1.0)
-        part = {"parts": [asdict(Part(job, job_number=0, number=1, of=1, begin_s=0.0, end_s=1.0))]}
-        assert set(list_keys(part)) == {key for key in keys if key.startswith("parts")}
+        assert set(list_keys(found)) == keys
         assert captured.err.count(str(tmp_path / "none")) == 1
         assert [each["name"] for each in found["estimates"]] == ["far", "far"]
         return
@@ -206,7 +200,7 @@ def test_the_keys_are_those_of_the_page(
     assert keys == read_documented("Checks before a run")
     if command == "validate":
         named = {each["name"] for each in found if each["rows"]}
-        assert named == {"relations", "lost heads", "left out", "risks", "questions", "names"}
+        assert named == {"relations", "lost heads", "left out", "risks", "questions", "names", "texts"}
         assert [name for name in named if f"`{name}`" not in PAGE] == []
         states = {each["name"]: (each["state"], each["found"]) for each in found}
         assert (states["model far"][0], states["model far"][1][:4]) == ("ok", "far-")

@@ -1,4 +1,4 @@
-"""The preview of a configuration has the texts of a run; all commands name negatives that are guessable."""
+"""The texts that `validate` shows are those of a run; all commands name negatives that are guessable."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +11,11 @@ import pytest
 
 from commands import in_process
 from commands.preflight.doctor import collect_findings
-from commands.preflight.fact_preview import preview_edition, render_preview
 from commands.preflight.plan import plan_run
 from commands.preflight.validate import validate_config
 from pretexeval.config.file import Config, load_config
 from pretexeval.storage.store import Store
+from schemas.transformations import NAMES, POSITIVE_OF
 from tasks.edition.planning import plan_edition
 from tasks.edition.risks import Balance, list_risks, read_balance
 from tasks.evaluation.evaluation import plan_evaluation
@@ -24,46 +24,47 @@ from tests.support.command import make_rows, write_config
 from tests.support.evaluations import list_prompts
 from tests.support.published_bases import list_icd_pairs
 
-HOSTILE = "<script>alert(1)</script>"
-HOSTILE_ROWS = [(f"{head}{HOSTILE}", relation, tail) for head, relation, tail in make_rows("may_treat")]
 WRITTEN = {"rephraser": {"kind": "model", "writer": "far"}, "writers": [FAR], "llmeval": {"writer": "far"}}
+
+
+def read_texts(config: Config, n_pairs: int) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    """Return what `validate` says of the texts, and their rows."""
+    (found,) = (each for each in validate_config(config, n_pairs) if each.name == "texts")
+    return found.found, found.rows
 
 
 def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> None:
     models = [FAR | {"pairs_per_relation": 2}]
     config = configure(tmp_path, make_rows("may_treat", "may_prevent"), models=models)
-    preview = preview_edition(config, 2)
+    said, rows = read_texts(config, 2)
     assert not (tmp_path / "data").exists()
-    texts = [text["text"] for facts in preview.facts.values() for fact in facts for text in fact.texts]
-    assert len(texts) == 2 * 2 * 16
-    prompts = list_prompts(plan_evaluation(config, build(config), "far"))
+    assert said == str(len(rows)) == str(2 * 2 * 16)
+    build(config)
+    prompts = list_prompts(plan_evaluation(config, plan_edition(config).edition_id, "far"))
     asked = {prompt.text.rpartition("Statement: ")[2] for prompt in prompts}
-    assert [text for text in texts if not any(each.startswith(f'"{text}"') for each in asked)] == []
-    assert preview_edition(config, 2).facts == preview.facts
+    assert [
+        row["text"] for row in rows if not any(each.startswith(f'"{row["text"]}"') for each in asked)
+    ] == []
+    denied = [form in POSITIVE_OF for form in NAMES]
+    assert [row["label"] for row in rows[:16]] == [*(not each for each in denied), *denied]
+    assert read_texts(config, 2) == (said, rows)
 
 
 @pytest.mark.parametrize(
     ("methods", "tables", "shown", "unwritten"),
     [
-        (["pretexeval", "prototype", "direct"], {}, {"pretexeval": 16, "prototype": 16, "direct": 2}, []),
-        (["pretexeval", "prototype"], WRITTEN, {"prototype": 16}, ["pretexeval"]),
-        (["llmeval"], WRITTEN, {}, ["llmeval"]),
+        (["pretexeval", "direct"], {}, {"pretexeval": 16, "direct": 2}, ""),
+        (["pretexeval", "prototype"], WRITTEN, {"pretexeval": 16, "prototype": 16}, "pretexeval"),
+        (["llmeval"], WRITTEN, {}, "llmeval"),
     ],
 )
-def test_every_method_is_printed(
-    tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: list[str]
+def test_every_method_is_shown(
+    tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: str
 ) -> None:
-    config = configure(tmp_path, HOSTILE_ROWS, edition={"methods": methods}, **tables)
-    preview = preview_edition(config, 1)
-    (fact,) = preview.facts["may_treat"]
-    assert Counter(text["method"] for text in fact.texts) == shown
-    printed = render_preview(preview)
-    assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
-    assert "1 of 9 facts" in printed
-    for text in fact.texts:
-        assert f"{'true' if text['label'] else 'false':<5}  {text['text']}" in printed
-    assert [each for each in methods if f"{each}: a language model has yet to" in printed] == unwritten
-    assert plan_edition(config).edition_id == preview.edition_id
+    config = configure(tmp_path, make_rows("may_treat"), edition={"methods": methods}, **tables)
+    said, rows = read_texts(config, 1)
+    assert Counter(row["method"] for row in rows) == shown
+    assert said.partition("; a language model has yet to write those of ")[2] == unwritten
 
 
 ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")
@@ -134,16 +135,10 @@ def test_a_guessable_base_is_named_with_the_figure(
     share, _, rest = after.partition(" ")
     assert least <= int(share) <= 100
     assert rest == "% of the triplets"
-    previewed = preview_edition(config, 1)
-    for findings in (
-        plan_run(config, Store(config.storage)).warnings,
-        previewed.warnings,
-        collect_findings(path),
-    ):
+    for findings in (plan_run(config, Store(config.storage)).warnings, collect_findings(path)):
         assert [(each.state, each.found) for each in findings if each.name == "negatives"] == [
             ("warning", line)
         ]
-    assert line in render_preview(previewed)
     build(config)
     assert run_until_models(config)[-1] == line
 
@@ -167,9 +162,6 @@ def test_a_deep_validation_measures_what_the_manifest_says(tmp_path: Path) -> No
     # What is built is not measured again.
     assert read_risks(config) == [deep]
     assert found["n_pairs"] + found["n_left_out"] == 26 - 5
-    previewed = preview_edition(config, 1)
-    assert [each.rows for each in previewed.risks] == [[deep]]
-    assert "wrong rate ci high" in render_preview(previewed)
 
 
 def test_few_wrong_twins_are_chance() -> None:
