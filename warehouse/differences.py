@@ -193,21 +193,10 @@ def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=SCHEMA)
     estimates = Estimates(spreads)
-    free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
-    computed = {
-        "n_pairs": estimates["n_pairs"],
-        "n_observations": estimates["n_observations"],
-        "difference": estimates.scores,
-        "difference_se": estimates["standard_error"] * np.sqrt(estimates["inflation"]),
-        "difference_ci_low": free.low,
-        "difference_ci_high": free.high,
-        "difference_fixed_base_ci_low": fixed.low,
-        "difference_fixed_base_ci_high": fixed.high,
-        "p_value": estimates.test(),
-        "n_effective": estimates["n_effective"],
-    }
-    columns = [pl.Series(name, values).fill_nan(None) for name, values in computed.items()]
-    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(columns)
+    computed = estimates.tabulate().rename(NAMED)
+    errors = estimates["standard_error"] * np.sqrt(estimates["inflation"])
+    frame = pl.concat([pl.DataFrame(rows, infer_schema_length=None), computed], how="horizontal")
+    frame = frame.with_columns(difference_se=pl.Series(errors).fill_nan(None))
     # Only answers to questions have a setting (estimated/question_differences.sql).
     frame = frame.with_columns(_test_mastery(rows), setting=None, other_setting=None)
     return frame.select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
@@ -337,6 +326,10 @@ def compute_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
 
 KEY = ("comparison", "edition_id", "other_edition_id", "model_id", "other_model_id", "method", "other_method")
 ORDER = (*KEY, "scoring_policy", "repeat", "period", "other_period", "part", "relation", "measure")
+NAMED = {"score": "difference"} | {
+    f"{kind}ci_{end}": f"difference_{kind}ci_{end}" for kind in ("", "fixed_base_") for end in ("low", "high")
+}
+"""Column of the estimates -> its name here."""
 SCHEMA = {
     **dict.fromkeys(("comparison", "edition_id", "other_edition_id", "period", "other_period"), pl.String),
     **dict.fromkeys(("model_id", "model", "other_model_id", "other_model"), pl.String),

@@ -85,7 +85,12 @@ def estimate(rows: pl.DataFrame) -> pl.DataFrame:
         if spread is not None:
             numbers.append(rows["number"][int(start)])
             spreads.append(spread)
-    return _list_estimates(numbers, spreads)
+    computed = Estimates(spreads).tabulate().rename({"score": "share"})
+    return (
+        computed.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
+        .select(list(COMPUTED))
+        .cast(pl.Schema(COMPUTED))
+    )
 
 
 def _pair_columns(rows: pl.DataFrame, name: str) -> Floats:
@@ -114,23 +119,3 @@ def _renumber(codes: npt.NDArray[Any]) -> Codes:
     if codes.size * 8 > codes.max():
         return codes
     return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
-
-
-def _list_estimates(numbers: list[int], spreads: list[Spread]) -> pl.DataFrame:
-    if not spreads:
-        return pl.DataFrame(schema=COMPUTED)
-    estimates = Estimates(spreads)
-    free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
-    columns = {
-        "number": numbers,
-        "n_pairs": estimates["n_pairs"],
-        "n_observations": np.round(estimates["n_observations"]),
-        "share": estimates.scores,
-        "ci_low": free.low,
-        "ci_high": free.high,
-        "fixed_base_ci_low": fixed.low,
-        "fixed_base_ci_high": fixed.high,
-        "p_value": estimates.test(),
-        "n_effective": estimates["n_effective"],
-    }
-    return pl.DataFrame(columns).cast(pl.Schema(COMPUTED)).with_columns(pl.col(pl.Float64).fill_nan(None))

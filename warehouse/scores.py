@@ -87,27 +87,15 @@ class Rows:
 
     def estimate(self, names: Sequence[str]) -> pl.DataFrame:
         """Return the rows with the scores of these names, their limits and their effective numbers."""
-        frame = pl.DataFrame(self.columns, infer_schema_length=None)
-        estimates = Estimates(self.spreads)
-        free, fixed = estimates.limit(), estimates.limit(is_base_fixed=True)
-        values = {
-            "": estimates.scores,
-            "_n_effective": estimates["n_effective"],
-            "_n_pairs": estimates["n_pairs"],
-            "_ci_low": free.low,
-            "_ci_high": free.high,
-            "_fixed_base_ci_low": fixed.low,
-            "_fixed_base_ci_high": fixed.high,
-        }
-        columns = []
+        frame = pl.DataFrame(self.columns, infer_schema_length=None).with_row_index("row")
+        computed = Estimates(self.spreads).tabulate()
+        places = pl.DataFrame(self.places, {"row": pl.UInt32, "name": pl.String}, orient="row")
+        estimated = pl.concat([places, computed.drop("p_value", "n_observations")], how="horizontal")
         for name in names:
-            which = [number for number, (_, of) in enumerate(self.places) if of == name]
-            rows = np.array([self.places[number][0] for number in which], int)
-            for suffix, computed in values.items():
-                column = np.full(len(frame), np.nan)
-                column[rows] = computed[which]
-                columns.append(pl.Series(name + suffix, column).fill_nan(None))
-        return frame.with_columns(columns)
+            own = estimated.filter(pl.col("name") == name).drop("name")
+            named = {c: name if c == "score" else f"{name}_{c}" for c in own.columns if c != "row"}
+            frame = frame.join(own.rename(named), on="row", how="left", maintain_order="left")
+        return frame.drop("row")
 
 
 def score_evaluations(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+import polars as pl
 from scipy.special import ndtri, stdtrit
 
 from pretexeval.statistics.clusters import Floats, Spread
@@ -87,6 +88,22 @@ class Estimates:
             low, high = np.where(contains_zero, middle, low), np.where(contains_zero, high, middle)
         has_test = (self["is_difference"] > 0) & (self["n_effective"] >= MIN_CLUSTERS)
         return np.where(has_test, np.where(self.scores == 0, 1.0, np.exp(high)), np.nan)
+
+    def tabulate(self) -> pl.DataFrame:
+        """Return a row per score: `score`, its limits, and what they rest on; null where there is none."""
+        free, fixed = self.limit(), self.limit(is_base_fixed=True)
+        columns = {
+            "n_pairs": self["n_pairs"],
+            "n_observations": np.round(self["n_observations"]),
+            "score": self.scores,
+            "ci_low": free.low,
+            "ci_high": free.high,
+            "fixed_base_ci_low": fixed.low,
+            "fixed_base_ci_high": fixed.high,
+            "p_value": self.test(),
+            "n_effective": self["n_effective"],
+        }
+        return pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
 
     def _count_independent(self, level: Floats | float, is_base_fixed: bool) -> tuple[Floats, Floats]:
         """Return the numbers of independent observations of gains and of losses.
