@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import binom, binomtest
 
 from pretexeval.statistics.clusters import Spread, add_triplets, measure_spread
 from pretexeval.statistics.intervals import Estimates, adjust_by_holm
@@ -198,7 +197,7 @@ def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
     frame = pl.concat([pl.DataFrame(rows, infer_schema_length=None), computed], how="horizontal")
     frame = frame.with_columns(difference_se=pl.Series(errors).fill_nan(None))
     # Only answers to questions have a setting (estimated/question_differences.sql).
-    frame = frame.with_columns(_test_mastery(rows), setting=None, other_setting=None)
+    frame = frame.with_columns(setting=None, other_setting=None)
     return frame.select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
@@ -301,29 +300,6 @@ def adjust(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.Series("holm_p_value", adjusted).fill_nan(None))
 
 
-def _test_mastery(rows: Sequence[dict[str, Any]]) -> list[pl.Series]:
-    """Return McNemar's test of the rows about mastery, with the base held fixed, and its mid-p."""
-    tests = [
-        compute_mcnemar(row["n_gained"], row["n_lost"]) if row["measure"] == MASTERY else (None, None)
-        for row in rows
-    ]
-    names = ("mcnemar_p", "mcnemar_mid_p")
-    return [pl.Series(name, [test[k] for test in tests], pl.Float64) for k, name in enumerate(names)]
-
-
-def compute_mcnemar(n_gained: int, n_lost: int) -> tuple[float, float]:
-    """Return McNemar's exact two-sided p (1947) and its mid-p (Fagerland, Lydersen and Laake 2013).
-
-    Of the b + c units that differ, b differ in one direction: p is twice the smaller tail of the binomial of
-    b + c and 1/2. The mid-p leaves half of the observed term out of the tail.
-    """
-    n, least = n_gained + n_lost, min(n_gained, n_lost)
-    if n_gained == n_lost:
-        return 1.0, 1.0
-    p = float(binomtest(least, n, 0.5).pvalue)
-    return p, p - float(binom.pmf(least, n, 0.5))
-
-
 KEY = ("comparison", "edition_id", "other_edition_id", "model_id", "other_model_id", "method", "other_method")
 ORDER = (*KEY, "scoring_policy", "repeat", "period", "other_period", "part", "relation", "measure")
 NAMED = {"score": "difference"} | {
@@ -341,8 +317,8 @@ SCHEMA = {
     **dict.fromkeys(("score", "other_score", "difference", "difference_se"), pl.Float64),
     **dict.fromkeys(("difference_ci_low", "difference_ci_high"), pl.Float64),
     **dict.fromkeys(("difference_fixed_base_ci_low", "difference_fixed_base_ci_high"), pl.Float64),
-    **dict.fromkeys(("p_value", "mcnemar_p", "mcnemar_mid_p", "n_effective"), pl.Float64),
+    **dict.fromkeys(("p_value", "n_effective"), pl.Float64),
     **dict.fromkeys(("n_gained", "n_lost", "n_gained_pairs", "n_lost_pairs"), pl.Int64),
     **dict.fromkeys(("run", "other_run"), pl.UInt64),
 }
-"""The columns of the table."""
+"""The columns of the table, without those of McNemar's test (scoring.py)."""

@@ -48,6 +48,11 @@ where edition_id = $edition_id
 group by model_id
 order by model_id
 """
+# McNemar's test of mastery, with the base held fixed (macros.sql).
+MCNEMAR = "".join(
+    f", case when measure = 'mastery' then {test}(n_gained, n_lost) end as {test}"
+    for test in ("mcnemar_p", "mcnemar_mid_p")
+)
 OF_EDITION = ("storage.pair_clusters", "shortcut_scores", "storage.pair_groups")
 OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
 """Tables on which scores depend besides the answers, by edition and by model."""
@@ -179,7 +184,7 @@ def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
             other.forget()
     _create(connection, "scores", pl.concat(rows[scores]).sort(*scores.ORDER))
     adjusted = differences.adjust(pl.concat(rows[differences]))
-    _create(connection, "differences", adjusted.sort(*differences.ORDER))
+    _create(connection, "differences", adjusted.sort(*differences.ORDER), MCNEMAR)
     label_audit.insert_audit(connection, pl.concat(rows[label_audit]))
     for path in set(folder.glob("*/*.parquet")) - files:
         path.unlink()
@@ -211,7 +216,7 @@ def _compute(unit: Unit, columns: Schema) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=columns), rows.with_columns(unit=pl.lit(unit.key))], how="diagonal")
 
 
-def _create(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame, more: str = "") -> None:
     connection.register("computed", rows.to_arrow())
-    connection.execute(f"create table {table} as from computed")
+    connection.execute(f"create table {table} as select *{more} from computed")
     connection.unregister("computed")
