@@ -1,8 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
--- The samples of a pair added up, with its clusters (pair_clusters) and what the best shortcut makes of it.
--- n_asked, n_errors, n_graded, n_without_answer and n_correct… count samples; n_sampled and n_counted are those of n_asked
--- and of n_graded that have a weight. The other numbers are sums of the weights of samples, by which every triplet counts
--- alike, no matter how many of its samples were asked.
+-- The samples of a pair added up, with its clusters (pair_clusters).
+-- n_asked, n_errors, n_graded, n_no_answer and n_correct… count samples; n_sampled are those of n_asked that have a
+-- weight. n_positive, … are sums of the weights of samples, by which every triplet counts alike, no matter how many of its
+-- samples were asked.
 -- is_in_full: all samples of the pair were to be asked.
 -- is_complete: all 2k samples are graded; or the pair was not asked in full, and one of its samples is wrong. Only then does
 -- the pair count in mastery: it is mastered if all samples are right. A triplet counts in the joint accuracy only if the
@@ -16,19 +16,11 @@ with counted as (
         min(weight) > 0 and max(weight) = 1 as is_in_full,
         count(*)::integer as n_asked,
         count(*) filter (weight > 0)::integer as n_sampled,
-        count(is_correct) filter (weight > 0)::integer as n_counted,
         count(is_correct)::integer as n_graded,
         count(*) filter (is_correct and is_positive)::integer as n_correct_of_true,
         count(*) filter (is_correct and not is_positive)::integer as n_correct_of_false,
-        count(*) filter (is_unanswered)::integer as n_without_answer,
+        count(*) filter (is_unanswered)::integer as n_no_answer,
         count(*) filter (is_failed)::integer as n_errors,
-        coalesce(sum(weight) filter (not is_failed), 0)::integer as n_replies,
-        coalesce(sum(weight) filter (is_unanswered), 0)::integer as n_no_answer,
-        coalesce(sum(weight) filter (is_unfinished), 0)::integer as n_unfinished,
-        coalesce(sum(weight) filter (is_refused), 0)::integer as n_refused,
-        coalesce(sum(weight) filter (prediction and not is_unanswered), 0)::integer as n_answered_true,
-        coalesce(sum(weight) filter ((prediction = label) = is_positive and not is_unanswered), 0)::integer
-            as n_affirmed,
         coalesce(sum(weight) filter (is_correct is not null and is_positive), 0)::integer as n_positive,
         coalesce(sum(weight) filter (is_correct is not null and not is_positive), 0)::integer as n_negative,
         coalesce(sum(weight) filter (is_correct and is_positive), 0)::integer as n_positive_right,
@@ -45,11 +37,7 @@ select
     n_correct_of_true + n_correct_of_false as n_correct,
     n_graded = 2 * k or (not is_in_full and n_errors = 0 and n_correct < n_graded) as is_complete,
     is_complete and n_correct = 2 * k as is_mastered,
-    head_cluster, positive_tail_cluster, negative_tail_cluster,
-    shortcut, shortcuts.mastery as shortcut_mastery
+    head_cluster, positive_tail_cluster, negative_tail_cluster
 from counted
 inner join storage.pair_clusters using (edition_id, pair_id)
-inner join (
-    select edition_id, method, pair_id, shortcut, mastery from shortcut_scores where baseline = 'best'
-) as shortcuts using (edition_id, method, pair_id)
 order by edition_id, model_id, method, scoring_policy, repeat, relation, pair_id

@@ -49,8 +49,7 @@ mastery as (
         run, edition_id, point_id, is_negated_included, n_facets,
         coalesce(min(n_before) filter (n_asked is distinct from n_needed), n_facets) as n_whole_facets,
         coalesce(min(n_before) filter (n_graded is distinct from n_needed), n_facets) as n_graded_facets,
-        coalesce(min(n_before) filter (n_right is distinct from n_needed), n_facets) as n_mastered_facets,
-        coalesce(list(facet order by n_before) filter (n_right = n_needed), []) as mastered_facets
+        coalesce(min(n_before) filter (n_right is distinct from n_needed), n_facets) as n_mastered_facets
     from facet_scores
     group by run, edition_id, point_id, is_negated_included, n_facets
 )
@@ -58,8 +57,7 @@ mastery as (
 select
     run, edition_id, setting, model_id, model, scoring_policy, points.relation, head, point_id, points.pair_id,
     head_cluster, positive_tail_cluster, negative_tail_cluster,
-    is_negated_included, n_whole_facets, n_graded_facets, n_mastered_facets, mastered_facets,
-    n_whole_facets = n_facets as is_whole,
+    is_negated_included, n_whole_facets, n_graded_facets, n_mastered_facets,
     case when n_graded_facets = n_facets then n_mastered_facets = n_facets end as is_mastered
 from mastery
 inner join (select distinct run, setting, model_id, model, scoring_policy from point_scores) using (run)

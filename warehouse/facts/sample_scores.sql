@@ -20,7 +20,6 @@ placed as (
     select
         hash(edition_id, samples.sample_id) as sample,
         samples.method, samples.relation, samples.pair_id, transformation, samples.label,
-        hash(samples.relation, triplets.head) as fact,
         triplets.is_positive,
         samples.sample_index as slot
     from samples
@@ -31,7 +30,7 @@ placed as (
 select
     hash(edition_id, period, model_id, method, scoring_policy, repeat) as run,
     edition_id, period, model_id, models.name as model, method, scoring_policy, repeat,
-    relation, pair_id, fact, is_positive, transformation, slot, label, weight,
+    relation, pair_id, is_positive, transformation, slot, label, weight,
     is_failed,
     answer is null and not is_failed as is_unanswered,
     is_unfinished_reasoning as is_unfinished, is_refused,

@@ -21,7 +21,7 @@ select
     n_asked, n_errors,
     2 * k - n_asked as n_not_needed,
     n_graded,
-    n_without_answer as n_no_answer,
+    n_no_answer,
     n_correct,
     n_correct_of_true,
     n_correct_of_false,

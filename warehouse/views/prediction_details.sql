@@ -5,7 +5,7 @@
 -- is_refused: there is no answer because the model or a filter refused.
 -- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
 -- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy
--- views do not read this view: they add up pair_scores.
+-- views do not read this view: they come from sample_scores.
 -- weight: how many samples of its triplet the answer stands for in averages (docs/statistics.md).
 create or replace view prediction_details as
 select
