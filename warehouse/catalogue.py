@@ -110,7 +110,6 @@ VIEW_GROUPS = {
         "sample_quality",
         "rejection_reasons",
         "human_review",
-        "checks",
         "cost",
     ),
 }

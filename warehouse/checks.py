@@ -34,9 +34,10 @@ COLUMNS = {
     "checked_at": pl.String,
 }
 INSERT = """
-insert into storage.checks
-select * replace (checked_at::timestamptz at time zone 'UTC' as checked_at)
+insert into checks by name
+select found.* replace (checked_at::timestamptz at time zone 'UTC' as checked_at), models.name as model
 from found
+left join models using (model_id)
 order by edition_id, stage, expectation, checked_columns, requirement
 """
 

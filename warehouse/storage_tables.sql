@@ -25,14 +25,6 @@ create table storage.responses (
     reasoning varchar, served varchar
 );
 
--- The findings of the validation, with one row per expectation: of the stages of editions, of what is measured on
--- them, and of the stages of evaluations, except of anchors. checked_at is UTC.
-create table storage.checks (
-    edition_id varchar not null, model_id varchar, setting varchar, stage varchar not null,
-    expectation varchar not null, checked_columns varchar, requirement varchar not null,
-    is_passed boolean not null, n_rows bigint not null, n_unexpected bigint not null, checked_at timestamp
-);
-
 -- Responses are shared by all editions.
 create view responses as
 select prompt_key, model_id, repeat, prompt, stored.* exclude (prompt_key, model_id, repeat, prompt_hash)

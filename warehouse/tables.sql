@@ -65,3 +65,11 @@ create table failures (
     edition_id varchar not null, setting varchar, model varchar not null, model_id varchar,
     reason varchar not null, failed_at timestamp
 );
+
+-- Great Expectations validates a stage when it is written. A broken expectation stops the run, unless it is a warning.
+-- model_id is null for the stages of an edition and for what is measured on it. checked_at is UTC.
+create table checks (
+    edition_id varchar not null, model_id varchar, model varchar, setting varchar, stage varchar not null,
+    expectation varchar not null, checked_columns varchar, requirement varchar not null,
+    is_passed boolean not null, n_rows bigint not null, n_unexpected bigint not null, checked_at timestamp
+);
