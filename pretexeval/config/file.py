@@ -33,7 +33,6 @@ PATH_KEYS = (
     ("edition", "pool"),
     ("questions", "wording"),
     ("questions", "synonyms"),
-    ("chain_of_thought", "demonstrations"),
     ("models", "model"),
     ("writers", "model"),
     ("storage", "root"),

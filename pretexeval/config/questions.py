@@ -49,6 +49,3 @@ class ChainOfThoughtConfig(ConfigTable):
     """Sampling temperature. Only the likeliest tokens that have a probability of 0.8 together are sampled."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum number of tokens in a chain of thought and its answer."""
-    demonstrations: Path | None = None
-    """JSON lines with the keys question_id and reasoning: chains of thought for the demonstrations. By
-    default the model writes them itself."""

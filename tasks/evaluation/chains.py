@@ -1,19 +1,16 @@
 """Chains of thought that are shown with the demonstrations of the setting chain_of_thought.
 
-They come from a file, or the model writes them: it is asked the held-out questions without demonstrations,
-and a chain is kept if its answer is right (Nori et al. 2023, section 5.1). The answers lie in the response
-store, so a model is never asked twice for a chain.
+The model writes them: it is asked the held-out questions without demonstrations, and a chain is kept if its
+answer is right (Nori et al. 2023, section 5.1). The answers lie in the response store, so a model is never
+asked twice for a chain.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pretexeval.engines.loading import load_engine
-from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, hash_prompt
@@ -39,16 +36,9 @@ class ChainRequest:
 
 
 def read_chains(evaluation: Evaluation) -> dict[str, str]:
-    """Return question_id -> the chain of thought that is shown; empty where none is.
-
-    Raises:
-        InputError: the file of demonstrations cannot be read.
-    """
-    subject = evaluation.subject
-    if not subject.is_reasoned or subject.imported is not None:
+    """Return question_id -> the chain of thought that is shown; empty where none is."""
+    if not evaluation.subject.asks_for_chains:
         return {}
-    if subject.chains is not None:
-        return read_chain_file(subject.chains)
     return _read_right_chains(evaluation, list_chain_requests(evaluation))
 
 
@@ -129,34 +119,3 @@ def _cut_conclusion(text: str) -> str:
     while sentences and ANSWER.search(sentences[-1]):
         sentences.pop()
     return " ".join(sentences)
-
-
-def read_chain_file(path: Path) -> dict[str, str]:
-    """Return question_id -> reasoning of a file of JSON lines.
-
-    Raises:
-        InputError: the file cannot be read, or a line lacks a key; the message names the line.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"demonstrations {path} of [chain_of_thought] cannot be read ({error})") from error
-    chains = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            question_id, chain = _read_line(path, number, line)
-            chains[question_id] = chain
-    return chains
-
-
-def _read_line(path: Path, number: int, line: str) -> tuple[str, str]:
-    try:
-        chain = json.loads(line)
-        values = chain["question_id"], chain["reasoning"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}, line {number}: write a JSON object with the keys question_id and reasoning ({error!r})"
-        ) from error
-    if not all(isinstance(value, str) and value.strip() for value in values):
-        raise InputError(f"{path}, line {number}: question_id and reasoning must be texts that are not empty")
-    return values[0], " ".join(values[1].split())

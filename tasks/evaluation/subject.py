@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import polars as pl
 
@@ -57,14 +56,9 @@ class Subject:
         return self.setting == "chain_of_thought"
 
     @property
-    def chains(self) -> Path | None:
-        """The file of the chains of thought of the demonstrations; None: the model writes them."""
-        return self.chain_of_thought.demonstrations
-
-    @property
     def asks_for_chains(self) -> bool:
         """Return whether the model itself writes the chains of thought of the demonstrations."""
-        return self.is_reasoned and self.chains is None and self.imported is None
+        return self.is_reasoned and self.imported is None
 
     @property
     def requests_key(self) -> str:

@@ -9,7 +9,6 @@ import pytest
 
 from pretexeval.config.questions import Setting
 from pretexeval.engines.token_counter import TokenCounter
-from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
 from schemas.columns import Stage
 from schemas.exchange import Sampling
@@ -147,11 +146,3 @@ def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_ti
     for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
         chains.extract_chain(evaluation, row, f" True. {response}")
     assert time.monotonic() - started < 30
-
-
-def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "chains.jsonl"
-    for line in ("[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"):
-        path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
-        with pytest.raises(InputError, match="line 2"):
-            chains.read_chain_file(path)
