@@ -58,15 +58,20 @@ class Stub(Engine):
         self._mark = mark
         self._n_chunks = 0
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
-    ) -> list[Completion]:
-        """Return True for every prompt."""
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Advance,
+    ) -> None:
+        """Answer True to every prompt."""
         self._n_chunks += 1
         if self._n_chunks == KILLED_IN_CHUNK:
             self._mark.touch()
         time.sleep(CHUNK_S)
-        return [Completion(" True", finish_reason="stop", n_completion_tokens=1) for _ in prompts]
+        said = Completion(" True", finish_reason="stop", n_completion_tokens=1)
+        received.update(dict.fromkeys(range(len(prompts)), said))
 
     def close(self) -> None:
         """Close nothing."""

@@ -14,23 +14,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class Engine(Protocol):
-    """A loaded model. A failure of one prompt is not raised: the completion of that prompt reports it."""
+class Engine(ABC):
+    """A loaded model, which hands over each answer when it arrives: an error or an interrupt costs none.
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> list[Completion]:
-        """Return one completion per prompt, in order. ``on_progress`` gets the number of newly done ones."""
-
-    def close(self) -> None:
-        """Release memory, processes and connections."""
-
-
-class IncrementalEngine(ABC):
-    """An engine that hands over each answer when it arrives, so that an error or interrupt costs none."""
+    A failure of one prompt is not raised: the completion of that prompt reports it.
+    """
 
     def generate(
         self,
@@ -63,7 +51,7 @@ class IncrementalEngine(ABC):
 
 
 @runtime_checkable
-class LookaheadEngine(Engine, Protocol):
+class LookaheadEngine(Protocol):
     """An engine that can begin with the prompts of a call before the call."""
 
     def announce(
@@ -77,7 +65,7 @@ class LookaheadEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class RemoteEngine(Engine, Protocol):
+class RemoteEngine(Protocol):
     """An engine that asks another program, which can refuse prompts and send answers of any size.
 
     It stops sending before its answers need more space than there is. Prompts that were not sent get no

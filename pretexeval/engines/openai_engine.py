@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import IncrementalEngine
+from pretexeval.engines.base import Engine
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
 from pretexeval.engines.spending import Spending
@@ -174,7 +174,7 @@ PROBE_PROMPTS = {
 }
 
 
-class OpenaiEngine(IncrementalEngine):
+class OpenaiEngine(Engine):
     """Concurrent requests to one endpoint, with retries. It waits as long as the endpoint asks."""
 
     def __init__(self, config: EngineConfig) -> None:

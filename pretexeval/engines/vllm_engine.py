@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import IncrementalEngine, render_prompt
+from pretexeval.engines.base import Engine, render_prompt
 from pretexeval.engines.cards import rest_cards, take_cards
 from pretexeval.engines.identity import find_folder, require_readable
 from pretexeval.engines.tokens import find_answer_token, tokenise_sorted
@@ -66,7 +66,7 @@ class _Call:
     """Number of prompts without a completion."""
 
 
-class VllmEngine(IncrementalEngine):
+class VllmEngine(Engine):
     """A model in vLLM, with prefix caching."""
 
     def __init__(self, config: EngineConfig) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, IncrementalEngine, LookaheadEngine, RemoteEngine
+from pretexeval.engines.base import Engine, LookaheadEngine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
@@ -352,7 +352,7 @@ class ModelSession:
                     engine, [prompt for part in parts for prompt in part.chunk.values()], sampling
                 ),
             ):
-                _generate(engine, answers.received, list(chunk.values()), sampling, advance)
+                engine.generate_into(answers.received, list(chunk.values()), sampling, advance)
                 if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
                     self._refuse_cut_prompts(engine, answers, sampling)
         finally:
@@ -442,17 +442,3 @@ class ModelSession:
         ):
             raise explain_failure(self.config.name, completions)
         self._chunk_size.is_on_trial = have_failed(completions[-TRIAL_CHUNK:])
-
-
-def _generate(
-    engine: Engine,
-    received: dict[int, Completion],
-    prompts: Sequence[Prompt],
-    sampling: Sampling,
-    on_progress: Advance,
-) -> None:
-    """Put the completions into `received`; if this raises, those that the engine has handed over."""
-    if isinstance(engine, IncrementalEngine):
-        engine.generate_into(received, prompts, sampling, on_progress)
-    else:
-        received.update(enumerate(engine.generate(prompts, sampling, on_progress)))

@@ -6,6 +6,7 @@ from typing import Any
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
+from pretexeval.engines.base import Engine
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -19,13 +20,18 @@ STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 ROWS = make_rows("may_treat")
 
 
-class Parrot:
+class Parrot(Engine):
     """An engine that answers " True", in two tokens."""
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Callable[[int], None] | None = None
-    ) -> list[Completion]:
-        return [Completion(" True", n_prompt_tokens=10, n_completion_tokens=2) for _ in prompts]
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None],
+    ) -> None:
+        said = Completion(" True", n_prompt_tokens=10, n_completion_tokens=2)
+        received.update(dict.fromkeys(range(len(prompts)), said))
 
     def close(self) -> None:
         """Do nothing: there are no resources."""

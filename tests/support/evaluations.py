@@ -27,11 +27,16 @@ class CountingEngine(Engine):
     def __init__(self) -> None:
         self.n_asked = 0
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
-    ) -> list[Completion]:
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Advance,
+    ) -> None:
         self.n_asked += len(prompts)
-        return [Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop") for prompt in prompts]
+        for number, prompt in enumerate(prompts):
+            received[number] = Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop")
 
     def close(self) -> None:
         """Close nothing."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from pretexeval.engines import openai_engine
-from pretexeval.engines.base import IncrementalEngine
+from pretexeval.engines.base import Engine
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.openai_answers import Answer, find_pause_of_limit
 from pretexeval.engines.openai_engine import MAX_OUTAGES, ask_through_outages
@@ -361,7 +361,7 @@ def test_an_endpoint_that_stays_away_leaves_the_answers_so_far(
     prompts = [Prompt("completion", f"p{i}") for i in range(6)]
     with serve_endpoint(lambda _, n: TRUE if n < 3 else refusal) as endpoint:
         engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
-        assert isinstance(engine, IncrementalEngine)
+        assert isinstance(engine, Engine)
         with closing(engine), pytest.raises(InputError, match=message):
             engine.generate_into(received, prompts, Sampling(), lambda _: None)
     assert set(received) == {0, 1, 2}
@@ -377,7 +377,7 @@ def test_no_request_is_sent_that_could_cost_more_than_the_limit(concurrency: int
     received: dict[int, Completion] = {}
     with serve_endpoint(lambda *_: reply) as endpoint:
         engine = load_engine(build_model_config(endpoint.base_url, concurrency=concurrency, **limits))
-        assert isinstance(engine, IncrementalEngine)
+        assert isinstance(engine, Engine)
         message = r"100 answers have cost 4400\); the answers are kept"
         with closing(engine), pytest.raises(InputError, match=message):
             engine.generate_into(received, prompts, Sampling(max_tokens=8), lambda _: None)

@@ -36,14 +36,18 @@ class Scripted(Engine):
         self.answer = answer
         self.asked: list[tuple[str, Sampling]] = []
 
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
-    ) -> list[Completion]:
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Advance,
+    ) -> None:
         self.asked += [(prompt.text, sampling) for prompt in prompts]
-        if on_progress:
-            on_progress(len(prompts))
+        on_progress(len(prompts))
         answers = [self.answer(prompt.text, sampling) for prompt in prompts]
-        return [each if isinstance(each, Completion) else Completion(each, "ok") for each in answers]
+        completions = (each if isinstance(each, Completion) else Completion(each, "ok") for each in answers)
+        received.update(enumerate(completions))
 
     def close(self) -> None:
         """Close nothing."""
