@@ -89,7 +89,7 @@ def _find_larger(config: Config, limits: dict[str, int]) -> list[str]:
     for name, setting in config.list_evaluations():
         try:
             evaluation = plan_evaluation(config, edition_id, name, setting)
-            store.pull_evaluation(edition_id, evaluation.model_id, setting)
+            store.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         except InputError:
             # The run reports why this model cannot be evaluated.
             continue

@@ -21,7 +21,6 @@ from pretexeval.storage.layout import (
     MANIFEST,
     RUN,
     edition_folder,
-    evaluation_folder,
     lease_object,
     manifest_file,
     model_file,
@@ -133,14 +132,6 @@ class Store:
             if not is_in_bucket and self.bucket.create(manifest_file(edition_id), path.read_bytes()) is None:
                 # Another host has completed the edition meanwhile. Check that it is the same.
                 self.pull_edition(edition_id)
-
-    def pull_evaluation(self, edition_id: str, model_id: str, setting: str | None = None) -> None:
-        """Fetch the edition and the model's answers, and the evaluation if the bucket has all of it.
-
-        Args:
-            setting: the setting of an evaluation of questions; None: the samples were evaluated.
-        """
-        self.pull_answers(edition_id, model_id, evaluation_folder(edition_id, model_id, setting))
 
     def pull_answers(self, edition_id: str, model_id: str, folder: str) -> None:
         """Fetch the edition, the model's answers, and the evaluation of a folder if it is complete."""

@@ -130,7 +130,7 @@ def import_responses(
     store = Store(config.storage)
     store.pull_edition(edition_id)
     evaluation = plan_evaluation(config, edition_id, model_name, setting)
-    store.pull_evaluation(edition_id, evaluation.model_id, setting)
+    store.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
     found, report = _match_file(evaluation, recorded)
     with hold_evaluation(evaluation), ModelSession(evaluation.model, store) as session:
         fresh = _select_fresh(evaluation, found)

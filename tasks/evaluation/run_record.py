@@ -91,16 +91,12 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
         report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
         return report, float(record["duration_s"])
     except (ValueError, KeyError, TypeError):
-        raise InputError(_explain_unfinished(evaluation)) from None
-
-
-def _explain_unfinished(evaluation: Evaluation) -> str:
-    name, edition_id, setting = evaluation.model.name, evaluation.edition_id, evaluation.subject.setting
-    asked = evaluation.subject.kind.stage.name + (f" in the setting {setting}" if setting else "")
-    return (
-        f"no responses of model {name!r} to the {asked} of {edition_id} were imported; import them with "
-        "`pretexeval import-responses`"
-    )
+        setting = evaluation.subject.setting
+        asked = evaluation.subject.kind.stage.name + (f" in the setting {setting}" if setting else "")
+        raise InputError(
+            f"no responses of model {evaluation.model.name!r} to the {asked} of {evaluation.edition_id} were "
+            "imported; import them with `pretexeval import-responses`"
+        ) from None
 
 
 def remove_run(evaluation: Evaluation) -> None:

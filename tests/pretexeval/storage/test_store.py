@@ -70,12 +70,12 @@ def share(evaluation: Evaluation) -> None:
 
 
 def pull(evaluation: Evaluation) -> None:
-    Store(evaluation.storage).pull_evaluation(evaluation.edition_id, evaluation.model_id)
+    Store(evaluation.storage).pull_answers(evaluation.edition_id, evaluation.model_id, evaluation.folder)
 
 
 def test_store_without_a_bucket_does_nothing(tmp_path: Path) -> None:
     store = Store(StorageConfig(root=tmp_path))
-    store.pull_evaluation("edition", "model")
+    store.pull_answers("edition", "model", "predictions/edition/model")
     store.push_edition("edition")
     sync_everything(store)
     with store.hold_lease("model") as require_held, hold_publication(store):
