@@ -59,18 +59,14 @@ def write_cell(column: Column, row: Row) -> str:
 ENDS = ("", "_ci_low", "_ci_high")
 
 
-def render_scores(
-    root: Path, edition_id: str, *, is_wide: bool = True, has_all_policies: bool = False
-) -> str:
+def render_scores(root: Path, edition_id: str, *, is_wide: bool = True) -> str:
     """Return the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     where = f"where edition_id = '{edition_id}'"
     # Show the first repeat of a model that was asked several times; note_repeats adds the means.
     rows = read_rows(
         root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
     )
-    scores = read_facet_scores(
-        lambda sql: read_rows(root, sql), edition_id, has_all_policies=has_all_policies
-    )
+    scores = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
     parts = []
     if rows or not scores or read_rows(root, f"from editions {where} and n_drawn_pairs > 0"):
         parts.append("\n".join([render_leaderboard(rows, is_wide=is_wide), *note_repeats(root, edition_id)]))

@@ -1,5 +1,5 @@
 -- Adds weighted means to scores, with the grouping_by `weighting`: average accuracy and mastery over the relations of
--- the edition, also where a model was asked different shares of them (a budget, pairs_per_relation). group_name:
+-- the edition, also where a model was asked different shares of them (pairs_per_relation). group_name:
 -- `relations` is the mean over relations, each with the same weight; `pairs` gives a relation the weight of its test
 -- pairs in the edition, so it estimates the measure over all of them without bias. `facts` estimates the measure for
 -- a fact of the knowledge base: as `pairs`, but within a relation, common and rare tails count as much as the base
