@@ -21,24 +21,28 @@ CHANNEL = r"<\|channel\|>\s?"
 MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
 CLOSES_THOUGHT = (
     rf"<unused95>|<channel\|>|<\|inner_suffix\|>|{CHANNEL}final{MESSAGE}|assistant\s?final(?=\S|\s*\Z|\n)"
-    r"|^\#{1,4} Final (?:Response|Answer)\b[ \t:]*$|Here(?:'s|’s| is) my response:"
+    r"|^\#{1,4} Final Response\b[ \t:]*$|Here(?:'s|’s| is) my response:|\[BEGIN FINAL RESPONSE\]"
+    r"|^\.\.\.done thinking\.$"
 )
 OPENS_THOUGHT = (
     r"<unused94>(?:thought\b)?|<\|channel>\s?thought\b|<\|inner_prefix\|>"
     rf"|{CHANNEL}(?:analysis|commentary){MESSAGE}|to=self<\|message\|>|\A\s*(?:analysis(?=\w)|thought\n)"
     r"|assistant(?:analysis|commentary)(?=\S)"
-    r"|^\#{1,4} (?:Thinking|Thought|Reasoning)\b[ \t:]*$|Here(?:'s|’s| is) my thought process:"
+    r"|Here(?:'s|’s| is) my thought process:|\A\s*(?:Here are my reasoning steps:|Thinking\.\.\.$)"
 )
+# A heading opens a thought at the beginning only: below an answer, it explains. Others close such a thought only.
+HEADING = r"^(?:\#{1,4} |\*\*)(?:Thinking|Thought|Reasoning)(?: Process)?\b[ \t:*]*$"
+ANSWER_HEADING = r"^(?:\#{1,4} |\*\*)(?:Final )?(?:Answer|Conclusion)\b[ \t:*]*"
 # After a thought, these marks begin the answer, even if the marks of the thought are missing.
 BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
 MARK = re.compile(
     rf"(?P<tag>{THOUGHT_TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})"
-    rf"|(?P<opening>{OPENS_THOUGHT})|(?P<answer>{BEGINS_ANSWER})",
+    rf"|(?P<opening>{OPENS_THOUGHT}|(?P<heading>{HEADING}))|(?P<answer>{BEGINS_ANSWER}|(?P<headed>{ANSWER_HEADING}))",
     re.MULTILINE,
 )
 SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")
 # What stands around an answer after a thought, and is no part of it.
-WRAPPING = re.compile(r"</?(?:response|output|solution)>|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL)
+WRAPPING = re.compile(r"</?(?:response|output|solution)>|\[END FINAL RESPONSE\]|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,12 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
     found_marks: list[tuple[int, int, bool]] = []
     opening = SPECIAL_TOKENS.match(text)
     first_word = opening.end() if opening else 0
+    is_headed = False
     for place in MARK.finditer(text):
-        if place["answer"] is None or found_marks or place.start() > first_word:
+        if place["heading"] and place.start() > first_word and text[place.end() :].strip():
+            continue
+        is_headed |= place["heading"] is not None
+        if is_headed if place["headed"] else not place["answer"] or found_marks or place.start() > first_word:
             is_closing = place["opening"] is None and (
                 place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
             )

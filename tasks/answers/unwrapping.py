@@ -38,20 +38,23 @@ def compile_phrases(*kinds: str) -> re.Pattern[str]:
 END_TOKEN = compile_phrases("end_token")
 TOKEN = compile_phrases("token")
 FENCE = re.compile(r"(?:```|~~~)[a-z]*", re.IGNORECASE)
-SWITCH = re.compile(r"\\(?:bf|rm|it|tt|sf|bfseries|displaystyle|large|quad)\b|\\[,;! {}]|\$", re.IGNORECASE)
+SWITCH = re.compile(
+    r"\\(?:bf|rm|it|tt|sf|bfseries|displaystyle|large|quad|left|right|(?:text)?color\{\w*\})(?![a-z])|\\[,;!& {}]|\$",
+    re.IGNORECASE,
+)
 COMMAND = re.compile(r"\\(?!(?:f?box|framebox|boxed)\b)[a-zA-Z]{2,20}\*?\s?\{([^{}\\]{0,300})\}")
 BOXED = compile_phrases("boxed")
 TAG = re.compile(r"<(?!/)([^<>\n]{3,60})>([^<>]{1,300})(?=</|$)")
 # Boxes of one sentence state one answer: "\boxed{A} and \boxed{C}".
 SAME_SENTENCE = re.compile(r"(?:(?![.;?!]\s)[^\\]){0,80}")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-OBJECT = re.compile(r"(?<![\\\w])\{(?=\s?[\"'\w])|\[(?=\s?\{)")
+OBJECT = re.compile(r"(?<![\\\w])\{(?=\s{0,9}[\"'\w])|\[(?=\s{0,9}\{)")
 PAIR = compile_phrases("pair")
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
-RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "[x]", "✅", "✔", "☑", "✓")
-WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "✗", "✘", "❌")
+RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "1", "[x]", "✅", "✔", "☑", "✓")
+WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "0", "✗", "✘", "❌")
 MAX_OBJECTS = 20
 
 
@@ -132,7 +135,9 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
         if len(names) > 1 and None not in verdicts and all(len(x) == 1 or not _weigh([x]) for x in names):
             chosen = (name for name, verdict in zip(names, verdicts, strict=True) if verdict)
             yield max(2, weight), ", ".join(chosen)
-        elif all(len(name) == 1 and name.isalpha() for name in names) and (weight >= 2 or len(names) == 1):
+        elif all(len(name) == 1 and name.isalpha() for name in names) and (
+            weight >= 2 or (len(names) == 1 and not _has(path, "denies"))
+        ):
             yield max(2, weight), ", ".join(names)
         else:
             for key, value in data.items():
