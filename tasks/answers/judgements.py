@@ -9,31 +9,31 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.unwrapping import VOCABULARY, WORDS_OF, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import RIGHT, VOCABULARY, WORDS_OF, WRONG, UnwrappedReply, compile_phrases
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
-ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option|statement|information)s?\b)"
-CALLS = r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:true|false|correct|right|wrong)\b)"
-NEGATORS = r"not|never|neither|cannot|hardly|no longer|far from|anything but|[a-z]+n['’]t"
+ABOUT_ANSWER = r"(?! (?:answer|response|choice|option|statement|information)s?\b)"
+CALLS = r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:(?:un)?true|false|correct|right|wrong)\b)"
+NEGATORS = r"not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"
 # A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
-FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|(?:to\s+)?be(?:en)?"
+FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|called|(?:to\s+)?be(?:en)?"
 # Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
-    rf"(?:(?P<true>true|entailed|yes|agree|(?:correct|right|accurate){ABOUT_ANSWER}{CALLS})"
-    rf"|(?P<false>false|contradicted|no|disagree|untrue|(?:incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
+    rf"(?:(?P<true>true|entailed|yes|agree|the\scase(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
+    rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
 TRUE, FALSE, UNSURE = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
 FOREIGN = re.compile(
     rf"(?:(?:[^.;!?\n]{{0,40}}?(?:{WORDS_OF['foreign_nouns']})\W{{0,4}}|(?:{WORDS_OF['pronouns']})\W?)"
     rf"(?:{WORDS_OF['copulas']})?\W{{0,3}})?"
-    r"(?P<negated>(?:nicht|no(?: es)?|n['’]est pas|non è|não é|не|ليست?|غير|[并並]非)\s?)?"
+    r"(?P<negated>(?:nicht|no(?: es)?|(?:ce )?n['’]est pas|non è|não é|не|ليست?|غير|[并並]非|不是)\s?)?"
     rf"(?:(?P<unsure>{UNSURE})|(?P<false>{FALSE})|(?P<true>{TRUE}))"
-    r"(?:です|だ|である|입니다|이다|的|है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|]))",
+    r"(?:です|だ|である|입니다|이다|的|\s?है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|।]))",
     re.IGNORECASE,
 )
 # "T" and "F" alone, or before a reason in a sentence of its own; "T. pallidum" is a name.
@@ -44,8 +44,8 @@ LETTER = re.compile(
 )
 NAMED_JUDGEMENT = rf"(?:(?:final|the|my|correct|given)\s){{0,3}}(?:{WORDS_OF['judgements']})"
 LEAD = re.compile(
-    r"[\s*_\"'`“”#>(\[{\-•:✗✓✘✔✅❌\u00ad\ufeff]{0,12}(?:[A-E][).:]\s)?[*_\"'“]{0,3}"
-    rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—])[\s*_\"'`:\-]{{0,6}})?",
+    r"(?:[\s*_\"'`“”#>(\[{\-•:→|\u00ad\ufeff]|[✗✓✘✔✅❌](?=.{0,3}\w)){0,12}(?:[A-E][).:]\s)?[*_\"'“]{0,3}"
+    rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—→])(?:[\s*_\"'`:\-]|[✗✓✘✔✅❌](?=.{{0,3}}\w)){{0,6}})?",
     re.IGNORECASE,
 )
 CONCLUDED = compile_phrases("concluded")
@@ -54,16 +54,20 @@ CLAUSE_ENDS = compile_phrases("clause_ends")
 SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–]|-(?!\w))")
 IS = compile_phrases("verb")
 SUBJECT = compile_phrases("subject")
-ALONE = re.compile(r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}(?:\w{1,12}ly\s)?$")
+ALONE = re.compile(
+    r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}(?:most\s|\d+ ?%\s|(?!part)\w{1,12}(?:ly|st)\s){0,2}$", re.IGNORECASE
+)
 SAYS_YES = compile_phrases("says_yes")
 AGREES = compile_phrases("agrees")
 AGREED_WITH = compile_phrases("agreed_with")
 DENIES = compile_phrases("denies")
 IS_OPEN = compile_phrases("is_open")
 BOTH = compile_phrases("both")
+NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
 LISTED = compile_phrases("listed")
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
+HEDGES = re.compile(rf"\b(?:{WORDS_OF['hedges']})\b", re.IGNORECASE)
 WHETHER = compile_phrases("whether")
 SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
 NAMED_OPTION = compile_phrases("named_option")
@@ -90,13 +94,18 @@ class Judgement:
 def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
-    is_list = len(LISTED.findall(text)) > 1
+    words = NOT_SIGNS.findall(text.casefold())
+    is_list = len(LISTED.findall(text)) > 1 or (
+        len(words) > 2
+        and {word in RIGHT if word in (*RIGHT, *WRONG) else None for word in words} == {True, False}
+    )
     judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
     if judgement or is_list:
         return judgement
     said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
     stated = [word for word in said if word.rule == "stated_word"]
-    return _read_concluded(text) or next(iter(stated[::-1] or said), None)
+    firm = [word for word in said if word.rule != "hedged_word"]
+    return _read_concluded(text) or next(iter(stated[::-1] or firm or said), None)
 
 
 def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
@@ -157,8 +166,10 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
         return "first_word" if is_plain and ends and SAYS_YES.search(clause) else None
     if IS_STATED.search(clause):
         return "stated_word"
-    is_subject = SUBJECT.search(clause) is not None
-    return "first_word" if is_subject or word in ("true", "false", "untrue") else None
+    is_judging = word in ("true", "false", "untrue") or SUBJECT.search(clause)
+    return (
+        ("hedged_word" if HEDGES.search(clause.rpartition(", ")[2]) else "first_word") if is_judging else None
+    )
 
 
 def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
@@ -167,8 +178,10 @@ def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
     named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
     is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
     word = (match["true"] or match["false"]).casefold()
-    if is_other or WHETHER.search(clause) or IS_OPEN.match(text, match.end()) or word in ("yes", "no"):
+    if is_other or WHETHER.search(clause) or IS_OPEN.match(text, match.end()):
         return False
+    if word in ("yes", "no"):
+        return not clause and SENTENCE_ENDS.match(text, match.end()) is not None
     if word in ("agree", "disagree"):
         return AGREES.search(clause) is not None
     is_verb = IS.search(clause) is not None or match["negated"] is not None
@@ -200,16 +213,14 @@ def read_leading_judgement(text: str) -> Judgement | None:
     lead = LEAD.match(text)
     start = lead.end() if lead else 0
     match = WORDS.match(text, start)
-    if match is None:
-        match = LETTER.match(text, start) or FOREIGN.match(text, start) or FOREIGN.match(text)
-        is_unsure = match is not None and "unsure" in match.groupdict() and match["unsure"] is not None
-        return _build(match, "leading_word") if match and not is_unsure else None
-    if IS_OPEN.match(text, match.end()) or _find_pair(text, match):
+    if match and (IS_OPEN.match(text, match.end()) or _find_pair(text, match)):
         return None
     # "True" and "False" are the answers that prompts ask for, whatever follows them.
-    is_asked_for = text[match.start() : match.end()].casefold() in ("true", "false")
-    is_judging = is_asked_for or CLAUSE_ENDS.match(text, match.end()) is not None
-    return _build(match, "leading_word") if is_judging else None
+    if match and (match[0].casefold() in ("true", "false") or CLAUSE_ENDS.match(text, match.end())):
+        return _build(match, "leading_word")
+    match = LETTER.match(text, start) or FOREIGN.match(text, start) or FOREIGN.match(text)
+    is_unsure = match is not None and "unsure" in match.groupdict() and match["unsure"] is not None
+    return _build(match, "leading_word") if match and not is_unsure else None
 
 
 def _build(match: re.Match[str], rule: str) -> Judgement:

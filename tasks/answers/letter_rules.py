@@ -66,6 +66,7 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
 
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, that are nothing but the texts of options."""
+    text = text.lstrip("-•* ")
     letters, end = read_texts_at(text, 0, options)
     return letters if not text[end:].partition("\n")[0].strip(EDGES) else ()
 
@@ -118,7 +119,7 @@ def _is_concluded(folded: str, mention: Mention) -> bool:
 NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
 STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
-NOT_CHOSEN = re.compile(rf"(?:\w['’]s|\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
+NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
 N_BEFORE = 24
 CONCLUDING = compile_phrases("concluding")
 TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
@@ -159,7 +160,9 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         denied = NOT_BUT.match(text, match.end())
         place = denied.end() if denied else match.end()
         letters = scan_letters(text, place, options)
-        if letters and CUT_ARTICLE.match(text, place) and NAMED.search(match[0]):
+        if letters and (
+            DENIED.match(text, letters.end) or (CUT_ARTICLE.match(text, place) and NAMED.search(match[0]))
+        ):
             continue
         is_named = match["noun"] is not None
         stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()
@@ -187,7 +190,12 @@ def _is_taken_back(text: str, chosen: Found) -> bool:
 def read_leading(text: str, options: AnswerOptions) -> Found:
     """Read the letters at the beginning of a response: "B. Because ...", "A: text" and "C: text" in lines."""
     letters = scan_letters(text, 0, options)
-    return letters.found if letters and not DENIED.match(text, letters.end) else ()
+    if not letters or DENIED.match(text, letters.end):
+        return ()
+    # "A: text. More about A." and "B: text" in the next line discuss the options.
+    second = scan_letters(text, text.find("\n", letters.end), options) if letters.found == ("A",) else None
+    is_discussed = letters.n_texts and second and second.n_texts and second.found[0] == "B"
+    return () if is_discussed else letters.found
 
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:

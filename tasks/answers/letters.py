@@ -236,7 +236,9 @@ def _skip_own_text(text: str, letter: str, end: int, options: AnswerOptions) -> 
         tail = AFTER_TEXT.match(text, after)
         return Letters((letter,), tail.end() if tail else after, 1)
     sign = label[0].strip() if label else ""
-    is_closed = text[end - 1 : end] == ")" and text[place : place + 1].strip() != ""
+    is_closed = (
+        text[end - 1 : end] == ")" and text[place : place + 1].isalnum() and not FOLLOWERS.match(text, place)
+    )
     if (sign[:1] == ":" or (is_closed and place > end)) and not is_line_end(text, place):
         line_end = text.find("\n", place, place + MAX_LABELLED)
         return Letters((letter,), min(place + MAX_LABELLED, len(text)) if line_end < 0 else line_end, 1)

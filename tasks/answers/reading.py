@@ -23,6 +23,8 @@ ONLY_TEXT = "only_text"
 UNKNOWN = "?"
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
+TAKEN_BACK = compile_phrases("taken_back")
+N_TAKEN_BACK = 3
 AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
 
 
@@ -76,6 +78,11 @@ def read_answer(
         else:
             own, other = split_other_statement(own, question)
         others += [other] if other else []
+    for place in reversed([match.end() for match in TAKEN_BACK.finditer(own)][-N_TAKEN_BACK:]):
+        reading = _read_part(question_type, own[place:], listed, offered or "")
+        is_stated = not listed.texts or (reading.rule or "").rpartition("+")[2] in (*STATING_RULES, "leading")
+        if reading.answer and is_stated:
+            return reading
     reading = _read_part(question_type, own, listed, offered or "")
     if (reading.rule or "").endswith(ONLY_TEXT):
         reading = _read_part(question_type, remove_copied_sentences(own, question), listed, offered or "")

@@ -27,6 +27,7 @@ STATES = re.compile(
 )
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
+STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
 WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
@@ -43,8 +44,8 @@ N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response with single spaces, at most one empty line in a row, and no full-width signs."""
-    return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
+    """Return the response with single spaces, at most one empty line in a row, no full-width signs and nothing struck out."""
+    return LINES.sub("\n\n", SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))).strip()
 
 
 def remove_refusals(text: str) -> str:
@@ -60,7 +61,7 @@ def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
     known = set(_list_long_words(question))
     for match in QUOTED_STATEMENT.finditer(text):
-        words = _list_long_words(match[1] or match[2])
+        words = _list_long_words(next(filter(None, match.groups())))
         if 2 * sum(word in known for word in words) < len(words) > 2:
             return text[: match.start()].strip(), text[match.start() :]
     return text, ""

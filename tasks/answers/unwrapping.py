@@ -54,7 +54,20 @@ QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
 RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "1", "[x]", "✅", "✔", "☑", "✓")
-WRONG = ("false", "incorrect", "no", "wrong", "inaccurate", "not correct", "not true", "f", "0", "✗", "✘", "❌")
+WRONG = (
+    "false",
+    "incorrect",
+    "no",
+    "wrong",
+    "inaccurate",
+    "not correct",
+    "not true",
+    "f",
+    "0",
+    "✗",
+    "✘",
+    "❌",
+)
 MAX_OBJECTS = 20
 
 
