@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.unwrapping import RIGHT, VOCABULARY, WORDS_OF, WRONG, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import VERDICTS, VOCABULARY, WORDS_OF, UnwrappedReply, compile_phrases
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -42,21 +42,14 @@ LETTER = re.compile(
     r"(?=[\s*_)\]\"'”.:,]{0,6}(?:$|\n|[.:),;–—-]\s(?-i:[A-Z])))",
     re.IGNORECASE,
 )
-NAMED_JUDGEMENT = rf"(?:(?:final|the|my|correct|given)\s){{0,3}}(?:{WORDS_OF['judgements']})"
-LEAD = re.compile(
-    r"(?:[\s*_\"'`“”#>(\[{\-•:→|\u00ad\ufeff]|[✗✓✘✔✅❌](?=.{0,3}\w)){0,12}(?:[A-E][).:]\s)?[*_\"'“]{0,3}"
-    rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—→])(?:[\s*_\"'`:\-]|[✗✓✘✔✅❌](?=.{{0,3}}\w)){{0,6}})?",
-    re.IGNORECASE,
-)
+LEAD = compile_phrases("lead")
 CONCLUDED = compile_phrases("concluded")
 IS_STATED = compile_phrases("stated_judgement")
 CLAUSE_ENDS = compile_phrases("clause_ends")
 SENTENCE_ENDS = re.compile(r"[\s*_\"'”)\]]{0,4}(?:$|[.!,;:\n—–]|-(?!\w))")
 IS = compile_phrases("verb")
 SUBJECT = compile_phrases("subject")
-ALONE = re.compile(
-    r"(?:^|[:—–]|\.\.\.)[\s*_\"'“”(]{0,4}(?:most\s|\d+ ?%\s|(?!part)\w{1,12}(?:ly|st)\s){0,2}$", re.IGNORECASE
-)
+ALONE = compile_phrases("alone")
 SAYS_YES = compile_phrases("says_yes")
 AGREES = compile_phrases("agrees")
 AGREED_WITH = compile_phrases("agreed_with")
@@ -94,11 +87,8 @@ class Judgement:
 def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
-    words = NOT_SIGNS.findall(text.casefold())
-    is_list = len(LISTED.findall(text)) > 1 or (
-        len(words) > 2
-        and {word in RIGHT if word in (*RIGHT, *WRONG) else None for word in words} == {True, False}
-    )
+    verdicts = [VERDICTS.get(word) for word in NOT_SIGNS.findall(text.casefold())]
+    is_list = len(LISTED.findall(text)) > 1 or (len(verdicts) > 2 and {*verdicts} == {True, False})
     judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
     if judgement or is_list:
         return judgement
@@ -166,10 +156,9 @@ def _is_said(text: str, match: re.Match[str]) -> str | None:
         return "first_word" if is_plain and ends and SAYS_YES.search(clause) else None
     if IS_STATED.search(clause):
         return "stated_word"
-    is_judging = word in ("true", "false", "untrue") or SUBJECT.search(clause)
-    return (
-        ("hedged_word" if HEDGES.search(clause.rpartition(", ")[2]) else "first_word") if is_judging else None
-    )
+    if word not in ("true", "false", "untrue") and not SUBJECT.search(clause):
+        return None
+    return "hedged_word" if HEDGES.search(clause.rpartition(", ")[2]) else "first_word"
 
 
 def _is_about(text: str, match: re.Match[str], offered: str) -> bool:

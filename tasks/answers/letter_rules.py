@@ -17,11 +17,10 @@ from tasks.answers.letters import (
     scan_letters,
 )
 from tasks.answers.segments import remove_repeated_options
-from tasks.answers.unwrapping import RIGHT, WORDS_OF, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile_phrases
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
-NUMBERING = re.compile(r"[\s*_#>\-•]{0,8}(?:\(?\d{1,2}[.)]\s)?")
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
 LINK = compile_phrases("link")
 CONSISTENT = compile_phrases("consistent")
@@ -34,7 +33,6 @@ CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
-N_OPENING = 2000
 
 
 def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found, int]:
@@ -88,14 +86,8 @@ def read_only_text(text: str, options: AnswerOptions) -> Found:
 
 
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
-    """Read the option that a response begins with, unless its text is the first of an enumeration."""
-    numbering = NUMBERING.match(text)
-    folded = fold_text(text[numbering.end() if numbering else 0 :][:N_OPENING])
-    article = ARTICLE.match(folded)
-    starts = {0, article.end() if article else 0}
-    mention = next(iter(options.find_mentions(folded)), None)
-    is_enumerated = numbering is not None and any(mark.isdigit() for mark in numbering[0])
-    return mention.letters if mention and mention.start in starts and not is_enumerated else ()
+    """Read the options with whose texts a response begins."""
+    return read_texts_at(text, 0, options)[0]
 
 
 def _is_denied(folded: str, mention: Mention) -> bool:
@@ -122,7 +114,6 @@ NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECA
 NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
 N_BEFORE = 24
 CONCLUDING = compile_phrases("concluding")
-TAKEN_BACK = re.compile(rf"\b(?:{WORDS_OF['taken_back']})\b", re.IGNORECASE)
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
@@ -147,11 +138,11 @@ def read_letters_alone(text: str, options: AnswerOptions) -> Found:
 def read_stated(text: str, options: AnswerOptions) -> Found:
     """Read "The answer is B", "Answer: B", "I choose option B", or texts instead of letters.
 
-    The first one that is not taken back counts. One that concludes counts before one that names an answer,
+    The first one counts. One that concludes counts before one that names an answer,
     and this one before all others.
     """
     chosen: Found = ()
-    weight = checked = 0
+    weight = 0
     for match in STATED.finditer(text):
         starts = [noun.start() for noun in NOUNS.finditer(text, match.start(), match.end())]
         before = [text[max(0, start - N_BEFORE) : start] for start in starts or [match.start()]]
@@ -167,24 +158,9 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         is_named = match["noun"] is not None
         stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()
         stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
-        if not stated:
-            continue
-        if stated_weight > weight or _is_taken_back(text[checked : match.start()], chosen):
-            chosen, weight, checked = stated, stated_weight, match.end()
-        else:
-            # Each character is searched once, so that many answers take linear time.
-            checked = match.start()
+        if stated and stated_weight > weight:
+            chosen, weight = stated, stated_weight
     return chosen
-
-
-def _is_taken_back(text: str, chosen: Found) -> bool:
-    """Return whether the text that follows an answer says that it is wrong."""
-    letters = "|".join(chosen)
-    denied = (
-        rf"\b(?:{letters})\b\W{{0,3}}\s(?:is|was)\s(?:not|incorrect|wrong)\b"
-        rf"|\bnot\s(?:option\s)?(?:{letters})\b"
-    )
-    return TAKEN_BACK.search(text) is not None or re.search(denied, text) is not None
 
 
 def read_leading(text: str, options: AnswerOptions) -> Found:
@@ -248,7 +224,7 @@ def read_verdicts(text: str, options: AnswerOptions) -> Found:
     is_marked = all(not word.isalpha() for word in verdicts.values())
     if set(verdicts) != set(options.letters) and not is_marked:
         return ()
-    return tuple(letter for letter, word in verdicts.items() if word in RIGHT and letter in options.letters)
+    return tuple(letter for letter, word in verdicts.items() if VERDICTS.get(word) and letter in options.letters)
 
 
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (

@@ -38,10 +38,7 @@ def compile_phrases(*kinds: str) -> re.Pattern[str]:
 END_TOKEN = compile_phrases("end_token")
 TOKEN = compile_phrases("token")
 FENCE = re.compile(r"(?:```|~~~)[a-z]*", re.IGNORECASE)
-SWITCH = re.compile(
-    r"\\(?:bf|rm|it|tt|sf|bfseries|displaystyle|large|quad|left|right|(?:text)?color\{\w*\})(?![a-z])|\\[,;!& {}]|\$",
-    re.IGNORECASE,
-)
+SWITCH = compile_phrases("switch")
 COMMAND = re.compile(r"\\(?!(?:f?box|framebox|boxed)\b)[a-zA-Z]{2,20}\*?\s?\{([^{}\\]{0,300})\}")
 BOXED = compile_phrases("boxed")
 TAG = re.compile(r"<(?!/)([^<>\n]{3,60})>([^<>]{1,300})(?=</|$)")
@@ -53,21 +50,9 @@ PAIR = compile_phrases("pair")
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
-RIGHT = ("true", "correct", "yes", "right", "accurate", "t", "1", "[x]", "✅", "✔", "☑", "✓")
-WRONG = (
-    "false",
-    "incorrect",
-    "no",
-    "wrong",
-    "inaccurate",
-    "not correct",
-    "not true",
-    "f",
-    "0",
-    "✗",
-    "✘",
-    "❌",
-)
+RIGHT = "true correct yes right accurate t 1 [x] ✅ ✔ ☑ ✓".split()
+WRONG = "false incorrect no wrong inaccurate f 0 ✗ ✘ ❌".split() + ["not correct", "not true"]
+VERDICTS = dict.fromkeys(RIGHT, True) | dict.fromkeys(WRONG, False)
 MAX_OBJECTS = 20
 
 
@@ -178,8 +163,7 @@ def _read_verdict(value: object) -> bool | None:
     if isinstance(value, dict):
         verdicts = (_read_verdict(inner) for key, inner in value.items() if _weigh([str(key)]))
         return next((verdict for verdict in verdicts if verdict is not None), None)
-    word = str(value).strip().casefold()
-    return True if word in RIGHT else False if word in WRONG else None
+    return VERDICTS.get(str(value).strip().casefold())
 
 
 def _weigh(path: list[str]) -> int:
