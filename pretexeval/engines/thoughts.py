@@ -22,22 +22,22 @@ MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
 CLOSES_THOUGHT = (
     rf"<unused95>|<channel\|>|<\|inner_suffix\|>|{CHANNEL}final{MESSAGE}|assistant\s?final(?=\S|\s*\Z|\n)"
     r"|^\#{1,4} Final Response\b[ \t:]*$|Here(?:'s|’s| is) my response:|\[BEGIN FINAL RESPONSE\]"
-    r"|^\.\.\.done thinking\.$"
 )
 OPENS_THOUGHT = (
     r"<unused94>(?:thought\b)?|<\|channel>\s?thought\b|<\|inner_prefix\|>"
     rf"|{CHANNEL}(?:analysis|commentary){MESSAGE}|to=self<\|message\|>|\A\s*(?:analysis(?=\w)|thought\n)"
     r"|assistant(?:analysis|commentary)(?=\S)"
-    r"|Here(?:'s|’s| is) my thought process:|\A\s*(?:Here are my reasoning steps:|Thinking\.\.\.$)"
+    r"|Here(?:'s|’s| is) my thought process:|\A\s*Here are my reasoning steps:"
 )
-# A heading opens a thought at the beginning only: below an answer, it explains. Others close such a thought only.
+# A heading opens a thought only at the beginning, because it explains an answer above it.
 HEADING = r"^(?:\#{1,4} |\*\*)(?:Thinking|Thought|Reasoning)(?: Process)?\b[ \t:*]*$"
 ANSWER_HEADING = r"^(?:\#{1,4} |\*\*)(?:Final )?(?:Answer|Conclusion)\b[ \t:*]*"
 # After a thought, these marks begin the answer, even if the marks of the thought are missing.
 BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
 MARK = re.compile(
     rf"(?P<tag>{THOUGHT_TAG}|{BRACKETS})|(?P<closing>{CLOSES_THOUGHT})"
-    rf"|(?P<opening>{OPENS_THOUGHT}|(?P<heading>{HEADING}))|(?P<answer>{BEGINS_ANSWER}|(?P<headed>{ANSWER_HEADING}))",
+    rf"|(?P<opening>{OPENS_THOUGHT}|(?P<heading>{HEADING}))"
+    rf"|(?P<answer>{BEGINS_ANSWER}|(?P<headed>{ANSWER_HEADING}))",
     re.MULTILINE,
 )
 SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.unwrapping import VERDICTS, VOCABULARY, WORDS_OF, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile_phrases
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -27,21 +27,8 @@ WORDS = re.compile(
     rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
-TRUE, FALSE, UNSURE = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
-FOREIGN = re.compile(
-    rf"(?:(?:[^.;!?\n]{{0,40}}?(?:{WORDS_OF['foreign_nouns']})\W{{0,4}}|(?:{WORDS_OF['pronouns']})\W?)"
-    rf"(?:{WORDS_OF['copulas']})?\W{{0,3}})?"
-    r"(?P<negated>(?:nicht|no(?: es)?|(?:ce )?n['’]est pas|non è|não é|не|ليست?|غير|[并並]非|不是)\s?)?"
-    rf"(?:(?P<unsure>{UNSURE})|(?P<false>{FALSE})|(?P<true>{TRUE}))"
-    r"(?:です|だ|である|입니다|이다|的|\s?है)?(?=[\s*_\"'”)\]}]{0,4}(?:$|\n|[.,;!:|।]))",
-    re.IGNORECASE,
-)
-# "T" and "F" alone, or before a reason in a sentence of its own; "T. pallidum" is a name.
-LETTER = re.compile(
-    r"(?:(?P<true>T)|(?P<false>F))(?P<negated>(?!))?"
-    r"(?=[\s*_)\]\"'”.:,]{0,6}(?:$|\n|[.:),;–—-]\s(?-i:[A-Z])))",
-    re.IGNORECASE,
-)
+FOREIGN = compile_phrases("foreign")
+LETTER = compile_phrases("letter")
 LEAD = compile_phrases("lead")
 CONCLUDED = compile_phrases("concluded")
 IS_STATED = compile_phrases("stated_judgement")

@@ -224,7 +224,9 @@ def read_verdicts(text: str, options: AnswerOptions) -> Found:
     is_marked = all(not word.isalpha() for word in verdicts.values())
     if set(verdicts) != set(options.letters) and not is_marked:
         return ()
-    return tuple(letter for letter, word in verdicts.items() if VERDICTS.get(word) and letter in options.letters)
+    return tuple(
+        letter for letter, word in verdicts.items() if VERDICTS.get(word) and letter in options.letters
+    )
 
 
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (

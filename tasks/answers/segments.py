@@ -44,7 +44,7 @@ N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response with single spaces, at most one empty line in a row, no full-width signs and nothing struck out."""
+    """Return the response with single spaces and few empty lines, no full-width signs and struck words."""
     return LINES.sub("\n\n", SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))).strip()
 
 

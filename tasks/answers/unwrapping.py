@@ -16,6 +16,8 @@ VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
 WORDS_OF: dict[str, str] = VOCABULARY["words"]
+SAID = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
+WORDS_OF |= zip(("said_true", "said_false", "said_unsure"), SAID, strict=True)
 
 
 def join_clauses(*kinds: str) -> str:
@@ -50,9 +52,7 @@ PAIR = compile_phrases("pair")
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
-RIGHT = "true correct yes right accurate t 1 [x] ✅ ✔ ☑ ✓".split()
-WRONG = "false incorrect no wrong inaccurate f 0 ✗ ✘ ❌".split() + ["not correct", "not true"]
-VERDICTS = dict.fromkeys(RIGHT, True) | dict.fromkeys(WRONG, False)
+VERDICTS = {word: kind == "right" for kind, words in VOCABULARY["verdicts"].items() for word in words}
 MAX_OBJECTS = 20
 
 
