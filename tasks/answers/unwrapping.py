@@ -16,8 +16,8 @@ VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
 WORDS_OF: dict[str, str] = VOCABULARY["words"]
-SAID = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
-WORDS_OF |= zip(("said_true", "said_false", "said_unsure"), SAID, strict=True)
+SAID_WORDS = map("|".join, zip(*VOCABULARY["languages"].values(), strict=True))
+WORDS_OF |= zip(("said_true", "said_false", "said_unsure"), SAID_WORDS, strict=True)
 
 
 def join_clauses(*kinds: str) -> str:

@@ -11,7 +11,7 @@ from tasks.answers.segments import cut_completion
 from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import ItemKind
 
-PREDICTIONS_VERSION = 4
+PREDICTIONS_VERSION = 5
 """Count it up when `read_responses` or `score_readings` gives other rows for the same arguments."""
 NEVER_ASKED = "the prompt was never asked"
 
