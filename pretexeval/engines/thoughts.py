@@ -27,7 +27,7 @@ OPENS_THOUGHT = (
     r"<unused94>(?:thought\b)?|<\|channel>\s?thought\b|<\|inner_prefix\|>"
     rf"|{CHANNEL}(?:analysis|commentary){MESSAGE}|to=self<\|message\|>|\A\s*(?:analysis(?=\w)|thought\n)"
     r"|assistant(?:analysis|commentary)(?=\S)"
-    r"|Here(?:'s|’s| is) my thought process:|\A\s*Here are my reasoning steps:"
+    r"|Here(?:(?:'s|’s| is) my thought process| are my reasoning steps):"
 )
 # A heading opens a thought only at the beginning, because it explains an answer above it.
 HEADING = r"^(?:\#{1,4} |\*\*)(?:Thinking|Thought|Reasoning)(?: Process)?\b[ \t:*]*$"

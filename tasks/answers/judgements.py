@@ -24,7 +24,7 @@ GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
     rf"(?:(?P<true>true|entailed|yes|agree|the\scase(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
-    rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate){ABOUT_ANSWER}){CALLS})){END}",
+    rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
 FOREIGN = compile_phrases("foreign")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 
 from tasks.answers.letters import (
+    AFTER_TEXT,
     EDGES,
     SEPARATOR,
     AnswerOptions,
@@ -54,7 +55,8 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
             break
         longest = max(ends, key=lambda letters: ends[letters])
         listed += longest
-        end = ends[longest]
+        tail = AFTER_TEXT.match(text, ends[longest])
+        end = tail.end() if tail else ends[longest]
         separator = SEPARATOR.match(text, end)
         place = separator.end() if separator else end
         if place == end:
@@ -168,10 +170,14 @@ def read_leading(text: str, options: AnswerOptions) -> Found:
     letters = scan_letters(text, 0, options)
     if not letters or DENIED.match(text, letters.end):
         return ()
-    # "A: text. More about A." and "B: text" in the next line discuss the options.
-    second = scan_letters(text, text.find("\n", letters.end), options) if letters.found == ("A",) else None
-    is_discussed = letters.n_texts and second and second.n_texts and second.found[0] == "B"
-    return () if is_discussed else letters.found
+    found = first = letters.found
+    # "A: text. Why." and "C: text. Why." in lines are chosen; with "B: text", all options are discussed.
+    while letters.n_texts and (line := text.find("\n", letters.end)) >= 0:
+        following = scan_letters(text, line, options)
+        if not following or not following.n_texts or following.found[0] <= found[-1]:
+            break
+        found, letters = found + following.found, following
+    return found if found == first or found[:2] != ("A", "B") else ()
 
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:

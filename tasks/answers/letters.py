@@ -150,9 +150,13 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
     place = start
     for _ in range(MAX_ITEMS):
         item = _scan_item(text, place, options)
-        if item is None:
+        is_new_line = "\n" in text[letters.end : place]
+        # "B" and, below it, "A: text"; "B. Text. A is for ...": what follows is about another option.
+        if item is None or (is_new_line and letters.found and bool(letters.n_texts) != bool(item.n_texts)):
             break
-        if "\n" in text[letters.end : place]:
+        if text[letters.end - 1 : letters.end] == "." and BEGINS_SENTENCE.match(text, item.end):
+            break
+        if is_new_line:
             line = letters
         named = tuple(dict.fromkeys((*letters.found, *item.found)))
         letters = Letters(named, item.end, letters.n_texts + item.n_texts)

@@ -21,6 +21,7 @@ from tasks.answers.unwrapping import UnwrappedReply, compile_phrases, join_claus
 OTHER_QUESTION = "other_question"
 ONLY_TEXT = "only_text"
 UNKNOWN = "?"
+STATEMENTS = ("TFQ", "TFU")
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
 TAKEN_BACK = compile_phrases("taken_back")
@@ -80,8 +81,8 @@ def read_answer(
         others += [other] if other else []
     for place in reversed([match.end() for match in TAKEN_BACK.finditer(own)][-N_TAKEN_BACK:]):
         reading = _read_part(question_type, own[place:], listed, offered or "")
-        is_stated = not listed.texts or (reading.rule or "").rpartition("+")[2] in (*STATING_RULES, "leading")
-        if reading.answer and is_stated:
+        rule = (reading.rule or "").rpartition("+")[2]
+        if reading.answer and (question_type in STATEMENTS or rule in (*STATING_RULES, "leading")):
             return reading
     reading = _read_part(question_type, own, listed, offered or "")
     if (reading.rule or "").endswith(ONLY_TEXT):
@@ -108,7 +109,7 @@ def _check(question_type: str, options: Sequence[str], offered: str | None) -> N
         )
     if question_type == "RQ" and not offered:
         raise ValueError("A revision question (RQ) needs the letter of the answer that it offers.")
-    if question_type not in ("TFQ", "TFU") and not options:
+    if question_type not in STATEMENTS and not options:
         raise ValueError(f"A question of type {question_type} needs its options.")
 
 

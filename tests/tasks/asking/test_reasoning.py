@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pretexeval.config.engines import ModelConfig, WriterConfig
-from pretexeval.engines.thoughts import opens_thought, split_reply
+from pretexeval.engines.thoughts import SplitReply, opens_thought, split_reply
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from tasks.answers.reading import read_statement
@@ -64,6 +64,10 @@ FAMILIES = {
     "gpt-oss, no special tokens": ("analysis", "assistantfinalFalse"),
     "gpt-oss, two thoughts": ("analysis", "assistantanalysisOr not.assistantfinal\nFalse"),
     "Huatuo": ("## Thinking\n\n", "\n\n## Final Response\n\nFalse"),
+    "Apriel": (
+        "Here are my reasoning steps:\n",
+        "\n[BEGIN FINAL RESPONSE]\nFalse\n[END FINAL RESPONSE]\n<|end|>",
+    ),
     "Granite": ("Here is my thought process: ", "\nHere is my response: False"),
 }
 
@@ -93,6 +97,12 @@ def test_what_looks_like_a_mark_is_none() -> None:
         "<5 True",
     ):
         assert remove_reasoning(text) == text
+    # A heading closes only the thought that a heading opens, and opens none below an answer.
+    for text in ("False\n\n## Reasoning\nIt is true of mice.", "It is not.\n\n## Final Answer\nFalse"):
+        assert split_reply(text) == SplitReply(text)
+    assert remove_reasoning("**Thinking:**\nTrue?\n\n**Answer:** False") == "False"
+    assert remove_reasoning("<think>\n## Final Answer\nTrue. But") is None
+    assert remove_reasoning("### Reasoning\n\nIt is true, but") is None
     # A thought after the answer explains it.
     assert remove_reasoning("True\n<reasoning>It is not false.</reasoning>") == "True\n"
 
