@@ -16,21 +16,15 @@ from schemas.exchange import REFUSED_ERROR
 from schemas.stages import RESPONSES
 
 Ending = Literal["natural", "cut", "refused", "filtered", "failed", "unknown"]
-# The finish reasons of servers, vendors and tools, in lower case with single underscores.
+# Parts of the finish reasons of servers, vendors and tools, in the order in which they are tried: "stop" is a
+# natural end, but "userStopped" and "stopped_limit" are none.
 REASONS: dict[Ending, str] = {
-    "natural": "stop stop_sequence stop_word stopped_word stopped_eos word eos eos_token eosfound end"
-    " end_turn endoftext complete completed finished done success tool_calls tool_use function_call",
-    "cut": "length max_length max_tokens max_new_tokens max_output_tokens max_completion_tokens"
-    " token_limit limit stopped_limit error_limit model_length context_length contextlengthreached"
-    " context_length_exceeded model_context_window_exceeded maxpredictedtokensreached incomplete"
-    " time_limit repetition",
-    "refused": "refusal refused",
-    "filtered": "content_filter content_filtered filtered safety image_safety recitation blocklist"
-    " blocked spii prohibited_content guardrail_intervened sensitive error_toxic moderation",
-    "failed": "error abort aborted network_error internal_error timeout cancelled canceled userstopped"
-    " failed insufficient_system_resource malformed_function_call",
+    "refused": "refus",
+    "filtered": "filter|safety|recitation|block|spii|prohibit|guardrail|sensitive|toxic|moderat|policy|langu",
+    "cut": "length|max|(?<!rate_)limit|context|truncat|incomplete|not_finished|budget|repetition",
+    "failed": "error|abort|cancel|fail|timeout|user_?stop|unload|insufficient|malformed|unexpected",
+    "natural": "stop|(?:^|_)end|eos|complete|finish|done|success|natural|normal|word|tool|function",
 }
-ENDINGS = {reason: ending for ending, reasons in REASONS.items() for reason in reasons.split()}
 READ_COLUMNS = ["response", "error", "finish_reason", "n_completion_tokens"]
 # A reply without marks whose end is unknown, and that is longer, may be a cut thought.
 N_SHORT = 200
@@ -38,8 +32,9 @@ N_SHORT = 200
 
 def name_ending(finish_reason: str | None) -> Ending:
     """Return how a reply ended, from the finish reason of any server or tool; without one it is unknown."""
-    words = re.sub(r"[^a-z]+", "_", (finish_reason or "").casefold()).strip("_")
-    return ENDINGS.get(words.removeprefix("finish_reason_"), "unknown")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", finish_reason or "").casefold()
+    words = re.sub(r"^_?finish_?reason_", "", words)
+    return next((ending for ending, parts in REASONS.items() if re.search(parts, words)), "unknown")
 
 
 def read_answers(

@@ -97,6 +97,14 @@ REPEATED = (
         "I cannot say if ",
         "Options: A: x ",
     ),
+    *(
+        "\nno wait, ",
+        "A. Aspirin: x\n",
+        "→ A and ",
+        "the statement 'a ",
+        "although it sounds true, ",
+        "A=T, ",
+    ),
     *("\\text{", "<answer>", "1. True ", "all of them but ", "答案", "It is not true or ", "True, "),
 )
 

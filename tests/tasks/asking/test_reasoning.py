@@ -125,11 +125,11 @@ def test_marks_of_a_configuration_are_those_of_known_families_unless_it_names_so
 
 def test_every_finish_reason_is_one_of_few_endings() -> None:
     endings = {
-        "natural": ("stop", "STOP", "eos_token", "end_turn", "COMPLETE", "FINISH_REASON_STOP", "tool_calls"),
-        "cut": ("length", "MAX_TOKENS", "model_length", "max_output_tokens", "model_context_window_exceeded"),
+        "natural": ("stop", "STOP", "eos_token", "end_turn", "COMPLETE", "FINISH_REASON_STOP", "toolCalls"),
+        "cut": ("length", "MAX_TOKENS", "model_length", "REASON_MAX_LEN", "NOT_FINISHED", "ERROR_LIMIT"),
         "refused": ("refusal",),
-        "filtered": ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "guardrail_intervened", "ERROR_TOXIC"),
-        "failed": ("abort", "error", "network_error"),
+        "filtered": ("content_filter", "SAFETY", "ContentFilter", "guardrail_intervened", "ERROR_TOXIC"),
+        "failed": ("abort", "error", "rate_limit_error", "userStopped", "UNEXPECTED_TOOL_CALL"),
         "unknown": (None, "", "other", "FINISH_REASON_UNSPECIFIED"),
     }
     for ending, reasons in endings.items():
