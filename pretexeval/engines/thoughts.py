@@ -42,9 +42,7 @@ MARK = re.compile(
 )
 SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")
 # What stands around an answer after a thought, and is no part of it.
-WRAPPING = re.compile(
-    r"</?(?:response|output|solution)>|\[END FINAL RESPONSE\]|(?<=\S)<\|\w+\|>.*\Z", re.IGNORECASE | re.DOTALL
-)
+WRAPPING = re.compile(r"(?is)</?(?:response|output|solution)>|\[END FINAL RESPONSE\]|(?<=\S)<\|\w+\|>.*\Z")
 
 
 @dataclass(frozen=True)

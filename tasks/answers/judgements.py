@@ -195,8 +195,7 @@ def read_leading_judgement(text: str) -> Judgement | None:
     if match and (match[0].casefold() in ("true", "false") or CLAUSE_ENDS.match(text, match.end())):
         return _build(match, "leading_word")
     match = LETTER.match(text, start) or FOREIGN.match(text, start) or FOREIGN.match(text)
-    is_unsure = match is not None and "unsure" in match.groupdict() and match["unsure"] is not None
-    return _build(match, "leading_word") if match and not is_unsure else None
+    return _build(match, "leading_word") if match and not match["unsure"] else None
 
 
 def _build(match: re.Match[str], rule: str) -> Judgement:

@@ -153,9 +153,8 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         denied = NOT_BUT.match(text, match.end())
         place = denied.end() if denied else match.end()
         letters = scan_letters(text, place, options)
-        if letters and (
-            DENIED.match(text, letters.end) or (CUT_ARTICLE.match(text, place) and NAMED.search(match[0]))
-        ):
+        is_cut = CUT_ARTICLE.match(text, place) and NAMED.search(match[0])
+        if letters and (is_cut or DENIED.match(text, letters.end)):
             continue
         is_named = match["noun"] is not None
         stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()

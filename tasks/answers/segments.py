@@ -13,8 +13,6 @@ FIRST_OPTION = re.compile(r"(?:^|(?<=[\s(*_]))A(?=[*_]{0,2}[.:)])", re.MULTILINE
 MAX_LISTS = 50
 OPTIONS_HEADER = re.compile(r"\b(?:options?|(?:answer )?choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
 CUT_LIST = compile_phrases("cut_list")
-# "The correct answer to the second question is B", "Question 2: B", "2. The correct answer is B" and
-# "2. Incorrect" answer several questions, one of which may be this one.
 NUMBERED = compile_phrases("numbered")
 FINAL = ("final", "last")
 # Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
