@@ -173,13 +173,9 @@ def _read_concluded(text: str) -> Judgement | None:
     judgement = None
     for place in CONCLUDED.finditer(text):
         match = WORDS.match(text, place.end()) or LETTER.match(text, place.end())
-        is_condition = WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start())
-        if (
-            match
-            and not is_condition
-            and CLAUSE_ENDS.match(text, match.end())
-            and not _find_pair(text, match)
-        ):
+        if match is None or WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start()):
+            continue
+        if CLAUSE_ENDS.match(text, match.end()) and not _find_pair(text, match):
             judgement = _build(match, "stated_word")
     return judgement
 

@@ -25,7 +25,6 @@ STATEMENTS = ("TFQ", "TFU")
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
 TAKEN_BACK = compile_phrases("taken_back")
-N_TAKEN_BACK = 3
 AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
 
 
@@ -79,7 +78,7 @@ def read_answer(
         else:
             own, other = split_other_statement(own, question)
         others += [other] if other else []
-    for place in reversed([match.end() for match in TAKEN_BACK.finditer(own)][-N_TAKEN_BACK:]):
+    for place in reversed([match.end() for match in TAKEN_BACK.finditer(own)][-3:]):
         reading = _read_part(question_type, own[place:], listed, offered or "")
         rule = (reading.rule or "").rpartition("+")[2]
         if reading.answer and (question_type in STATEMENTS or rule in (*STATING_RULES, "leading")):

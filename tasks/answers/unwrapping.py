@@ -130,12 +130,11 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
     if isinstance(data, dict):
         names = [OPTION_NAME.sub("", str(key)) for key in data]
         verdicts = list(map(_read_verdict, data.values()))
+        is_choice = weight >= 2 or (len(names) == 1 and not _has(path, "denies"))
         if len(names) > 1 and None not in verdicts and all(len(x) == 1 or not _weigh([x]) for x in names):
             chosen = (name for name, verdict in zip(names, verdicts, strict=True) if verdict)
             yield max(2, weight), ", ".join(chosen)
-        elif all(len(name) == 1 and name.isalpha() for name in names) and (
-            weight >= 2 or (len(names) == 1 and not _has(path, "denies"))
-        ):
+        elif is_choice and all(len(name) == 1 and name.isalpha() for name in names):
             yield max(2, weight), ", ".join(names)
         else:
             for key, value in data.items():
