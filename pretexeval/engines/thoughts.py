@@ -31,7 +31,7 @@ OPENS_THOUGHT = (
 )
 # A heading opens a thought only at the beginning, because it explains an answer above it.
 HEADING = r"^(?:\#{1,4} |\*\*)(?:Thinking|Thought|Reasoning)(?: Process)?\b[ \t:*]*$"
-ANSWER_HEADING = r"^(?:\#{1,4} |\*\*)(?:Final )?(?:Answer|Conclusion)\b[ \t:*]*"
+ANSWER_HEADING = r"^(?:\#{1,4} |\*\*)(?:Final )?(?:Answer|Response|Conclusion)\b[ \t:*]*"
 # After a thought, these marks begin the answer, even if the marks of the thought are missing.
 BEGINS_ANSWER = r"<\|(?:START_RESPONSE|begin_of_solution|content(?:_text)?|open\|>\s?response\s?<\|sep)\|>"
 MARK = re.compile(
