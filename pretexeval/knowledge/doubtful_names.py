@@ -32,6 +32,9 @@ _INVERTED = (
     rf"|(?:{_CLASSES}), {_WORD}(?: {_WORD}){{0,2}})$"
 )
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
+CUT = "have the same greatest length, as if they had been cut"
+MIN_CUT, MIN_CUT_LENGTH = 5, 20
+"""The least number and length of such names. No more than two names of a relation of MedLAMA are."""
 LONG = f"have more than {MAX_LENGTH} characters"
 _IDS = ("head_id", "tail_id")
 
@@ -93,7 +96,12 @@ def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
     tested = triplets.filter(~pl.col("also_true"))
     names = pl.concat([tested["head"], tested["tail"]]).unique().sort()
     is_kind = {kind: names.str.contains(pattern) for kind, pattern in DOUBTFUL.items()}
-    is_kind[LONG] = names.str.len_chars() > MAX_LENGTH
+    lengths = names.str.len_chars()
+    is_kind[LONG], is_longest = (
+        lengths > MAX_LENGTH,
+        (lengths == (lengths.max() or 0)) & (lengths >= MIN_CUT_LENGTH),
+    )
+    is_kind[CUT] = is_longest & (is_longest.sum() >= MIN_CUT)
     is_kind[UNBALANCED] = _find_unbalanced(names)
     found = {kind: names.filter(is_found) for kind, is_found in is_kind.items()} | {
         "have several ids": _list_homonyms(triplets)

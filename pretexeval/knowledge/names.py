@@ -24,6 +24,15 @@ ENTITY = r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);"
 """The pattern of an entity of HTML."""
 _UNTIDY = rf"{ENTITY}|[\p{{Zs}}--\x20]|\x20\x20"
 _ENTITY, _BLANKS = re.compile(ENTITY), re.compile(r"[^\S\t-\r\x1c-\x1f\x85\u2028\u2029]+")
+NOTE = (
+    r"<[/!]?[A-Za-z][^<>]*>|[*†‡§#®™¹²³]+$|\s*\[[^\]]*\]$|\s*\(see [^()]*\)$"
+    r"|\(?\b[A-Za-z]\w{0,9}:[A-Za-z]{0,4}\d+\b\)?"
+    r"|\s*(?i:\((?:drug|disorder|finding|procedure|substance|(?:medicinal )?product|organism|event|situation"
+    r"|(?:morphologic )?abnormality|body structure|qualifier value|observable entity|clinical drug)\))$"
+)
+"""What a name may have besides its words: tags of HTML, notes, their marks, and ids."""
+PLURALS = {r"(\w{2})ies\b": "${1}y", r"(ss|x|ch|sh)es\b": "${1}", r"(\w\w[^\Wsui])s\b": "${1}"}
+"""The pattern of a plural in a folded name -> its singular."""
 _SEPARATORS = re.compile(r"[\W_]+")
 _INVISIBLE, _BLANK = re.compile(f"[{INVISIBLE}]"), re.compile(f"[{BLANK}]")
 # Unicode calls these apostrophes and primes letters, so that no other rule finds them.
@@ -121,6 +130,20 @@ def key_names(names: pl.Series) -> pl.DataFrame:
     plain = names.filter(is_plain)
     spelled = pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})
     return pl.concat([spelled, _list_slowly((name, None) for name in names.filter(~is_plain))])
+
+
+def key_variants(names: pl.Series) -> pl.DataFrame:
+    """Return keys of distinct names that have them besides their own, as the columns name and key.
+
+    These are the keys without notes and tags, and with every word in the singular.
+    """
+    bare = names.str.replace_all(NOTE, " ")
+    folded = pl.DataFrame({"name": names, "bare": fold_names(bare)})
+    single = pl.col("bare")
+    for plural, singular in PLURALS.items():
+        single = single.str.replace_all(plural, singular)
+    spelled = pl.concat([folded, folded.with_columns(bare=single)]).filter(pl.col("bare") != "")
+    return spelled.select("name", key="name:" + pl.col("bare")).unique(maintain_order=True)
 
 
 def key_ids(ids: pl.Series) -> pl.DataFrame:

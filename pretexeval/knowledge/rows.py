@@ -15,6 +15,7 @@ from pretexeval.knowledge.names import BLANK, INVISIBLE, tidy_names
 from pretexeval.primitives.errors import InputError
 
 SPLIT = ', or set layout = { split = "\\n" } in [knowledge] if the cell is a list'
+ENCODED = 'try layout = { encoding = "cp1252" } in [knowledge]'
 CONTROL = r"[\p{Cc}\p{Zl}\p{Zp}]"
 N_SHOWN = 5
 """Wrong rows that a message names."""
@@ -181,6 +182,8 @@ def _check_name(column: str) -> pl.Expr:
         .then(pl.lit(f"the {column} is empty: name it or delete the row"))
         .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
+        .when(name.str.contains(r"[\x{80}-\x{9F}]"))
+        .then(pl.lit(f"the {column} was read in another encoding: {ENCODED}"))
         .when(name.str.contains(CONTROL))
         .then(pl.lit(f"the {column} contains a line break or a control character: remove it{SPLIT}"))
     )

@@ -9,7 +9,7 @@ import polars as pl
 from pretexeval.config.tables import EVIDENCE, EvidenceKind
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import climb, list_groups
-from pretexeval.knowledge.names import AliasTable, list_keys
+from pretexeval.knowledge.names import AliasTable, key_variants, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
@@ -70,6 +70,8 @@ class RelationFacts:
     """The shape that follows from its rows (tasks/drawing/shapes.py); None if none does."""
     aliases: AliasTable = field(default_factory=AliasTable)
     """The aliases by which names are the same."""
+    others: pl.DataFrame | None = None
+    """The rows of all relations, of which the others may be its inverse."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -143,8 +145,10 @@ class RelationFacts:
 
     def _list_keys(self, rows: pl.DataFrame, end: str) -> pl.DataFrame:
         keys = list_keys(rows, end)
-        named = self.aliases.alias_keys.join(keys, on="name", how="semi").unique()
-        return pl.concat([keys, named.join(keys, on=named.columns, how="anti")]).rename({"name": end})
+        named = [self.aliases.alias_keys.join(keys, on="name", how="semi")]
+        if "names" in self.evidence:
+            named.append(key_variants(rows[end].unique()))
+        return pl.concat([keys, *named]).unique(maintain_order=True).rename({"name": end})
 
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct true facts of some heads, under all names of their tails.
@@ -160,8 +164,10 @@ class RelationFacts:
         if self.shape in CLOSED:
             keys = climb(keys, self.links)
         implied = [keys]
-        if self.shape in REVERSIBLE:
+        # The reverse of a fact costs one twin, so it is also excluded where nothing says which shape it is.
+        if self.shape in REVERSIBLE or (self.shape is None and "hierarchy" in self.evidence):
             implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
+        implied.append(own.join(self.inverse, left_on="key", right_on="child").select("head", key="parent"))
         classes = own.join(self.classes, on="key").select("head", "number").unique()
         implied.append(classes.join(self.classes, on="number").select("head", "key"))
         keys = pl.concat(implied).unique()
@@ -170,9 +176,39 @@ class RelationFacts:
     @cached_property
     def links(self) -> pl.DataFrame:
         """The distinct facts as edges from a key of the head, child, to a key of the tail, parent."""
-        of_heads = self.rows.select(PAIR).unique().join(self.head_keys, on="head").rename({"key": "child"})
-        edges = of_heads.join(self.tail_keys, on="tail").select("child", parent="key").unique()
+        own = self._link(self.rows, self.head_keys, self.tail_keys)
+        return pl.concat([own, self.inverse]).unique()
+
+    def _link(self, rows: pl.DataFrame, heads: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
+        of_heads = rows.select(PAIR).unique().join(heads, on="head").rename({"key": "child"})
+        edges = of_heads.join(tails, on="tail").select("child", parent="key").unique()
         return edges.filter(pl.col("child") != pl.col("parent"))
+
+    @cached_property
+    def inverse(self) -> pl.DataFrame:
+        """The facts of relations that are the inverse of this one, as edges like those of `links`.
+
+        Of such a relation, most facts turn round into a head and a tail of this one, or into facts of it.
+        """
+        empty = pl.DataFrame(schema=dict.fromkeys(("child", "parent"), pl.String))
+        if self.others is None or "hierarchy" not in self.evidence:
+            return empty
+        turned = self.others.filter(pl.col("relation") != self.relation).select(
+            "relation", head="tail", head_id="tail_id", tail="head", tail_id="head_id"
+        )
+        known = turned.select("relation", *PAIR).unique().with_row_index("row")
+        for end, keys in zip(PAIR, (self.head_keys, self.tail_keys), strict=True):
+            same = list_keys(turned, end).join(keys.rename({end: f"own_{end}"}), on="key").drop("key")
+            known = known.join(same.unique(), left_on=end, right_on="name")
+        listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
+        counted = turned.group_by("relation").agg(n=pl.struct(PAIR).n_unique())
+        for rows, name in ((known, "n_known"), (listed, "n_listed")):
+            counts = rows.group_by("relation").agg(pl.col("row").n_unique().alias(name))
+            counted = counted.join(counts, on="relation", how="left").fill_null(0)
+        are_known = 2 * pl.col("n_known") >= pl.col("n")
+        are_listed = (2 * pl.col("n_listed") >= pl.col("n_known")) & (pl.col("n_listed") > 0)
+        rows = turned.join(counted.filter(are_known | are_listed), on="relation", how="semi")
+        return self._link(rows, self._list_keys(rows, "head"), self._list_keys(rows, "tail"))
 
     @cached_property
     def classes(self) -> pl.DataFrame:
@@ -301,7 +337,7 @@ def collect_facts(
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
     hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
-    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases)
+    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases, base.triplets)
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:

@@ -34,6 +34,9 @@ MIN_SORTED, SORTED_SHARE = 10, 0.95
 MIN_FACTS_PER_NAME = 1.25
 """A sorted list of pairs has more facts than this for each name. A hierarchy has few, because most concepts
 have one parent."""
+MIN_CIRCLE_SHARE = 0.1
+"""In a list of symmetric pairs, the names that are above each other make up this share of all pairs. The
+circles of a hierarchy are faults of a few concepts."""
 MIN_FUNCTIONAL = 20
 """With fewer heads, one tail of each says nothing."""
 HEADS_AT_ONCE = 1_000
@@ -93,7 +96,8 @@ def guess_shape(
     tails = facts.tail_keys.join(shared, on="key", how="semi")
     is_shared = pl.col("head").is_in(shared["head"].implode()) | pl.col("tail").is_in(tails["tail"].implode())
     linked = facts.rows.filter(~pl.col("also_true"), is_shared)
-    are_pairs = 2 * circle > shared["key"].n_unique() or _is_sorted(linked)
+    is_large = circle**2 > MIN_CIRCLE_SHARE * facts.head_keys.height * facts.tail_keys.height
+    are_pairs = (is_large and 2 * circle > shared["key"].n_unique()) or _is_sorted(linked)
     likely = ("symmetric",) if are_pairs else ("transitive", "symmetric")
     return next((MAYBE + shape for shape in likely if is_linking or list_examples(facts, shape)), None)
 
@@ -156,7 +160,7 @@ def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[s
 
 def list_examples(facts: RelationFacts, shape: str) -> list[str]:
     """Return facts of the first two heads of which a shape implies facts that the base does not list."""
-    shaped, plain = replace(facts, shape=shape.removeprefix(MAYBE)), replace(facts, shape=None)
+    shaped, plain = (replace(facts, shape=name) for name in (shape.removeprefix(MAYBE), DIRECTED))
     examples: list[str] = []
     # Closures are large, and the first examples are nearly always among the first heads.
     for heads in plain.heads.select("head").iter_slices(HEADS_AT_ONCE):
@@ -198,8 +202,12 @@ def _require_function(base: KnowledgeBase, relation: str) -> None:
 def _is_sorted(rows: pl.DataFrame) -> bool:
     """Return whether nearly all heads precede their tails by name or id, without being their beginning.
 
-    A code that begins another one is its parent in a classification.
+    A code that begins another one is its parent in a classification. Names that differ by a number only, such
+    as stages, are in an order, which is transitive.
     """
+    names = pl.concat([rows["head"], rows["tail"]]).unique()
+    if len(names) > 2 * names.str.replace_all(r"\d+", "").n_unique():
+        return False
     # Ids that are numbers are sorted as numbers.
     ids = pl.col("head_id").str.zfill(20), pl.col("tail_id").str.zfill(20)
     ends = [(pl.col("head"), pl.col("tail")), ids]
@@ -208,5 +216,5 @@ def _is_sorted(rows: pl.DataFrame) -> bool:
         for head, tail in ends
     ]
     shares = [rows.select(column.fill_null(value=False).mean()).item() for column in is_before]
-    n_least = max(MIN_SORTED, MIN_FACTS_PER_NAME * pl.concat([rows["head"], rows["tail"]]).n_unique())
+    n_least = max(MIN_SORTED, MIN_FACTS_PER_NAME * len(names))
     return rows.height >= n_least and max(shares) >= SORTED_SHARE

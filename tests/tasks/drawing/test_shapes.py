@@ -99,7 +99,7 @@ def test_no_twin_follows_from_the_rows(
     if pairs == SAME:
         true = close({*pairs, *reverse(pairs)})
     base = make_base(pairs, has_ids=has_ids)
-    assert draw_false(base, 5, policy) & true
+    assert draw_false(replace(base, shapes={"r": "directed"}), 5, policy) & true
     shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))
     assert shaped.shapes == {"r": guessed}
     assert not draw_false(shaped, n_seeds, policy) & true
