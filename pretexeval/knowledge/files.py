@@ -20,6 +20,7 @@ TRIPLET = ("head", "relation", "tail")
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 Rows = list[tuple[int, list[str]]]
 """The number of each row that is not blank, from 1, and its cells."""
+NO_HEADER = "if the first line is a fact, write a header above it"
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", "euc_kr")
 """Encodings that a message shows for a file that is not UTF-8."""
 _NO_NAMES = re.compile(r"(?i)^unnamed|\b(?:id|index|source|reference|notes?|count|score|weight|url)\b|_id$")
@@ -45,11 +46,15 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     try:
-        return content.decode(encoding).removeprefix("\ufeff")
+        text = content.decode(encoding).removeprefix("\ufeff")
+        if "\0" in text:
+            raise UnicodeDecodeError(encoding, content, content.find(b"\0"), len(content), "no text")
+        return text
     except UnicodeDecodeError as error:
         if b"\0" in content:
             raise InputError(
-                f"{path} is no text: give a workbook the extension .xlsx, unpack an archive"
+                f"{path} is no text: give a workbook the extension .xlsx, unpack an archive, or set layout = "
+                '{ encoding = "utf-16-le" } in [knowledge]'
             ) from error
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
@@ -144,6 +149,8 @@ def find_columns(
     if missing := [name for name in (*required, *named) if name in needed - columns.keys()]:
         listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
         advice = f"name the columns {', '.join(required)}"
+        if len(found) == 1:
+            advice += ", separated by a comma, semicolon, | or tab"
         if required == TRIPLET:
             advice += _suggest_names(found, columns, named)
         if named.keys() & set(missing):
@@ -166,7 +173,9 @@ def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapp
         values.insert(missing.index("relation"), relation or "has_symptom")
     named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
     pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
-    setting = f'in the first line, or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
+    setting = (
+        f'in the first line ({NO_HEADER}), or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
+    )
     return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 

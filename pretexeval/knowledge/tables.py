@@ -18,11 +18,13 @@ import polars as pl
 from pretexeval.config.tables import LayoutConfig
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.files import (
+    NO_HEADER,
     TRIPLET,
     WORKBOOKS,
     Rows,
     describe_query,
     find_columns,
+    fold_column,
     read_records,
     read_sheets,
     read_text,
@@ -166,14 +168,20 @@ def _select_cells(header: list[str], records: Iterable[tuple[int, list[str]]], f
     """Return the columns of the header, with `row` and `problem`."""
     names, width = find(header), len(header)
     places = [header.index(found) for found in names.values()]
-    # A record of another width is padded, and has a problem.
-    problem = f"has {{}} fields where the header has {width}: fix the separators or the quotes"
+    # Columns that are named head and tail may hold these names: the head is a part of the body.
+    same = ("head", "tail") if fold_column(names.get("head", "")) == "head" else ("head",)
+    repeated = [header.index(names[end]) for end in same if end in names]
+
+    def find_problem(record: list[str]) -> str | None:
+        if len(record) != width:
+            return f"has {len(record)} fields where the header has {width}: fix the separators or the quotes"
+        if repeated and all(record[place] == header[place] for place in repeated):
+            return f"repeats {header[repeated[0]]!r} of the header: delete it, or, {NO_HEADER}"
+        return None
+
+    # A record of another width is padded.
     rows = [
-        (
-            *((record + [""] * width)[place] for place in places),
-            line,
-            None if len(record) == width else problem.format(len(record)),
-        )
+        (*((record + [""] * width)[place] for place in places), line, find_problem(record))
         for line, record in records
     ]
     schema = {**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String}
@@ -298,7 +306,9 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
         is_id = (name == "id" or name.endswith("_id")) and inner.is_integer()
         is_mark = name in MARKS and inner == pl.Boolean
         if not (is_id or is_mark) and inner not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-            raise InputError(f"{path}: column {found} is of type {dtype}: store it as text")
+            source = "read_json($path)" if ".json" in path.name.lower() else "read_parquet($path)"
+            advice = f", or read it with {describe_query(source)}" if dtype.is_nested() else ""
+            raise InputError(f"{path}: column {found} is of type {dtype}: store it as text{advice}")
     is_list = {name: isinstance(dtype, pl.List) for name, dtype in frame.schema.items()}
     return frame.cast({name: pl.List(pl.String) if is_list[name] else pl.String for name in is_list})
 

@@ -18,7 +18,7 @@ from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_ow
 from tests.support.small_bases import as_rows
 
 KINDS = Path(__file__).with_name("names.tsv")
-LEFT_OUT = ("mark of a missing value", "has no letter", "is an address")
+LEFT_OUT = ("mark of a missing value", "has no letter", "is an address", "is the answer yes or no")
 
 
 def test_each_kind_of_name_is_left_out_or_counted_or_kept(tmp_path: Path) -> None:
@@ -39,6 +39,18 @@ def test_each_kind_of_name_is_left_out_or_counted_or_kept(tmp_path: Path) -> Non
                 continue
             found = list_name_troubles(base.triplets.filter(pl.col(other) == f"n{k}"))
             assert any(kind in trouble.kind for trouble in found) if kind else not found, (name, found)
+
+
+def test_names_that_were_cut_at_one_length_are_counted() -> None:
+    tails = [
+        "chronic obstructive pulmonary disease",
+        "severe acute respiratory syndrome",
+        "limb girdle weakness",
+    ]
+    tails += ["recurrent urinary tract infections", "swelling of the lower legs", "itching"]
+    rows = as_rows({"head": f"drug {n}", "tail": tail[:20]} for n, tail in enumerate(tails))
+    (trouble,) = (each for each in list_name_troubles(rows) if "greatest length" in each.kind)
+    assert (trouble.n, trouble.examples[0]) == (5, "chronic obstructive ".strip() + " ")
 
 
 def test_the_bundled_base_has_no_doubtful_name() -> None:
@@ -115,9 +127,14 @@ def test_inverted_names_are_turned_if_the_base_says_so_and_stay_aliases(tmp_path
 
 PLACEHOLDERS = (
     "Combinations|others|Various|other drugs|combinations with other drugs|unspecified|Unknown|none"
-    "|miscellaneous agents|not otherwise specified|various other diseases|Sonstige|autres|其他"
+    "|miscellaneous agents|not otherwise specified|various other diseases|Sonstige|autres|其他|NOS|n.e.c."
+    "|multiple causes|any other|undetermined|see above|keine Angabe|andere Krankheiten|nicht näher bezeichnet"
+    "|autres maladies|otras enfermedades|sin datos|altre malattie|нет данных|не указано|その他|기타"
 )
-CLASSES = "other herpes zoster|combined immunodeficiency|unspecified asthma|no-reflow phenomenon"
+CLASSES = (
+    "multiple sclerosis|all-trans retinoic acid|rest|mixed connective tissue disease|other herpes zoster"
+    "|combined immunodeficiency|unspecified asthma|no-reflow phenomenon"
+)
 
 
 def test_heads_that_are_placeholders_are_not_asked_and_classes_are() -> None:

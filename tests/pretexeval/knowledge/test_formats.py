@@ -238,6 +238,22 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         ("t.xlsx", b"a,b", {}, "if it is text, name it .csv"),
         ("t.zip", b"", {}, "unpack it"),
         ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: give a workbook the extension .xlsx"),
+        ("t.csv", FACTS.encode("utf-16-le"), {}, 'set layout = { encoding = "utf-16-le" }'),
+        (
+            "t.csv",
+            b"gout,fever\ngout,pain\n",
+            {"layout": NAMED | {"head": "gout", "tail": "fever"}},
+            "line 2: repeats",
+        ),
+        (
+            "t.csv",
+            f"{TWO}{TWO}".encode(),
+            {"layout": NAMED},
+            "line 3: repeats 'Disease' of the header: delete it",
+        ),
+        ("t.csv", b"head relation tail\n", {}, "separated by a comma, semicolon, | or tab"),
+        ("t.json", b'[{"head": {"a": "b"}, "relation": "r", "tail": "c"}]', {}, f"{query} read_json($path)"),
+        ("t.csv", "head,relation,tail\na,r,\x9cdème\n".encode(), {}, 'try layout = { encoding = "cp1252" }'),
     ]
     for name, content, settings, said in cases:
         (tmp_path / name).write_bytes(content)

@@ -80,6 +80,14 @@ def draw_false(base: KnowledgeBase, n_seeds: int, policy: Policy = "balanced") -
     return {(head.removesuffix(" (disease)"), tail) for head, tail in found.iter_rows()}
 
 
+def list_possible(base: KnowledgeBase, relation: str = "r") -> set[Pair]:
+    """Return all pairs that may be drawn as false."""
+    facts = collect_facts(base, relation)
+    heads = facts.heads["head"]
+    possible = zip(heads, Evidence(facts).judge(heads).iterate_possible(), strict=True)
+    return {(head, tail) for head, flags in possible for tail in facts.tails.filter(pl.Series(flags))}
+
+
 @pytest.mark.parametrize(
     ("pairs", "has_ids", "policy", "n_seeds", "guessed"),
     [
@@ -103,6 +111,49 @@ def test_no_twin_follows_from_the_rows(
     shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))
     assert shaped.shapes == {"r": guessed}
     assert not draw_false(shaped, n_seeds, policy) & true
+
+
+# Invented: drugs with diseases, of which both relations list a part.
+USED = [(f"drug {i}", f"disease {j}") for i in range(14) for j in {i % 9, 2 * i % 9, 3 * i % 9}]
+FEW = [(f"drug {i}", f"herb {j % 20}") for i in range(40) for j in (i, i + 1)] + [
+    ("drug 1", "drug 2"),
+    ("drug 3", "drug 1"),
+]
+CIRCLE = [("ab", "cd"), ("cd", "ab"), ("cd", "ef"), *((f"k{i}", ("ab", f"l{i}")[i % 2]) for i in range(30))]
+CHILDREN = [pair for n, pair in enumerate(CHAINS) if n % 3 != 1]
+PARENTS = [pair for n, pair in enumerate(CHAINS) if n % 3 == 1 or n % 2]
+STAGES = [(f"week {i:02}", f"week {i + step:02}") for i in range(1, 30) for step in (1, 2, 6)]
+PLURALS = [(head, f"{tail}s") for head, tail in CHAINS]
+NOTED = [(f"{head} (disorder)", tail) for head, tail in CHAINS]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "others", "true", "is_possible"),
+    [
+        (USED[::2] + USED[1:9:2], reverse(USED), set(USED), False),
+        (USED[::2], reverse(USED[1::2]), set(USED), True),
+        (CHILDREN, reverse(PARENTS), close(CHAINS), False),
+        (FEW, [], reverse(FEW), True),
+        (CIRCLE, [], close(CIRCLE) - {("ab", "ab"), ("cd", "cd")}, False),
+        (PLURALS, [], {(head, f"{tail}s") for head, tail in close(CHAINS)}, False),
+        (NOTED, [], {(f"{head} (disorder)", tail) for head, tail in close(CHAINS)}, False),
+    ],
+)
+def test_what_other_rows_and_spellings_imply_is_never_false(
+    pairs: list[Pair], others: Iterable[Pair], true: set[Pair], is_possible: bool
+) -> None:
+    triplets = {"r": pairs, "s": sorted(others)}
+    rows = [{"relation": name, "head": h, "tail": t} for name, of in triplets.items() for h, t in of]
+    base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
+    possible = ["r", "s"] if is_possible else []
+    shaped = replace(base, shapes=find_shapes(base, None, possible, is_guessed=True))
+    alone = replace(base, triplets=base.select_relation("r"), shapes={"r": "directed"})
+    assert list_possible(alone) & true
+    assert not list_possible(shaped) & true
+
+
+def test_names_that_differ_by_a_number_are_in_an_order() -> None:
+    assert guess_shape(make_base(STAGES), "r", is_possible=False) == "maybe transitive"
 
 
 def test_names_on_both_sides_are_the_same_by_an_alias() -> None:
@@ -172,10 +223,7 @@ def test_a_transitive_relation_is_the_hierarchy_of_the_others(shape: str | None)
     of_kinds = {(head, tail) for head, true in TREATED for kind, tail in related if kind == true}
     of_heads = {(head, tail) for kind, tail in SIGNS for head, relative in related if relative == kind}
     for relation, doubtful in (("r", of_kinds - set(TREATED)), ("has", of_heads - set(SIGNS))):
-        facts = collect_facts(shaped, relation)
-        heads = facts.heads["head"]
-        possible = zip(heads, Evidence(facts).judge(heads).iterate_possible(), strict=True)
-        found = {(head, tail) for head, flags in possible for tail in facts.tails.filter(pl.Series(flags))}
+        found = list_possible(shaped, relation)
         assert found.isdisjoint(doubtful) == (shape != "directed")
         # All these kinds are connected.
         assert bool(found) == (shape != "equivalence")
