@@ -197,9 +197,10 @@ class RelationFacts:
             "relation", head="tail", head_id="tail_id", tail="head", tail_id="head_id"
         )
         known = turned.select("relation", *PAIR).unique().with_row_index("row")
+        of_turned = {end: self._list_keys(turned, end) for end in PAIR}
         for end, keys in zip(PAIR, (self.head_keys, self.tail_keys), strict=True):
-            same = list_keys(turned, end).join(keys.rename({end: f"own_{end}"}), on="key").drop("key")
-            known = known.join(same.unique(), left_on=end, right_on="name")
+            same = of_turned[end].join(keys.rename({end: f"own_{end}"}), on="key").drop("key")
+            known = known.join(same.unique(), on=end)
         listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
         counted = turned.group_by("relation").agg(n=pl.struct(PAIR).n_unique())
         for rows, name in ((known, "n_known"), (listed, "n_listed")):
@@ -208,7 +209,7 @@ class RelationFacts:
         are_known = 2 * pl.col("n_known") >= pl.col("n")
         are_listed = (2 * pl.col("n_listed") >= pl.col("n_known")) & (pl.col("n_listed") > 0)
         rows = turned.join(counted.filter(are_known | are_listed), on="relation", how="semi")
-        return self._link(rows, self._list_keys(rows, "head"), self._list_keys(rows, "tail"))
+        return self._link(rows, *of_turned.values())
 
     @cached_property
     def classes(self) -> pl.DataFrame:
