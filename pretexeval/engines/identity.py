@@ -177,7 +177,7 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
             taught = read_taught_facts(folder)
         else:
             identity = {"kind": "hub", **declared, **precision}
-    identity |= {"trust_remote_code": True} if config.trust_remote_code else {}
+    identity |= {name: True for name in ("trust_remote_code", "deterministic") if getattr(config, name)}
     return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, taught)
 
 
