@@ -13,7 +13,7 @@ from tasks.drawing.pieces import ChosenHeads, Piece, TripletSampling, choose_hea
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 
-TRIPLETS_VERSION = 3
+TRIPLETS_VERSION = 4
 """Count it up when the function gives other rows for the same arguments."""
 
 
