@@ -106,19 +106,20 @@ def test_weights_against_the_memory(tmp_path: Path) -> None:
     busy = replace(SERVER, gpus=(GPU, replace(GPU, free_bytes=60 * GB)))
     # This driver does not report the memory.
     silent = replace(SERVER, gpus=(Gpu("NVIDIA GB10", 0, 0),))
-    tensor, half = "tensor_parallel_size", "gpu_memory_utilization"
+    tensor, pipeline, half = "tensor_parallel_size", "pipeline_parallel_size", "gpu_memory_utilization"
     fitting: list[tuple[Path, Machine, dict[str, object]]] = [
         (small, SERVER, {}),
         (large, SERVER, {tensor: 2}),
+        (large, SERVER, {pipeline: 2}),
         (small, busy, {}),
         (small, busy, {tensor: 2, half: 0.5}),
         (large, silent, {}),
     ]
-    assert [check(folder, machine, **settings).state for folder, machine, settings in fitting] == ["ok"] * 5
+    assert [check(folder, machine, **settings).state for folder, machine, settings in fitting] == ["ok"] * 6
     refused: list[tuple[Path, Machine, dict[str, object], str]] = [
         (small, LAPTOP, {}, r"weights of 16\.00 GB on the CPU, and 8\.00 GB of memory are free"),
         (large, SERVER, {}, r"140\.00 GB over 1 GPUs: vLLM takes 90\.00 GB of each"),
-        (large, SERVER, {tensor: 4}, "tensor_parallel_size = 4, but this machine has 2 GPUs"),
+        (large, SERVER, {tensor: 2, pipeline: 2}, "pipeline_parallel_size = 4, but this machine has 2 GPUs"),
         (small, busy, {tensor: 2}, r"takes 90\.00 GB of each, 60\.00 GB are free"),
     ]
     for folder, machine, settings, words in refused:
