@@ -10,7 +10,7 @@ from typing import Self
 
 import polars as pl
 
-from pretexeval.knowledge.names import AliasTable
+from pretexeval.knowledge.names import AliasTable, key_variants, list_keys
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import SEPARATOR, hash_joined
 
@@ -102,6 +102,14 @@ class KnowledgeBase:
     def relations(self) -> list[str]:
         """Return the relations, sorted."""
         return sorted(self.triplets["relation"].unique().to_list())
+
+    @cached_property
+    def keys(self) -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]:
+        """Head or tail -> the keys of all names there, and of their variants, as `list_keys` gives them."""
+        return {
+            end: (list_keys(self.triplets, end), key_variants(self.triplets[end].unique()))
+            for end in ("head", "tail")
+        }
 
     def select_relation(self, relation: str) -> pl.DataFrame:
         """Return the triplets of one relation."""

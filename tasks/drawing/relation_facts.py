@@ -70,8 +70,8 @@ class RelationFacts:
     """The shape that follows from its rows (tasks/drawing/shapes.py); None if none does."""
     aliases: AliasTable = field(default_factory=AliasTable)
     """The aliases by which names are the same."""
-    others: pl.DataFrame | None = None
-    """The rows of all relations, of which the others may be its inverse."""
+    base: KnowledgeBase | None = None
+    """The base, whose other relations may be the inverse of this one; None: none is."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -144,10 +144,12 @@ class RelationFacts:
         return self._list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail")
 
     def _list_keys(self, rows: pl.DataFrame, end: str) -> pl.DataFrame:
-        keys = list_keys(rows, end)
+        return self._join_keys(list_keys(rows, end), key_variants(rows[end].unique()), end)
+
+    def _join_keys(self, keys: pl.DataFrame, variants: pl.DataFrame, end: str) -> pl.DataFrame:
         named = [self.aliases.alias_keys.join(keys, on="name", how="semi")]
         if "names" in self.evidence:
-            named.append(key_variants(rows[end].unique()))
+            named.append(variants)
         return pl.concat([keys, *named]).unique(maintain_order=True).rename({"name": end})
 
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
@@ -191,25 +193,31 @@ class RelationFacts:
         Of such a relation, most facts turn round into a head and a tail of this one, or into facts of it.
         """
         empty = pl.DataFrame(schema=dict.fromkeys(("child", "parent"), pl.String))
-        if self.others is None or "hierarchy" not in self.evidence:
+        if self.base is None or "hierarchy" not in self.evidence:
             return empty
-        turned = self.others.filter(pl.col("relation") != self.relation).select(
-            "relation", head="tail", head_id="tail_id", tail="head", tail_id="head_id"
-        )
-        known = turned.select("relation", *PAIR).unique().with_row_index("row")
-        of_turned = {end: self._list_keys(turned, end) for end in PAIR}
-        for end, keys in zip(PAIR, (self.head_keys, self.tail_keys), strict=True):
-            same = of_turned[end].join(keys.rename({end: f"own_{end}"}), on="key").drop("key")
+        turned = self.base.triplets.filter(pl.col("relation") != self.relation)
+        turned = turned.select("relation", head="tail", tail="head")
+        known, keys = turned, {}
+        for end, other, own in (("head", "tail", self.head_keys), ("tail", "head", self.tail_keys)):
+            keys[end] = self._join_keys(*self.base.keys[other], end)
+            known = known.join(keys[end].join(own, on="key", how="semi"), on=end, how="semi")
+        # In most bases, no relation is the inverse of another one.
+        if known.is_empty():
+            return empty
+        known = known.unique().with_row_index("row")
+        for end, own in (("head", self.head_keys), ("tail", self.tail_keys)):
+            same = keys[end].join(own.rename({end: f"own_{end}"}), on="key").drop("key")
             known = known.join(same.unique(), on=end)
         listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
-        counted = turned.group_by("relation").agg(n=pl.struct(PAIR).n_unique())
+        turned = turned.join(known, on="relation", how="semi").unique()
+        counted = turned.group_by("relation").agg(n=pl.len())
         for rows, name in ((known, "n_known"), (listed, "n_listed")):
             counts = rows.group_by("relation").agg(pl.col("row").n_unique().alias(name))
             counted = counted.join(counts, on="relation", how="left").fill_null(0)
         are_known = 2 * pl.col("n_known") >= pl.col("n")
         are_listed = (2 * pl.col("n_listed") >= pl.col("n_known")) & (pl.col("n_listed") > 0)
         rows = turned.join(counted.filter(are_known | are_listed), on="relation", how="semi")
-        return self._link(rows, *of_turned.values())
+        return self._link(rows, keys["head"], keys["tail"])
 
     @cached_property
     def classes(self) -> pl.DataFrame:
@@ -338,7 +346,7 @@ def collect_facts(
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
     hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
-    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases, base.triplets)
+    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases, base)
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
