@@ -44,6 +44,7 @@ DENIES = compile_phrases("denies")
 IS_OPEN = compile_phrases("is_open")
 BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
+NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
@@ -75,7 +76,10 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
     verdicts = [VERDICTS.get(word) for word in NOT_SIGNS.findall(text.casefold())]
-    is_list = len(LISTED.findall(text)) > 1 or (len(verdicts) > 2 and {*verdicts} == {True, False})
+    # A model that only completes text may go on with such words after its answer, without any marks.
+    is_apart = NO_MARKS.fullmatch(text) is None
+    is_list = len(LISTED.findall(text)) > 1
+    is_list |= is_apart and len(verdicts) > 2 and {*verdicts} == {True, False}
     judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
     if judgement or is_list:
         return judgement
