@@ -46,6 +46,12 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
     add_config(parser)
     add_selection(parser)
+    parser.add_argument(
+        "--cards",
+        type=read_count,
+        metavar="N",
+        help="show the schedule of a run on a host with so many cards (default: those of this host)",
+    )
     add_format(parser, "text", "json")
     summary = "Check this machine and the services that a configuration uses."
     parser = add_command(subcommands, "doctor", doctor, summary, ["", *examples, f"{example} --no-prompt"])
@@ -93,13 +99,14 @@ def plan(options: argparse.Namespace) -> int:
     """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
     from commands.in_process import open_store
     from commands.preflight.plan import plan_run, render_plan
+    from pretexeval.engines.cards import list_cards
     from pretexeval.engines.identity import require_some_usable
 
     config = select_evaluations(load_config(options.config), options)
     problems = require_some_usable(config.models)
     usable = tuple(model for model in config.models if model.name not in problems)
-    config = config.model_copy(update={"models": usable})
-    planned = plan_run(config, open_store(config.storage))
+    config, n_cards = config.model_copy(update={"models": usable}), options.cards or len(list_cards())
+    planned = plan_run(config, open_store(config.storage), n_cards)
     if options.format == "json":
         write_json(asdict(planned))
     else:

@@ -188,7 +188,8 @@ def test_the_keys_are_those_of_the_page(
     questions = {"settings": ["answer_only"]}
     rows = [*make_rows("therapeutic_drugs"), ("others", "therapeutic_drugs", "tail")]
     config = write_configuration(tmp_path, [*rows, rows[0]], questions=questions, models=models)
-    options = ["--format", "json", *(["--deep", "--texts=1"] if command == "validate" else [])]
+    more = {"validate": ["--deep", "--texts=1"], "plan": ["--cards=2"]}
+    options = ["--format", "json", *more.get(command, [])]
     assert main([command, str(config), *options]) == 1
     captured = capsys.readouterr()
     found = json.loads(captured.out)
@@ -198,6 +199,7 @@ def test_the_keys_are_those_of_the_page(
         job = Job("m", 1, 1.0)
         part = {"parts": [asdict(Part(job, job_number=0, number=1, of=1, begin_s=0.0, end_s=1.0))]}
         assert set(list_keys(part)) == {key for key in keys if key.startswith("parts")}
+        assert found["n_cards"] == 2
         assert captured.err.count(str(tmp_path / "none")) == 1
         assert [each["name"] for each in found["estimates"]] == ["far", "far"]
         return
