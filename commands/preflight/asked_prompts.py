@@ -23,7 +23,6 @@ from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
 from tasks.judging.judge import INSTRUCTION
 from tasks.judging.writer_errors import read_panel
 
-MILLION = 1_000_000
 # Number of prompts of each relation whose tokens are counted.
 N_SAMPLED_PROMPTS = 16
 # A text that only the prompts of a setting contain.
@@ -117,9 +116,8 @@ class AskedPrompts:
         sampled = [(n, sum(map(counter.estimate, texts)) / len(texts)) for n, texts in self._sampled if texts]
         tokens_in = n_to_ask * sum(n * mean for n, mean in sampled) / max(sum(n for n, _ in sampled), 1)
         per_completion, basis_of_completions = self._measure_completions()
-        tokens_out, cost = n_to_ask * per_completion, None
-        if config.price_input is not None and config.price_output is not None:
-            cost = (tokens_in * config.price_input + tokens_out * config.price_output) / MILLION
+        tokens_out = n_to_ask * per_completion
+        cost = config.compute_cost(tokens_in, tokens_out)
         beyond = cost is not None and config.max_cost is not None and cost > config.max_cost
         unwritten = "prompts are about texts that are not written yet, and are estimated by their statements"
         basis = f"as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not on this machine"

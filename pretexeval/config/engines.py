@@ -170,6 +170,12 @@ class EngineConfig(ConfigTable):
             return None
         return {"input": self.price_input, "output": self.price_output}
 
+    def compute_cost(self, n_prompt_tokens: float, n_completion_tokens: float) -> float | None:
+        """Return what so many tokens cost at the prices; None without prices."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        return (n_prompt_tokens * self.price_input + n_completion_tokens * self.price_output) / 1_000_000
+
     @field_validator("api_key_env")
     @classmethod
     def _require_variable_name(cls, name: str | None) -> str | None:

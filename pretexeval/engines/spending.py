@@ -4,7 +4,6 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 
-MILLION = 1_000_000
 TEMPLATE_TOKENS = 256
 """Tokens that an endpoint may add to a prompt: its chat template and a default system prompt."""
 
@@ -14,8 +13,7 @@ class Spending:
 
     def __init__(self, config: EngineConfig) -> None:
         """Begin with nothing spent."""
-        self._name, self._limit = config.name, config.max_cost
-        self._price_input, self._price_output = config.price_input or 0.0, config.price_output or 0.0
+        self._config = config
         self._spent = self._reserved = 0.0
         self._n_open = self._n_answers = 0
         self.has_stopped = False
@@ -23,11 +21,12 @@ class Spending:
 
     def allows(self, prompt: Prompt, sampling: Sampling) -> bool:
         """Return whether the limit holds if this prompt and all open requests cost as much as they can."""
-        if self._limit is None:
+        limit = self._config.max_cost
+        if limit is None:
             return True
         most = self._spent + self._reserved + self._bound(prompt, sampling)
-        self.has_stopped = most > self._limit and not self._n_open
-        return most <= self._limit
+        self.has_stopped = most > limit and not self._n_open
+        return most <= limit
 
     def open(self, prompt: Prompt, sampling: Sampling) -> None:
         """Reserve what a request may cost."""
@@ -53,9 +52,10 @@ class Spending:
     def explain_stop(self) -> InputError:
         """Return the error that says what was spent, and what to do."""
         return InputError(
-            f"model {self._name!r}: the next request could make this run cost more than max_cost = "
-            f"{self._limit:g} ({self._n_answers:,} answers have cost {self._spent:.4g}); the answers are "
-            "kept, so set a higher max_cost, or run the same command again to spend as much once more"
+            f"model {self._config.name!r}: the next request could make this run cost more than max_cost = "
+            f"{self._config.max_cost:g} ({self._n_answers:,} answers have cost {self._spent:.4g}); the "
+            "answers are kept, so set a higher max_cost, or run the same command again to spend as much once "
+            "more"
         )
 
     def _bound(self, prompt: Prompt, sampling: Sampling) -> float:
@@ -63,4 +63,4 @@ class Spending:
         return self._price(len(prompt.text.encode()) + TEMPLATE_TOKENS, sampling.max_tokens)
 
     def _price(self, n_in: int, n_out: int) -> float:
-        return (n_in * self._price_input + n_out * self._price_output) / MILLION
+        return self._config.compute_cost(n_in, n_out) or 0.0
