@@ -5,8 +5,8 @@ other pairs show what those to a wrong label look like, and no label needs to be
 is 1 if it affirms the triplet, −1 if it denies it, and 0 if there is none. Two logistic regressions with a
 share of wrong labels (Bootkrajang and Kabán 2012) weigh the models and forms:
 
-- exchanged labels: from the difference of both triplets, in which cancels what a model says of facts that it
-  does not know. The mirror image of the pairs with right labels are the pairs with exchanged ones.
+- exchanged labels: from the difference of both triplets, because what a model says of facts that it does not
+  know cancels there. The mirror image of the pairs with right labels are the pairs with exchanged ones.
 - a single wrong label: from the answers to the triplet alone. A model that affirms what it does not know
   affirms false triplets as if they were true, so only models count that tell most pairs apart.
 
@@ -46,7 +46,8 @@ PRIOR_WRONG, PRIOR_RIGHT = 1, 49
 """Labels by which the share of wrong ones is drawn to 2 %."""
 RIDGE = 1.0
 SPREAD_RIDGE = 10.0
-"""Penalty of unequal forms of a model: in a small edition, one that is right by chance would outweigh all."""
+"""Penalty of unequal weights of the forms of a model. Without it, one that is right by chance would outweigh
+all others in a small edition."""
 VERDICTS = """
 select pair_id, is_positive, sum(case
     when verdict = 'undecided' then 0

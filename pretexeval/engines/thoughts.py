@@ -101,10 +101,16 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
     first_word = opening.end() if opening else 0
     is_headed = False
     for place in MARK.finditer(text):
-        if place["heading"] and place.start() > first_word and text[place.end() :].strip():
+        is_first = place.start() <= first_word
+        if place["heading"] and not is_first and text[place.end() :].strip():
             continue
         is_headed |= place["heading"] is not None
-        if is_headed if place["headed"] else not place["answer"] or found_marks or place.start() > first_word:
+        if place["headed"]:
+            # The heading of an answer ends only a thought that began with a heading.
+            is_mark = is_headed
+        else:
+            is_mark = place["answer"] is None or bool(found_marks) or not is_first
+        if is_mark:
             is_closing = place["opening"] is None and (
                 place["tag"] is None or IS_CLOSING.search(place["tag"]) is not None
             )

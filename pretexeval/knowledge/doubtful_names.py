@@ -97,10 +97,8 @@ def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
     names = pl.concat([tested["head"], tested["tail"]]).unique().sort()
     is_kind = {kind: names.str.contains(pattern) for kind, pattern in DOUBTFUL.items()}
     lengths = names.str.len_chars()
-    is_kind[LONG], is_longest = (
-        lengths > MAX_LENGTH,
-        (lengths == (lengths.max() or 0)) & (lengths >= MIN_CUT_LENGTH),
-    )
+    is_kind[LONG] = lengths > MAX_LENGTH
+    is_longest = (lengths == (lengths.max() or 0)) & (lengths >= MIN_CUT_LENGTH)
     is_kind[CUT] = is_longest & (is_longest.sum() >= MIN_CUT)
     is_kind[UNBALANCED] = _find_unbalanced(names)
     found = {kind: names.filter(is_found) for kind, is_found in is_kind.items()} | {

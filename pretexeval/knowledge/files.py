@@ -45,17 +45,15 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     content = read_bytes(path)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
+    no_text = InputError(
+        f"{path} is no text: give a workbook the extension .xlsx, unpack an archive, or set layout = "
+        '{ encoding = "utf-16-le" } in [knowledge]'
+    )
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
-        if "\0" in text:
-            raise UnicodeDecodeError(encoding, content, content.find(b"\0"), len(content), "no text")
-        return text
     except UnicodeDecodeError as error:
         if b"\0" in content:
-            raise InputError(
-                f"{path} is no text: give a workbook the extension .xlsx, unpack an archive, or set layout = "
-                '{ encoding = "utf-16-le" } in [knowledge]'
-            ) from error
+            raise no_text from error
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
         raise InputError(
@@ -63,6 +61,9 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
             'with format "table", name what reads it rightly in layout of [knowledge]:'
             + "".join(_show_readings(content, error.start))
         ) from error
+    if "\0" in text:
+        raise no_text
+    return text
 
 
 def _show_readings(content: bytes, start: int) -> Iterator[str]:
