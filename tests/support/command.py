@@ -112,11 +112,16 @@ def _set_environment(environment: Environment) -> None:
 
 @contextlib.contextmanager
 def _use_prefect_settings() -> Iterator[None]:
-    """Let Prefect, which read the variables when it was imported, read them again."""
+    """Let Prefect, which read the variables when it was imported, read them again.
+
+    A process has one events worker, which stays connected to the server of its first run and records the
+    states of tasks there. It ends with the block, so that the next run may use another server.
+    """
     if "PREFECT_API_URL" not in os.environ:
         yield
         return
     import prefect.context
+    from prefect.events.worker import EventsWorker
 
     before = prefect.context.GLOBAL_SETTINGS_CONTEXT
     prefect.context.GLOBAL_SETTINGS_CONTEXT = prefect.context.root_settings_context()
@@ -124,6 +129,7 @@ def _use_prefect_settings() -> Iterator[None]:
         with send_no_heartbeats():
             yield
     finally:
+        EventsWorker.drain_all(at_exit=False)
         prefect.context.GLOBAL_SETTINGS_CONTEXT = before
 
 
