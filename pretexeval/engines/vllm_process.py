@@ -163,13 +163,13 @@ def free_memory() -> None:
         # An engine that crashed may not shut down; its memory may still be freed.
         with contextlib.suppress(Exception):
             _retired.pop().llm_engine.engine_core.shutdown()
-    # An import while the engine was loaded has hidden it from the collector (`pause_collector`).
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
     # The module is missing if importing vLLM itself failed.
     if state := sys.modules.get("vllm.distributed.parallel_state"):
+        # This also shows the collector what an import while the engine was loaded has hidden from it
+        # (`pause_collector`), and collects it.
         state.cleanup_dist_env_and_memory()
+    # What is left would be scanned in each of the eight collections that vLLM starts while it loads a model.
+    gc.freeze()
 
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
