@@ -29,8 +29,9 @@ run: $(STAMP)
 	$(BIN)/python requirements/check_gpu.py --hint
 	$(BIN)/pretexeval run $(CONFIG)
 
-# Three at a time on two cores, because many tests wait for a server.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+# Three at a time on two cores, because many tests wait for a server; each with one thread, because threads of small
+# tables cost more processor time than they save.
+PYTEST := POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 test: $(DEV)
 	$(PYTEST)

@@ -5,8 +5,11 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+import duckdb
+import polars as pl
 import pytest
 from hypothesis import settings
 
@@ -50,6 +53,21 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Let the collector see all objects again: DuckDB and vLLM complain about those that are never freed."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def duckdb_threads() -> Iterator[None]:
+    """Let DuckDB in this process use as many threads as Polars, which reads the variable itself."""
+    connect = duckdb.connect
+    threads = {"threads": pl.thread_pool_size()}
+
+    def connect_with_threads(
+        path: str | Path = ":memory:", *, read_only: bool = False, config: dict[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        return connect(path, read_only=read_only, config=threads | (config or {}))
+
+    with mock.patch.object(duckdb, "connect", connect_with_threads):
+        yield
 
 
 @pytest.fixture(scope="session")
