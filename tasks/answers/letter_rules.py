@@ -21,7 +21,8 @@ from tasks.answers.segments import remove_repeated_options
 from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile_phrases
 
 Found = tuple[str, ...]
-ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
+ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
+ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
 LINK = compile_phrases("link")
 CONSISTENT = compile_phrases("consistent")
@@ -65,9 +66,11 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
 
 
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
-    """Read a first line, or several, that are nothing but the texts of options."""
+    """Read a first line, or several, of nothing but texts of options; "are right" may follow several."""
     text = text.lstrip("-•* ")
     letters, end = read_texts_at(text, 0, options)
+    if len(letters) > 1 and (called := ARE_RIGHT.match(text, end)):
+        end = called.end()
     return letters if not text[end:].partition("\n")[0].strip(EDGES) else ()
 
 
@@ -124,6 +127,7 @@ BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
 DENIED = compile_phrases("denied")
 ELIMINATED = compile_phrases("eliminated")
+CONTRAST = re.compile(r"[^.\n]{0,160}?(?=\b(?:but|however|yet)\b)", re.IGNORECASE)
 VERDICT = compile_phrases("verdict")
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
@@ -167,7 +171,7 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
 def read_leading(text: str, options: AnswerOptions) -> Found:
     """Read the letters at the beginning of a response: "B. Because ...", "A: text" and "C: text" in lines."""
     letters = scan_letters(text, 0, options)
-    if not letters or DENIED.match(text, letters.end):
+    if not letters or DENIED.match(text, letters.end) or _is_conceded(text, letters.end, options):
         return ()
     found = first = letters.found
     # "A: text. Why." and "C: text. Why." in lines are chosen; with "B: text", all options are discussed.
@@ -177,6 +181,14 @@ def read_leading(text: str, options: AnswerOptions) -> Found:
             break
         found, letters = found + following.found, following
     return found if found == first or found[:2] != ("A", "B") else ()
+
+
+def _is_conceded(text: str, end: int, options: AnswerOptions) -> bool:
+    """Return whether the sentence of a letter calls another one right: "A is tempting, but B is right"."""
+    contrast = CONTRAST.match(text, end)
+    if not contrast or CALLED_RIGHT.match(text, end):
+        return False
+    return bool(read_called_right(text[contrast.end() :].partition("\n")[0], options))
 
 
 def read_called_right(text: str, options: AnswerOptions) -> Found:
