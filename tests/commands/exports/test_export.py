@@ -25,9 +25,7 @@ from tasks.asking.thoughts import remove_reasoning
 from tests.support.command import read_bytes
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
-from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
-from tests.tasks.answers.test_letter_answers import ONE_LETTER, SEVERAL
-from tests.tasks.answers.test_statement_answers import FALSE, NO_ANSWER, TRUE
+from tests.tasks.answers.test_reading import list_traps
 
 EDITION = "starter-seed1-00000000"
 
@@ -158,7 +156,8 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
 ) -> None:
     export_edition(questions.data.root, EDITION, "lm-eval", tmp_path / "out")
     exported = load_module(tmp_path / "out/functions.py")
-    corpus = [*REVISIONS, *TRUTHS, *ONE_LETTER, *SEVERAL, "", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
+    corpus = list_traps("revision", "truth", "letter", "letters")
+    corpus += ["", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
     for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
         kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
         for response in corpus:
@@ -179,9 +178,9 @@ def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_pa
     export_edition(root, EDITION, "lm-eval", tmp_path / "out")
     exported = load_module(tmp_path / "out/functions.py")
     row = read_lines(tmp_path / "out/direct.jsonl")[0]
-    corpus = [text for text in (*TRUE, *FALSE, *NO_ANSWER) if text is not None]
+    corpus = list_traps("statement")
     corpus += ["<think>True", "\n\nFalse\nTrue", "no\nTrue"]
-    corpus += [f"<think>False</think>{text}" for text in TRUE]
+    corpus += [f"<think>False</think>{text}" for text in corpus]
     for text in corpus:
         answer = remove_reasoning(text)
         for style, said in (("chat", answer), ("completion", cut_completion(answer))):

@@ -1,4 +1,4 @@
-"""Letters of multiple-choice and multiple-answer questions in real forms of prose; each case is a trap."""
+"""Letters of options that look like each other, and of replies about several questions."""
 
 from typing import Any
 
@@ -9,91 +9,6 @@ from tasks.answers.reading import OTHER_QUESTION, Reading, read_answer
 OPTIONS = ("Aspirin", "Atropine", "Clonidine", "Difficile toxin assay", 'Warfarin therapy\n"')
 ALL_OPTIONS = "A: Aspirin\nB: Atropine\nC: Clonidine\nD: Difficile toxin assay\nE: Warfarin therapy\n"
 QUESTION = "A woman has bradycardia. Which drug is best?"
-
-# Responses with the answer B, and the rule that finds it.
-ONE_LETTER = {
-    **dict.fromkeys(("B", "b", "(B)", "**B**", "`B`", "- B", "1. B", "Option B", "Ｂ"), "letters_alone"),
-    # A letter with its text, or with a reason.
-    "**B.** Atropine": "leading",
-    "B) Atropine": "leading",
-    "B — Atropine": "leading",
-    "Option B: Atropine\n\nOption A is incorrect because it is harmful.": "leading",
-    # The answer is stated.
-    "### Answer\nB": "stated",
-    "The answer is option (B).": "stated",
-    "<answer>B</answer>": "boxed",
-    "The answer is not A but B.": "stated",
-    "At first the answer is A, but on reflection the correct answer is B.": "stated",
-    "Therefore, the answer is: B\n\nQuestion: A man has a rash. Answer: C": "stated",
-    "Therefore, B is the best answer.": "called_right",
-    "Option A is wrong. Option B is correct.": "called_right",
-    # Machine formats.
-    '{"answer": "B"}': "json",
-    '{"answer": "A"} No: {"answer": "B"}': "json",
-    r"$\boxed{\text{B}}$": "boxed",
-    r"The answer is A... no, \boxed{B}.": "boxed",
-    # The option's text instead of its letter.
-    "Atropine.": "text_alone",
-    "The answer is atropine.": "stated",
-    "Atropine is the most appropriate drug, aspirin is not.": "concluded_text",
-    "The best drug is a vagal blocker such as atropine. Aspirin is no blocker.": "concluded_text",
-    "The pulse suggests a diagnosis of atropine intoxication. Aspirin is out.": "concluded_text",
-    # A response that was cut after an article states no option A.
-    "The best drug is atropine. Aspirin (option A) is a": "concluded_text",
-    "One gives atropine, which blocks the vagus.": "only_text",
-    "Atropine blocks the vagus. Aspirin does not.": "opening_text",
-}
-NO_ANSWER = (
-    *(None, "", "   \n ", "A pulmonary embolus", "A patient with this disease should rest."),
-    *("Autosomal dominant", "C. difficile is the cause.", "E. coli", "E coli"),
-    *("B cell lymphoma", "B-cell lymphoma", "The answer is hepatitis B.", "Vitamin B is the cause."),
-    *("The answer is a combination of drugs.", "The answer is A patient-centred approach.", "A and C"),
-    *("The answer is F.", "None of the above", "All of the above", "The answer is A or B.", ALL_OPTIONS),
-    "As an AI, I cannot give medical advice.",
-    "As shown in figure A, the graph rises.",
-    "A doctor decides if aspirin is an appropriate drug. Atropine is a drug, too.",
-    # The last line of a list, or of a list that was cut, is no answer.
-    "What helps?\nA: Aspirin\nB: Atropine\nC: Clonidine\nD: Difficile toxin",
-)
-A_AND_C = (
-    *("A,C", "C, A", "A and C", "A C", "A\nC", "AC", "A & C", "A/C", "**A** and **C**", "(A), (C)"),
-    "- A: Aspirin\n- C: Clonidine",
-    "A (Aspirin) and C (Clonidine)",
-    "1. A\n2. C",
-    "The correct options are:\n\n- **A: Aspirin**\n- **C: Clonidine**\n\nExplanation: B is not.",
-    "Answer: A. Aspirin, C. Clonidine",
-    "The correct answers are A and C. The other options (B, D, E) are incorrect.",
-    "Correct answers: A, C\nIncorrect answers: B, D, E",
-    "I choose A and C.",
-    '{"answer": ["A", "C"]}',
-    '{"answers": "A, C"}',
-    "Aspirin\nClonidine",
-    "Aspirin and clonidine",
-    "The correct answers are aspirin and clonidine.",
-    "A: correct\nB: incorrect\nC: true\nD: false\nE: no",
-)
-SEVERAL = {
-    **dict.fromkeys(A_AND_C, "A,C"),
-    "B": "B",
-    "The correct answers are A, C, and D.": "A,C,D",
-    "All of the above": "A,B,C,D,E",
-    **dict.fromkeys(("ACE inhibitors", "None of the above", ALL_OPTIONS)),
-}
-
-
-def test_one_letter_is_read_with_the_rule_that_finds_it() -> None:
-    expected = {response: Reading("B", rule) for response, rule in ONE_LETTER.items()}
-    assert {response: read_answer("MCQ", response, OPTIONS) for response in ONE_LETTER} == expected
-
-
-def test_no_answer_is_its_own_value() -> None:
-    found = {response: read_answer("MCQ", response, OPTIONS) for response in NO_ANSWER}
-    assert found == dict.fromkeys(NO_ANSWER, Reading(None, None))
-
-
-def test_letters_of_multiple_answers_are_sorted() -> None:
-    assert {response: read_answer("MAQ", response, OPTIONS).answer for response in SEVERAL} == SEVERAL
-
 
 # Replies that state the answer, D, name other options or change their mind.
 REPLIES = (

@@ -9,11 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.answers.reading import NOTHING, OTHER_QUESTION, Reading, read_answer, read_statement
+from tasks.answers.segments import cut_completion
+from tasks.evaluation.subject import ANSWER_TEXTS
 from tests.support.examples import count_examples
 
-# Replies of models, with their right reading: type, kind, expected (empty: no answer), reply.
-REPLIES = Path(__file__).with_name("replies.csv")
+# Tables of replies with their right reading. An empty cell is no answer, or a rule that is not checked.
+FOLDER = Path(__file__).parent
 CHOICES = ("Heparin", "Vitamin B12", "Metformin", "Lithium", "Sodium bicarbonate")
+DRUGS = ("Aspirin", "Atropine", "Clonidine", "Difficile toxin assay", 'Warfarin therapy\n"')
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
 TYPES = ("MCQ", "RQ", "MAQ", "TFQ")
 WORDS = (
@@ -48,15 +51,72 @@ def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, resp
         assert (reading.answer[:2] in ("T|", "F|")) == (question_type == "RQ")
 
 
+def read_table(name: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def list_traps(*kinds: str) -> list[str]:
+    return [row["reply"] for row in read_table("traps.csv") if row["kind"] in kinds]
+
+
 def test_replies_in_any_wrapping_are_read_by_what_they_say_of_the_item() -> None:
-    with REPLIES.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_table("replies.csv")
     found = [
         row
         | {"expected": read_answer(row["type"], row["reply"], CHOICES, "A", "Which drug is it?").answer or ""}
         for row in rows
     ]
     assert found == rows
+
+
+def test_each_trap_is_read_with_its_rule_or_as_a_fragment() -> None:
+    """A reply that states half of a revision, or answers another question, is a fragment and no answer."""
+    rows, found = read_table("traps.csv"), []
+    for row in rows:
+        options = () if row["type"].startswith("TF") else DRUGS
+        reading = read_answer(row["type"], row["reply"], options, "D")
+        said = {"answer": reading.answer or "", "fragment": reading.fragment or ""}
+        found.append(row | said | ({"rule": reading.rule or ""} if row["rule"] else {}))
+        assert (reading.rule is None) == (reading == NOTHING), row
+    assert found == rows
+    assert read_answer("MCQ", None, DRUGS) == NOTHING
+
+
+def test_doubts_are_an_answer_only_to_a_question_that_offers_it() -> None:
+    assert "U" not in {read_answer("TFQ", reply).answer for reply in list_traps("doubt")}
+    assert read_answer("TFQ", "I'm not sure, so I would say Unsure.").answer is None
+
+
+def test_early_stop_changes_no_answer() -> None:
+    """The response ends with the first of the texts that is complete, as vLLM generates it."""
+    changed = []
+    # "True or False" is stopped after "True".
+    for response in set(list_traps("statement")) - {"True or False", "true/false"}:
+        for more in ("", " because", "\n\nStatement", ". No.", ", not true", "*", "ly", "_1", "1"):
+            # "notrue." would be ended too, but "untrue" is the only word that ends so, and it is an answer.
+            whole = response.replace("notrue", "nothing") + more
+            ends = [whole.index(text) + len(text) for text in ANSWER_TEXTS if text in whole]
+            stopped = whole[: min(ends, default=len(whole))]
+            changed += [
+                whole
+                for cut in (str, cut_completion)
+                if read_statement(cut(stopped)) is not read_statement(cut(whole))
+            ]
+    assert not changed
+
+
+def test_completion_is_cut_after_its_first_line_with_text() -> None:
+    texts = {
+        None: None,
+        "": "",
+        " \n\n": "",
+        " True": "True",
+        "\n\n False\nStatement: another is True": "False",
+        "maybe\nTrue": "maybe",
+        "True\r\n\r\nAnswer: False": "True",
+    }
+    assert {response: cut_completion(response) for response in texts} == texts
 
 
 def test_the_statement_of_another_question_is_another_question() -> None:
@@ -111,9 +171,9 @@ REPEATED = (
 
 @pytest.mark.parametrize("piece", REPEATED)
 def test_reading_takes_linear_time(piece: str) -> None:
-    # 20 kB take 0.01 to 0.1 s. Quadratic time would take 5 s and more.
+    # 10 kB take 0.005 to 0.05 s. Quadratic time would take 1.2 s and more.
     start = time.process_time()
     for question_type in TYPES:
-        read(question_type, piece * (20_000 // len(piece)))
-    read_statement(piece * (20_000 // len(piece)))
-    assert time.process_time() - start < 2
+        read(question_type, piece * (10_000 // len(piece)))
+    read_statement(piece * (10_000 // len(piece)))
+    assert time.process_time() - start < 1
