@@ -191,13 +191,12 @@ def draw_week(number: int, policy: Policy, cap: int | None = None) -> pl.DataFra
     return draw_triplets(STARTER, RELATION, sampling).filter(split="test")
 
 
-@pytest.mark.parametrize(("policy", "share"), [("uniform", 1.0), ("balanced", 0.9)])
-def test_facts_come_back_when_all_tails_of_their_head_were_asked(policy: Policy, share: float) -> None:
+def test_balanced_facts_come_back_when_most_tails_of_their_head_were_asked() -> None:
     n_tails = Counter(STARTER.select_relation(RELATION).filter(~pl.col("also_true"))["head"])
-    drawn = pl.concat(draw_week(number, policy).filter("is_positive") for number in range(12, 15))
+    drawn = pl.concat(draw_week(number, "balanced").filter("is_positive") for number in range(12, 15))
     used = drawn.group_by("head").agg(pl.col("tail").n_unique())
     expected = sum(min(3, n_tails[head]) for head in used["head"])
-    assert share * expected <= used["tail"].sum() <= expected
+    assert 0.9 * expected <= used["tail"].sum() <= expected
 
 
 def test_heads_under_a_cap_take_turns() -> None:
