@@ -14,7 +14,7 @@ from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.scoring import score_finished
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
@@ -120,28 +120,6 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
 
 
-@pytest.mark.long
-def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
-    replies = {f"m{status}": answer_but(0.005, refuse(WORDS, status)) for status in (400, 403)}
-    bench.reply = lambda body, number: replies[body["model"]](body, number)
-    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
-    page = bench.write_pages()
-    rows = query_rows(bench.root, "from leaderboard")
-    assert {row["model"] for row in rows} == set(replies)
-    for row in rows:
-        assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
-        answered = query_rows(
-            bench.root, f"from prediction_details where model = '{row['model']}' and response is not null"
-        )
-        assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
-        assert row["no_answer_rate"] == 0
-    head, *lines = page.table_with("Model", "No answer", "Failed")
-    assert [line[head.index("Failed")] for line in lines] == ["0.7\u00a0%"] * 2
-    # That a prompt is refused again is no reason to fail.
-    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
-    assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
-
-
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
     bench.reply = answer_but(0.05, refuse())
     reason = bench.evaluate("m")["m"]
@@ -160,33 +138,6 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 7, "n_samples": 137}]
 
 
-@pytest.mark.long
-def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Bench) -> None:
-    filtered = "Error: the prompt triggered the content management policy"
-    refusals: dict[str, Reply] = {
-        "m400": refuse(filtered),
-        "m403": refuse("Input was flagged by moderation", 403),
-        "m200": lambda _, __: build_reply("True, but", finish_reason="content_filter"),
-    }
-    replies = {name: answer_but(0.05, refusal) for name, refusal in refusals.items()}
-    bench.reply = lambda body, number: replies[body["model"]](body, number)
-    for name in refusals:
-        assert bench.evaluate(name, policies=["strict", "excluded"]) == {name: ""}
-        rows = bench.query(
-            f"select scoring_policy, n_samples, refused_rate, no_answer_rate, n_errors from leaderboard "
-            f"where model = '{name}' order by scoring_policy"
-        )
-        rate = 7 / N_SAMPLES
-        assert [tuple(row.values()) for row in rows] == [
-            ("excluded", N_SAMPLES - 7, rate, rate, 0),
-            ("strict", N_SAMPLES, rate, rate, 0),
-        ]
-        # A refusal is an answer, which is not asked for again.
-        assert bench.evaluate(name) == {name: ""}
-        assert bench.endpoint.requests == []
-    assert "4.9 % of the prompts were refused by the model" in bench.write_pages().text
-
-
 def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
     too_long = "This model's maximum context length is 512 tokens"
     bench.reply = refuse(too_long)
@@ -195,28 +146,3 @@ def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> No
     assert too_long in reason
     assert bench.evaluate("m")["m"] == reason
     assert bench.endpoint.requests == []
-
-
-@pytest.mark.long
-def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_is_asked(bench: Bench) -> None:
-    bench.reply = refuse("key expired", 401, first=100)
-    reason = bench.evaluate("m")["m"]
-    assert "key expired" in reason
-    n_kept = bench.plan().store.read().height
-    assert 32 <= n_kept <= 100
-    gone = {"name": "gone", "model": str(bench.root / "nothing")}
-    config = Config.model_validate({"storage": {"root": bench.root}, "models": [gone]})
-    reasons = {"m": reason, "gone": evaluate(config, bench.edition_id, "gone")}
-    rows = bench.query("select model, model_id is null as has_no_id, reason from not_evaluated")
-    # A model whose folder is missing has no id, and is listed too.
-    assert {row["model"]: row["reason"] for row in rows} == reasons
-    assert [row["model"] for row in rows if row["has_no_id"]] == ["gone"]
-    assert query_rows(bench.root, "from leaderboard") == []
-    bench.reply = answer_by_checksum
-    assert bench.evaluate("m") == {"m": ""}
-    assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
-    assert [path.stem for path in (bench.root / "failures").rglob("*.json")] == ["gone"]
-    assert bench.query("select n_samples, n_errors from leaderboard") == [
-        {"n_samples": N_SAMPLES, "n_errors": 0}
-    ]
-    assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
