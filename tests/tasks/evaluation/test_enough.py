@@ -43,42 +43,36 @@ def master(predictions: pl.DataFrame) -> dict[str, bool]:
     return dict(predictions.group_by("pair_id").agg(pl.col("is_correct").all()).rows())
 
 
-def evaluate_both(serve: Serve) -> tuple[Evaluation, Evaluation, AskingReport]:
-    """Evaluate a model on all samples, and one that gives the same answers on enough of them."""
+def test_mastery_is_that_of_all_samples_and_scores_count_samples_by_their_weight(serve: Serve) -> None:
+    """One model is asked everything, and one that gives the same answers is asked enough."""
     everything = serve("all", answer_some)
     finish(everything, ask_model(everything))
     less = replace(serve("enough", answer_some), ask="enough")
     report = ask_model(less)
     finish(less, report)
-    return everything, less, report
-
-
-def test_mastery_is_the_same_with_fewer_prompts_and_a_later_run_asks_only_the_rest(serve: Serve) -> None:
-    everything, less, report = evaluate_both(serve)
     assert is_complete(less)
-    all_rows, some = read_predictions(everything), read_predictions(less)
-    assert master(some) == master(all_rows)
-    assert report.n_samples == report.n_asked == some.height < 0.75 * all_rows.height
-    assert report.n_not_needed == all_rows.height - some.height
+    all_rows, rows = read_predictions(everything), read_predictions(less)
+    assert master(rows) == master(all_rows)
+    assert report.n_samples == report.n_asked == rows.height < 0.75 * all_rows.height
+    assert report.n_not_needed == all_rows.height - rows.height
     # What counts in averages is one sample of each triplet, or all of a pair.
-    counted = some.filter(pl.col("weight") > 0)
+    counted = rows.filter(pl.col("weight") > 0)
     assert counted.group_by("triplet_id").agg(pl.col("weight").sum())["weight"].unique().to_list() == [8]
+    require_scores(less, report, rows)
     rest = replace(less, ask="all")
     assert not is_complete(rest)
-    assert ask_model(rest).n_asked == all_rows.height - some.height
+    assert ask_model(rest).n_asked == all_rows.height - rows.height
     # Stored answers are used, so that nothing is asked.
-    again = replace(everything, ask="enough")
-    assert ask_model(again).n_asked == 0
+    assert ask_model(replace(everything, ask="enough")).n_asked == 0
 
 
-def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: Serve) -> None:
-    _, less, report = evaluate_both(serve)
+def require_scores(less: Evaluation, report: AskingReport, rows: pl.DataFrame) -> None:
+    """Check the warehouse and the page: the mastery of both models, and averages by the weights."""
     root = less.root
     build_warehouse(root)
     of_all, some = read_rows(root, "from leaderboard order by model")
     for name in ("mastery", "mastery_ci_low", "mastery_ci_high", "n_complete_pairs", "n_pairs"):
         assert some[name] == of_all[name], name
-    rows = read_predictions(less)
     right = sum(rows.filter("is_correct")["weight"].to_list()) / sum(rows["weight"].to_list())
     assert some["average_accuracy"] == pytest.approx(right)
     assert some["average_accuracy_ci_low"] < of_all["average_accuracy"] < some["average_accuracy_ci_high"]
@@ -87,31 +81,25 @@ def test_scores_count_samples_by_their_weight_and_mastery_is_that_of_all(serve: 
     triplets = in_full.group_by("triplet_id").agg(pl.col("is_correct").all())["is_correct"]
     assert some["joint_accuracy"] == pytest.approx(triplets.mean())
     assert some["n_samples"] == rows.filter(pl.col("weight") > 0).height
-    (run,) = read_rows(root, "from runs where n_not_needed > 0")
-    assert run["n_not_needed"] == report.n_not_needed
-    (pairs,) = read_rows(root, "select sum(n_not_needed)::int as n from pair_details where model = 'enough'")
-    assert pairs["n"] == report.n_not_needed
+    for sql in (
+        "select n_not_needed as n from runs where n_not_needed > 0",
+        "select sum(n_not_needed)::int as n from pair_details where model = 'enough'",
+    ):
+        assert read_rows(root, sql) == [{"n": report.n_not_needed}]
     scores = read_rows(
         root,
         "select group_name, mastery, n_complete_pairs from scores where grouping_by = 'relation' "
         "order by group_name, model",
     )
     assert scores[::2] == scores[1::2]
-    (difference,) = read_rows(
-        root, "from differences where comparison = 'models' and measure = 'mastery' and relation is null"
-    )
+    of_models = "from differences where comparison = 'models' and relation is null and measure = "
+    (difference,) = read_rows(root, f"{of_models} 'mastery'")
     assert (difference["difference"], difference["n_pairs"]) == (0, of_all["n_complete_pairs"])
-    (difference,) = read_rows(
-        root,
-        "from differences where comparison = 'models' and measure = 'average_accuracy' and relation is null",
-    )
+    (difference,) = read_rows(root, f"{of_models} 'average_accuracy'")
     assert (difference["difference"], difference["score"]) == (0, pytest.approx(right))
+    counts = f"{report.n_samples:,} of {report.n_samples + report.n_not_needed:,} samples"
     text = write_report(root, less.edition_id).read_text(encoding="utf-8")
-    assert f"{some_count(report)} samples, which is enough for mastery" in text
-
-
-def some_count(report: AskingReport) -> str:
-    return f"{report.n_samples:,} of {report.n_samples + report.n_not_needed:,}"
+    assert f"{counts}, which is enough for mastery" in text
 
 
 def test_a_precision_ends_an_evaluation_after_a_look_and_the_rest_is_asked_for_a_narrower_one(
@@ -151,25 +139,18 @@ def test_no_prompt_is_asked_twice_after_several_looks_even_if_it_fails(
     assert min(advances) >= 0
 
 
-@pytest.mark.parametrize(
-    ("scoring", "model", "message"),
-    [
+def test_what_does_not_go_together_is_refused() -> None:
+    sampled: dict[str, object] = {"repeats": 2, "temperature": 1, "seed": 1}
+    refused: tuple[tuple[dict[str, object], dict[str, object], str], ...] = (
         ({"ask": "enough", "policies": ["strict", "excluded"]}, {}, "policies"),
         ({"precision": 0.02}, {}, "precision is allowed only"),
         ({"ask": "enough"}, {"workers": 2}, "workers is not allowed"),
-        ({"ask": "enough"}, {"repeats": 2, "temperature": 1, "seed": 1}, "repeats is not allowed"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    scoring: dict[str, object], model: dict[str, object], message: str
-) -> None:
-    tables = {
-        "knowledge": {"name": "starter", "format": "starter"},
-        "scoring": scoring,
-        "models": [{"name": "m", "model": "org/m", "max_tokens": 8, **model}],
-    }
-    with pytest.raises(ValidationError, match=message):
-        Config.model_validate(tables)
+        ({"ask": "enough"}, sampled, "repeats is not allowed"),
+    )
+    for scoring, more, message in refused:
+        models = [{"name": "m", "model": "org/m", "max_tokens": 8, **more}]
+        with pytest.raises(ValidationError, match=message):
+            Config.model_validate({"scoring": scoring, "models": models})
 
 
 def test_forms_are_balanced_and_one_pair_in_ten_is_asked_in_full() -> None:

@@ -4,7 +4,7 @@ import re
 import shutil
 import statistics
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,14 +50,8 @@ STORED = REPOSITORY / "tests" / "support" / "stored_answers"
 SAMPLED = {"repeats": 3, "temperature": 0.8, "seed": 5}
 
 
-@pytest.fixture
-def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function that makes every later rendering of prompts an error."""
-    return lambda: monkeypatch.setattr(subject, "build_requests", None)
-
-
 def test_requests_are_written_once_before_the_model_is_asked_and_again_if_a_file_is_lost(
-    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = write_requests(evaluation)
     frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in written.files)
@@ -68,12 +62,13 @@ def test_requests_are_written_once_before_the_model_is_asked_and_again_if_a_file
         path.unlink()
         assert write_requests(evaluation) == written
         assert path.is_file()
-    forbid_rendering()
+    # Any later rendering of prompts is an error.
+    monkeypatch.setattr(subject, "build_requests", None)
     assert write_requests(evaluation) == written
 
 
-def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_damaged(
-    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_damaged_or_lost(
+    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not is_complete(evaluation)
     finish(evaluation, ask_model(evaluation))
@@ -90,17 +85,14 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     assert not is_complete(evaluation)
     files[0].write_bytes(content)
     assert is_complete(evaluation)
-    forbid_rendering()
+    monkeypatch.setattr(subject, "build_requests", None)
     # Every answer is read as a thought that does not end.
     unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
     score_finished(replace(evaluation, scoring=unfinished))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
-
-
-def test_lost_answers_are_asked_again(evaluation: Evaluation) -> None:
-    finish(evaluation, ask_model(evaluation))
+    monkeypatch.undo()
     for path in evaluation.store.list_files():
         path.unlink()
     assert not is_complete(evaluation)
@@ -157,17 +149,13 @@ def test_stages_are_checked_once_and_the_reports_are_published(
 
     monkeypatch.setattr(scoring, "check_files", refuse)
     monkeypatch.setattr(scoring, "validate_parts", lambda *_: pytest.fail("responses are validated again"))
-    assert list(score_evaluation(evaluation, write_requests(evaluation)).checks[:2]) == before[:2]
-
-
-def test_files_scored_one_by_one_are_those_scored_together(
-    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ask_model(evaluation)
-    together = score_evaluation(evaluation, write_requests(evaluation)).files
+    together = score_evaluation(evaluation, write_requests(evaluation))
+    assert list(together.checks[:2]) == before[:2]
+    # Files that are scored one by one are those that are scored together.
+    monkeypatch.undo()
     monkeypatch.setattr(scoring, "N_SCORED", 1)
-    assert score_evaluation(evaluation, write_requests(evaluation)).files == together
-    assert len(together) == 3 * 2
+    assert score_evaluation(evaluation, write_requests(evaluation)).files == together.files
+    assert len(together.files) == 3 * 2
 
 
 def test_stored_response_that_breaks_an_expectation_stops_scoring_and_is_kept(evaluation: Evaluation) -> None:

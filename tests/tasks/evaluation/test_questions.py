@@ -95,6 +95,13 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
 
     engine = Scripted(reason)
     evaluate(evaluation, engine)
+    row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
+    assert chains.extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
+    # A hostile response is cut in linear time.
+    started = time.monotonic()
+    for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
+        chains.extract_chain(evaluation, row, f" True. {response}")
+    assert time.monotonic() - started < 30
     kept = chains.read_chains(evaluation)
     assert set(kept.values()) == {"Drugs differ. Some fit."}
     assert set(kept) <= set(held_out["question_id"])
@@ -136,13 +143,3 @@ def test_long_chains_are_dropped_until_the_prompt_fits_a_hub_model(
     count = TokenCounter(evaluation.model).count
     assert max(count(prompt) for prompt, _ in engine.asked) <= 1500 - 300
     assert read(evaluation, PREDICTIONS)["is_correct"].all()
-
-
-def test_chain_ends_before_the_answer_and_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
-    evaluation = plan(tmp_path, "chain_of_thought")
-    row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
-    assert chains.extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
-    started = time.monotonic()
-    for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
-        chains.extract_chain(evaluation, row, f" True. {response}")
-    assert time.monotonic() - started < 30
