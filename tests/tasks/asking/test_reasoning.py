@@ -1,5 +1,6 @@
 """Thoughts of a model that reasons, which are no part of its answer or reply."""
 
+import csv
 from pathlib import Path
 
 import polars as pl
@@ -29,47 +30,9 @@ def test_answer_follows_the_last_thought() -> None:
     assert {response: remove_reasoning(response) for response in answers} == answers
 
 
-# Family of models -> what stands before and after its thought, as in its template or reasoning parser.
-FAMILIES = {
-    "DeepSeek, Qwen": ("<think>\n", "\n</think>\n\nFalse"),
-    "Hunyuan": ("<think>", "</think>\n<answer>False</answer>"),
-    "Hunyuan with a suffix": ("<think:a1>", "</think:a1>False"),
-    "ERNIE": ("<think>\n", "\n</think>\n\n<response>\nFalse\n</response>"),
-    "Seed": ("<seed:think>", "</seed:think>False"),
-    "MiniMax": ("<mm:think>", "</mm:think>False"),
-    "K2": ("<ifm|think_fast>", "</ifm|think_fast>False"),
-    "PLaMo": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>False"),
-    "LongCat": ("<longcat_think>", "</longcat_think>False"),
-    "Marco": ("<Thought>", "</Thought>\n<Output>False</Output>"),
-    "Reflection": ("<thinking>", "<reflection>No.</reflection></thinking><output>False</output>"),
-    "Magistral": ("[THINK]", "[/THINK]False"),
-    "Kimi-VL": ("◁think▷", "◁/think▷False"),
-    "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|><|open|>response<|sep|>False<|close|>response"),
-    "Command A": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>False<|END_RESPONSE|>"),
-    "OpenThinker": (
-        "<|begin_of_thought|>",
-        "<|end_of_thought|>\n<|begin_of_solution|>False<|end_of_solution|>",
-    ),
-    "Apertus": ("<|inner_prefix|>", "<|inner_suffix|>False<|assistant_end|>"),
-    "Solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>False<|end|>"),
-    "Inkling": ("<|content_thinking|>", "<|end_message|><|content_text|>False<|end_message|>"),
-    "MedGemma": ("<unused94>thought\n", "<unused95>False"),
-    "Gemma": ("<|channel>thought\n", "<channel|>False"),
-    "gpt-oss": (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>False<|return|>",
-    ),
-    "gpt-oss, JSON": ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>False"),
-    "gpt-oss, tools": ("<|channel|>commentary to=x<|message|>", "<|call|><|channel|>final<|message|>False"),
-    "gpt-oss, no special tokens": ("analysis", "assistantfinalFalse"),
-    "gpt-oss, two thoughts": ("analysis", "assistantanalysisOr not.assistantfinal\nFalse"),
-    "Huatuo": ("## Thinking\n\n", "\n\n## Final Response\n\nFalse"),
-    "Apriel": (
-        "Here are my reasoning steps:\n",
-        "\n[BEGIN FINAL RESPONSE]\nFalse\n[END FINAL RESPONSE]\n<|end|>",
-    ),
-    "Granite": ("Here is my thought process: ", "\nHere is my response: False"),
-}
+# Families of models: what stands before and after a thought, as in their templates or reasoning parsers.
+with Path(__file__).with_name("thoughts.csv").open(encoding="utf-8", newline="") as file:
+    FAMILIES = {row["family"]: (row["opening"], row["rest"]) for row in csv.DictReader(file)}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -89,14 +52,14 @@ def test_thought_of_a_family_of_models_is_removed_and_a_cut_one_is_no_answer(fam
 
 
 def test_what_looks_like_a_mark_is_none() -> None:
-    for text in (
+    plain = (
         "The analysis is true.",
         "Thought: true",
         "A reasonable <b>answer</b>: True",
         "[1] True",
         "<5 True",
-    ):
-        assert remove_reasoning(text) == text
+    )
+    assert tuple(map(remove_reasoning, plain)) == plain
     # A heading closes only the thought that a heading opens, and opens none below an answer.
     for text in ("False\n\n## Reasoning\nIt is true of mice.", "It is not.\n\n## Final Answer\nFalse"):
         assert split_reply(text) == SplitReply(text)

@@ -65,10 +65,6 @@ def count_words(body: Body) -> int:
         (lambda body: 3 + count_words(body) % 5, 33, "tokens in a prompt of"),
         (lambda body: (0 if body["prompt"].startswith(SHOTS) else 99) + count_words(body) % 5 + 3, N + 1, ""),
         (count_words, N, ""),
-        (lambda _: 0, N, ""),
-        (lambda _: None, N, ""),
-        # A server that fills prompts up to a length.
-        (lambda _: 2048, N, ""),
     ],
 )
 def test_prompts_that_the_server_cuts_are_an_error_after_the_first_ones(
@@ -93,6 +89,9 @@ def test_prompts_that_the_server_cuts_are_an_error_after_the_first_ones(
         ([text[:400] for text in TEXTS], [100] * N),
         (TEXTS[:5], [18] * 5),
         (TEXTS, [None] * N),
+        (TEXTS, [0] * N),
+        # A server that fills prompts up to a length.
+        (TEXTS, [2048] * N),
         (TEXTS, [18] * (N - 1) + [19]),
     ],
 )

@@ -129,19 +129,6 @@ def test_responses_to_samples_about_some_pairs_are_imported(folder: Folder) -> N
     assert folder.command(folder.write(folder.answers), "--pairs-per-relation", str(n_asked)) == 2
 
 
-def test_missing_ids_are_reported_and_equal_rows_count_once(folder: Folder) -> None:
-    missing, same, *_ = folder.answers
-    imported = folder.run([*folder.answers[1:], same])
-    report = imported.report
-    assert report.missing == (missing["question_id"],)
-    assert (report.n_responses, report.n_errors) == (len(folder.answers) - 1, 0)
-    assert missing["question_id"] in report.render()
-    failed = folder.read_rows(imported.evaluation).filter(pl.col("error").is_not_null())
-    assert failed["item_id"].to_list() == [missing["question_id"]]
-    assert failed["is_correct"].null_count() == 1
-    assert read_run(imported.evaluation)["n_errors"] == 1
-
-
 def test_files_that_do_not_fit_the_edition_are_refused(folder: Folder) -> None:
     rows, before = folder.answers, read_bytes(folder.root, "**/*.[jp]*")
     unknown = {"question_id": "0" * 16, "response": "A"}
@@ -195,13 +182,19 @@ def test_an_interrupted_import_is_completed_by_the_next(
     assert read_run(again.evaluation)["n_errors"] == 0
 
 
-def test_imported_responses_are_scored_again_and_never_asked(folder: Folder) -> None:
+def test_imported_responses_without_one_are_scored_again_and_never_asked(folder: Folder) -> None:
+    """Equal rows count once, and the missing id is reported."""
     *rows, missing = folder.answers
     rows[0] = {**rows[0], "response": ""}
     config = folder.configure(folder.write(rows))
     with pytest.raises(InputError, match="import-responses"):
         score_finished(plan_evaluation(config, folder.edition_id, "m", "answer_only"))
-    folder.run(rows)
+    imported = folder.run([*rows, rows[1]])
+    report = imported.report
+    assert report.missing == (missing["question_id"],)
+    assert (report.n_responses, report.n_errors) == (len(rows), 0)
+    assert missing["question_id"] in report.render()
+    assert read_run(imported.evaluation)["n_errors"] == 1
     scoring = config.scoring.model_copy(update={"policies": ("excluded",)})
     again = config.model_copy(update={"scoring": scoring})
     evaluation = plan_evaluation(again, folder.edition_id, "m", "answer_only")

@@ -108,10 +108,10 @@ def test_points_are_chosen_by_their_pairs_if_any_has_one() -> None:
     assert select_items(apart, 4)["point_id"].n_unique() == 4
 
 
-@pytest.fixture
-def samples(tmp_path: Path) -> pl.DataFrame:
-    """Return the items of two methods: 15 test pairs of one relation."""
-    edition = make_edition(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
+@pytest.fixture(scope="module")
+def samples() -> pl.DataFrame:
+    """The items of two methods: 15 test pairs of one relation."""
+    edition = make_edition(Path(), make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
     return SAMPLE_ITEMS.read_items(build_frames(edition, "r")["samples"])
 
 
@@ -143,14 +143,16 @@ def test_every_test_sample_is_asked_after_demonstrations_of_its_method(samples: 
         assert question.startswith(f'"{text}", is the')
         # A wording of the pool has its number: 0 is the prototype.
         assert all(shot.split()[2].startswith("0:" if method == "direct" else ("1:", "2:")) for shot in shots)
-
-
-def test_prompts_with_the_same_demonstrations_follow_each_other(samples: pl.DataFrame) -> None:
-    prompts = build(samples).prompts
-    prefixes = [prompt.text.rpartition("Statement: ")[0] for prompt in prompts]
+    # Prompts with the same demonstrations follow each other.
+    prefixes = [prompt.text.rpartition("Statement: ")[0] for prompt in requests.prompts]
     runs = [(prefix, len(list(group))) for prefix, group in groupby(prefixes)]
     assert len(runs) == len(set(prefixes)) == len(NAMES) + 1
     assert {n for _, n in runs} == {30}
+    first, second = (twice := build(samples, n_repeats=2)).frame.partition_by("repeat")
+    assert first.equals(requests.frame)
+    assert second.drop("repeat").equals(requests.frame.drop("repeat"))
+    assert second["repeat"].unique().to_list() == [1]
+    assert twice.prompts == requests.prompts * 2
 
 
 def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None:
@@ -165,15 +167,6 @@ def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None
     for other in (build(samples, max_tokens=5), build(samples, "m-2", max_tokens=4)):
         assert not set(other.frame["prompt_key"]) & set(requests.frame["prompt_key"])
     assert len({hash_prompt("m", Prompt(style, "[]"), sampling) for style in ("completion", "chat")}) == 2
-
-
-def test_repeats_have_the_same_prompts(samples: pl.DataFrame) -> None:
-    once, twice = build(samples), build(samples, n_repeats=2)
-    first, second = twice.frame.partition_by("repeat")
-    assert first.equals(once.frame)
-    assert second.drop("repeat").equals(once.frame.drop("repeat"))
-    assert second["repeat"].unique().to_list() == [1]
-    assert twice.prompts == once.prompts * 2
 
 
 def test_fewer_demonstrations_are_the_first_of_the_five_and_dropped_ones_are_recorded(
