@@ -7,7 +7,7 @@ import pytest
 
 from pretexeval.config.engines import ModelConfig, WriterConfig
 from pretexeval.config.tables import StorageConfig
-from schemas.exchange import Prompt, Sampling, hash_prompt
+from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import (
     UNSURE_QUESTION,
@@ -118,7 +118,7 @@ def key_question(**settings: object) -> str:
     return hash_prompt(evaluation.model_id, asked.form.wrap("Fever?"), asked.sampling)
 
 
-def test_keys_of_an_evaluated_model_depend_on_what_is_sent_alone() -> None:
+def test_keys_and_errors_of_stored_answers_stay_and_depend_on_what_is_sent_alone() -> None:
     plain = "09a92eb605386b5ff2f75ed458e5b90a"
     assert key_question() == plain
     other = {"prompt_style": "chat", "max_tokens": 64, "logprobs": True}
@@ -131,7 +131,9 @@ def test_keys_of_an_evaluated_model_depend_on_what_is_sent_alone() -> None:
     one = {"extra_body": {"a": 1, "b": {"c": 2, "d": 3}}, "leave_out": ["stop", "seed"]}
     two = {"extra_body": {"b": {"d": 3, "c": 2}, "a": 1}, "leave_out": ["seed", "stop"]}
     assert key_question(**one) == key_question(**two)
-    assert Sampling(repeat=3).render_json() == Sampling().render_json()
+    assert PROMPT_TOO_LONG == "prompt too long"
+    rendered = '{"logprobs":false,"max_tokens":8,"seed":null,"stop":[],"temperature":0.0}'
+    assert Sampling(repeat=3).render_json() == Sampling().render_json() == rendered
     assert Sampling(top_p=0.8).render_json() != Sampling().render_json()
 
 

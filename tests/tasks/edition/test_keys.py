@@ -77,11 +77,11 @@ def test_changes_of_the_test_set_change_its_name_and_the_keys_of_what_they_conce
     before = list_keys(edition)
     # Another version of a step changes the keys of its stage. Files of later stages keep their keys as long
     # as the same bytes are built.
-    for stages in (STAGES[::2], STAGES[1::2]):
+    for changed in (STAGES[::2], STAGES[1::2]):
         with monkeypatch.context() as patch:
-            for stage in stages:
+            for stage in changed:
                 patch.setitem(RECIPES, stage, replace(RECIPES[stage], version=RECIPES[stage].version + 1))
-            expected = {(stage, relation) for stage in stages for relation in "rs"}
+            expected = {(stage, relation) for stage in changed for relation in "rs"}
             assert find_changes(before, list_keys(edition)) == expected
     for change, (table, stages, relations) in CHANGES.items():
         other = make_edition(tmp_path, **{"base": BASE, **table})

@@ -48,20 +48,18 @@ def pair(tmp_path: Path) -> tuple[Edition, Edition]:
     return one, other
 
 
-def test_file_of_another_edition_is_linked(pair: tuple[Edition, Edition]) -> None:
+def test_file_of_another_edition_is_linked_and_rows_that_are_known_are_not_built(
+    pair: tuple[Edition, Edition],
+) -> None:
     one, other = pair
+    known = provide_files(one, TRIPLETS.name, relations=("s",), rows={"s": TRIPLETS.empty})
+    assert list(known.files) == ["s"]
+    assert read_rows_of(known, one.root).equals(TRIPLETS.empty)
     refs = provide_files(one, TRIPLETS.name).files
     placed = place_files(other, TRIPLETS.name, refs).files
     for piece, ref in refs.items():
         assert placed[piece].path == other.path_of(TRIPLETS.name, piece)
         assert (one.root / placed[piece].path).samefile(one.root / ref.path)
-
-
-def test_rows_that_are_known_are_not_built(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE)
-    found = provide_files(edition, TRIPLETS.name, relations=("s",), rows={"s": TRIPLETS.empty})
-    assert list(found.files) == ["s"]
-    assert read_rows_of(found, tmp_path).equals(TRIPLETS.empty)
 
 
 def test_complete_edition_keeps_its_bytes(
