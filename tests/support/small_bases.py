@@ -150,17 +150,25 @@ def read_rows_of(stage: StageFiles, root: Path) -> pl.DataFrame:
     return pl.concat(stage.read(root, piece) for piece in stage.files)
 
 
-def list_keys(edition: Edition) -> dict[tuple[str, str], str]:
-    """Return (stage, relation) -> the key of its file; this writes the files."""
-    keys = {}
+def list_keys(edition: Edition, known: dict[str, pl.DataFrame] | None = None) -> dict[tuple[str, str], str]:
+    """Return (stage, relation) -> the key of its file; this writes the files.
+
+    Args:
+        known: key -> rows that were built under it. They are not built again, and others are added.
+    """
+    keys, known = {}, {} if known is None else known
     for relation in edition.base.relations:
         refs: dict[str, FileRef] = {}
-        for name, frame in build_frames(edition, relation).items():
+        frames: dict[str, pl.DataFrame] = {}
+        for name in (stage.name for stage in edition.stages):
             recipe = RECIPES[name]
             inputs = [refs[stage.name] for stage in recipe.inputs if stage.name in refs]
-            keys[name, relation] = recipe.key_file(edition, relation, inputs)
+            key = keys[name, relation] = recipe.key_file(edition, relation, inputs)
+            if key not in known:
+                known[key] = find_recipe(edition, name).build(edition, relation, frames)
+            frames[name] = known[key]
             path = f"{edition.folder}/{name}/{relation}.parquet"
-            refs[name] = write_stage_file(edition.root, path, frame, recipe.stage)
+            refs[name] = write_stage_file(edition.root, path, frames[name], recipe.stage)
     return keys
 
 
