@@ -153,13 +153,10 @@ def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp
     assert {text: endpoint.asked[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
-def _say_also(unasked: bytes, prompt: str, _: int) -> RawReply:
-    return say(prompt, unasked=unasked)
-
-
 def test_a_reply_that_nobody_asked_for_answers_no_prompt(tmp_path: Path) -> None:
     for n, unasked in enumerate((OTHER, OTHER[:90], OTHER * 3, b"\r\n\r\n", INTERIM)):
-        with serve_bytes(partial(_say_also, unasked)) as endpoint:
+        answer = partial(lambda unasked, prompt, _: say(prompt, unasked=unasked), unasked)
+        with serve_bytes(answer) as endpoint:
             run = ask(endpoint, tmp_path / str(n), TEXTS, concurrency=1)
         assert run.list_answered() == set(TEXTS)
 

@@ -9,7 +9,6 @@ import pytest
 from schemas.stages import SAMPLES, STAGES, TRIPLETS
 from tasks.quality.validation import (
     StageInvalid,
-    ValidationReport,
     require_valid,
     validate_parts,
     validate_stage,
@@ -21,12 +20,6 @@ EDITION = "starter-seed1-00000000"
 GOOD = make_frame("triplets")
 FAILING = next(b for b in BROKEN if b.stage == "triplets" and not b.is_warning)
 WARNING = next(b for b in BROKEN if b.is_warning)
-
-
-def read_cells(report: ValidationReport) -> list[list[str]]:
-    """Return the cells of the report's table, without its header."""
-    lines = [line for line in report.render_markdown().splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=str)
@@ -80,7 +73,9 @@ def test_markdown_has_a_line_per_check_failures_first() -> None:
     frame = make_frame("samples")
     odd = pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("`a` | <b>\n.")).otherwise("text")
     report = validate_stage(SAMPLES, frame.with_columns(text=odd), EDITION)
-    cells = read_cells(report)
+    lines = [line for line in report.render_markdown().splitlines() if line.startswith("|")]
+    # The first two lines are the header.
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
     assert len(cells) == len(report.checks)
     assert cells[0][:3] == ["failed", "text", "is_one_line"]
     results = [row[0] for row in cells]

@@ -1,7 +1,6 @@
 """What must hold for the questions of any small base, under every way of drawing negatives."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from random import Random
@@ -274,17 +273,12 @@ def draw_balanced(rows: pl.DataFrame) -> tuple[Points, list[Options]]:
     return points, [options[point.name] for point in points.tested]
 
 
-def count_mcq(options: Sequence[Options]) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each tail is a right option of an MCQ, and how often a wrong one."""
-    wrong = Counter(tail for found in options for tail in found.false)
-    return Counter(found.true for found in options), wrong
-
-
 def test_a_tail_that_is_true_of_most_heads_is_wrong_for_all_others() -> None:
     """It cannot be wrong three times as often as it is right. Each of the other tails is wrong more often."""
     facts = {f"head {i}": ["common" if i % 3 else f"rare {i % 7}"] for i in range(63)}
     points, options = draw_balanced(as_facts(facts))
-    right, wrong = count_mcq(options)
+    right = Counter(found.true for found in options)
+    wrong = Counter(tail for found in options for tail in found.false)
     n_others = sum(facts[point.name] != ["common"] for point in points.tested)
     assert wrong["common"] == n_others < 3 * right["common"]
     shares = [wrong[tail] / right[tail] for tail in right if tail != "common"]
