@@ -1,6 +1,6 @@
-"""An evaluation without flows: write the requests, ask the model, score the answers."""
+"""An evaluation without flows, and engines for it: write the requests, ask the model, score the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
@@ -21,11 +21,12 @@ from tasks.evaluation.scoring import score_evaluation
 ANSWERS = (" True", " False", " A", " B")
 
 
-class CountingEngine(Engine):
-    """Answers every prompt by its hash, and counts the prompts."""
+class Scripted(Engine):
+    """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
 
-    def __init__(self) -> None:
-        self.n_asked = 0
+    def __init__(self, answer: Callable[[str, Sampling], str | Completion] = lambda *_: " True") -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, Sampling]] = []
 
     def generate_into(
         self,
@@ -34,12 +35,28 @@ class CountingEngine(Engine):
         sampling: Sampling,
         on_progress: Advance,
     ) -> None:
-        self.n_asked += len(prompts)
-        for number, prompt in enumerate(prompts):
-            received[number] = Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop")
+        self.asked += [(prompt.text, sampling) for prompt in prompts]
+        on_progress(len(prompts))
+        answers = [self.answer(prompt.text, sampling) for prompt in prompts]
+        completions = (each if isinstance(each, Completion) else Completion(each, "ok") for each in answers)
+        received.update(enumerate(completions))
 
     def close(self) -> None:
         """Close nothing."""
+
+    def load(self, _: object) -> Engine:
+        return self
+
+
+class CountingEngine(Scripted):
+    """Answers every prompt by its hash, and counts the prompts."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda text, _: Completion(draw_order(ANSWERS, text)[0], finish_reason="stop"))
+
+    @property
+    def n_asked(self) -> int:
+        return len(self.asked)
 
 
 def ignore(_: int) -> None:

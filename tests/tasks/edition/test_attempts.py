@@ -22,8 +22,8 @@ from tasks.edition.samples import choose_rewordings
 from tasks.evaluation.items import SAMPLE_ITEMS
 from tasks.judging.judge import Judge
 from tasks.judging.writer_errors import read_panel
+from tests.support.evaluations import Scripted
 from tests.support.good_frames import make_frame
-from tests.tasks.evaluation.conftest import Scripted
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")

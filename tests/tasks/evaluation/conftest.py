@@ -1,7 +1,7 @@
-"""A complete edition, models behind an endpoint that are asked about it, and a scripted engine."""
+"""A complete edition, and models behind an endpoint that are asked about it."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,6 @@ import pytest
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.config.tables import StorageConfig
-from pretexeval.engines.base import Engine
-from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.model_session import Advance
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import Evaluation
@@ -27,33 +24,6 @@ from tests.support.endpoint import (
 from tests.support.small_bases import build_edition, make_base, make_edition, make_facts, write_files
 
 Serve = Callable[..., Evaluation]
-
-
-class Scripted(Engine):
-    """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
-
-    def __init__(self, answer: Callable[[str, Sampling], str | Completion] = lambda *_: " True") -> None:
-        self.answer = answer
-        self.asked: list[tuple[str, Sampling]] = []
-
-    def generate_into(
-        self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Advance,
-    ) -> None:
-        self.asked += [(prompt.text, sampling) for prompt in prompts]
-        on_progress(len(prompts))
-        answers = [self.answer(prompt.text, sampling) for prompt in prompts]
-        completions = (each if isinstance(each, Completion) else Completion(each, "ok") for each in answers)
-        received.update(enumerate(completions))
-
-    def close(self) -> None:
-        """Close nothing."""
-
-    def load(self, _: object) -> Engine:
-        return self
 
 
 def build_questions(folder: Path, setting: Setting, **tables: object) -> tuple[Config, str]:

@@ -38,10 +38,10 @@ from tasks.evaluation.scoring import score_evaluation, score_finished
 from tasks.evaluation.subject import ANSWER_TEXTS, Subject, select_subject
 from tasks.quality.validation import Report, StageInvalid, check_stage
 from tests.support.command import REPOSITORY, read_bytes
-from tests.support.evaluations import ask_model, evaluate, finish, list_keys, list_prompts
+from tests.support.evaluations import Scripted, ask_model, evaluate, finish, list_keys, list_prompts
 from tests.support.parsed_page import parse
 from tests.support.small_bases import write_files
-from tests.tasks.evaluation.conftest import Scripted, Serve
+from tests.tasks.evaluation.conftest import Serve
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
 

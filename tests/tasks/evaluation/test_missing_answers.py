@@ -20,8 +20,8 @@ from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, list_shard
 from tasks.evaluation.run_record import is_complete, read_run
 from tests.support.command import read_bytes
-from tests.support.evaluations import ask_model, finish, ignore, list_prompts
-from tests.tasks.evaluation.conftest import Scripted, Serve
+from tests.support.evaluations import Scripted, ask_model, finish, ignore, list_prompts
+from tests.tasks.evaluation.conftest import Serve
 
 BOTH = (Shard(number=1, of=2), Shard(number=2, of=2))
 

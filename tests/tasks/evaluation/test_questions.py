@@ -18,9 +18,9 @@ from tasks.evaluation import chains
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
-from tests.support.evaluations import ask_model, finish, ignore
+from tests.support.evaluations import Scripted, ask_model, finish, ignore
 from tests.support.tiny_llama import save_tokenizer
-from tests.tasks.evaluation.conftest import Scripted, build_questions
+from tests.tasks.evaluation.conftest import build_questions
 
 
 def plan(folder: Path, setting: Setting, **chain: object) -> Evaluation:
