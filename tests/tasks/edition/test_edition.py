@@ -9,7 +9,6 @@ import pytest
 from commands.preflight.findings import render_findings
 from commands.preflight.validate import check_facts, validate_config
 from pretexeval.config.file import Config
-from pretexeval.config.tables import KnowledgeConfig, StorageConfig
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import read_manifest
@@ -33,16 +32,6 @@ from tests.support.small_bases import (
 )
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
-
-
-def test_plan_writes_nothing_and_requires_prototypes_for_every_relation(tmp_path: Path) -> None:
-    table, storage = tmp_path / "own.csv", StorageConfig(root=tmp_path / "data")
-    table.write_text("head,relation,tail\na,unheard_of,b\n")
-    knowledge = KnowledgeConfig(name="own", format="table", path=table)
-    with pytest.raises(InputError, match=r"has no prototypes for 'unheard_of'"):
-        plan_edition(Config(knowledge=knowledge, storage=storage))
-    plan_edition(Config(storage=storage))
-    assert not storage.root.exists()
 
 
 def test_manifest_describes_the_edition_and_is_never_changed(tmp_path: Path) -> None:

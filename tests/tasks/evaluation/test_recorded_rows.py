@@ -33,25 +33,20 @@ def test_rows_are_read_as_they_are_written(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
+def test_broken_rows_are_named(tmp_path: Path) -> None:
+    good = {"question_id": "a", "response": "A"}
+    broken: tuple[tuple[object, str], ...] = (
         ("{", "line 2: not a JSON object"),
-        ("[1]", "line 2: not a JSON object"),
-        ('{"question_id": 7, "response": "A"}', "row 2, question_id: 7: Input should be a valid string"),
-        ('{"question_id": "b", "response": ["A"]}', "row 2, response: .* should be a valid string"),
-        (
-            '{"question_id": "b", "repeat": -1, "response": "A"}',
-            "row 2, repeat: -1: .* greater than or equal to 0",
-        ),
-        ('{"question_id": "b", "repeat": true, "response": "A"}', "row 2, repeat: True: .* valid integer"),
-        ('{"sample_id": "b", "response": "A"}', "either question_id or sample_id"),
-    ],
-)
-def test_broken_rows_are_named(tmp_path: Path, line: str, message: str) -> None:
-    path = write_lines(tmp_path / "responses.jsonl", {"question_id": "a", "response": "A"}, line)
-    with pytest.raises(InputError, match=message):
-        read_recorded_file(path)
+        ([1], "line 2: not a JSON object"),
+        (good | {"question_id": 7}, "row 2, question_id: 7: Input should be a valid string"),
+        (good | {"response": ["A"]}, "row 2, response: .* should be a valid string"),
+        (good | {"repeat": -1}, "row 2, repeat: -1: .* greater than or equal to 0"),
+        (good | {"repeat": True}, "row 2, repeat: True: .* valid integer"),
+        ({"sample_id": "b", "response": "A"}, "either question_id or sample_id"),
+    )
+    for line, message in broken:
+        with pytest.raises(InputError, match=message):
+            read_recorded_file(write_lines(tmp_path / "responses.jsonl", good, line))
 
 
 def make_sample(sample_id: object = "s1", content: object = " True", **fields: object) -> dict[str, Any]:
