@@ -98,10 +98,10 @@ def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> No
     row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
     assert chains.extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
     # A hostile response is cut in linear time.
-    started = time.monotonic()
-    for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
+    started = time.process_time()
+    for response in ("A " * 50_000, "answer " * 25_000, "(" * 50_000):
         chains.extract_chain(evaluation, row, f" True. {response}")
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 2
     kept = chains.read_chains(evaluation)
     assert set(kept.values()) == {"Drugs differ. Some fit."}
     assert set(kept) <= set(held_out["question_id"])
