@@ -85,6 +85,11 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     assert not is_complete(evaluation)
     files[0].write_bytes(content)
     assert is_complete(evaluation)
+    answers = [path.rename(path.with_suffix(".lost")) for path in evaluation.store.list_files()]
+    assert not is_complete(evaluation)
+    for path in answers:
+        path.rename(path.with_suffix(".parquet"))
+    assert is_complete(evaluation)
     monkeypatch.setattr(subject, "build_requests", None)
     # Every answer is read as a thought that does not end.
     unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
@@ -95,7 +100,6 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     monkeypatch.undo()
     for path in evaluation.store.list_files():
         path.unlink()
-    assert not is_complete(evaluation)
     report = ask_model(evaluation)
     assert report.n_asked == report.n_samples
 
