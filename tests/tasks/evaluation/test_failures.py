@@ -126,3 +126,30 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     build_warehouse(bench.root)
     counts = query_rows(bench.root, "select n_errors, n_samples from leaderboard")
     assert counts == [{"n_errors": 7, "n_samples": 137}]
+
+
+@pytest.mark.long
+def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_is_asked(bench: Bench) -> None:
+    bench.reply = refuse("key expired", 401, first=100)
+    reason = bench.evaluate("m")["m"]
+    assert "key expired" in reason
+    n_kept = bench.plan().store.read().height
+    assert 32 <= n_kept <= 100
+    gone = {"name": "gone", "model": str(bench.root / "nothing")}
+    config = Config.model_validate({"storage": {"root": bench.root}, "models": [gone]})
+    reasons = {"m": reason, "gone": evaluate(config, bench.edition_id, "gone")}
+    build_warehouse(bench.root)
+    rows = query_rows(bench.root, "select model, model_id is null as has_no_id, reason from not_evaluated")
+    # A model whose folder is missing has no id, and is listed too.
+    assert {row["model"]: row["reason"] for row in rows} == reasons
+    assert [row["model"] for row in rows if row["has_no_id"]] == ["gone"]
+    assert query_rows(bench.root, "from leaderboard") == []
+    bench.reply = answer_by_checksum
+    assert bench.evaluate("m") == {"m": ""}
+    assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
+    assert [path.stem for path in (bench.root / "failures").rglob("*.json")] == ["gone"]
+    build_warehouse(bench.root)
+    assert query_rows(bench.root, "select n_samples, n_errors from leaderboard") == [
+        {"n_samples": N_SAMPLES, "n_errors": 0}
+    ]
+    assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
