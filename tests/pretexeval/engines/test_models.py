@@ -112,21 +112,22 @@ def test_card_gives_what_the_model_was_taught_and_leaves_the_id(tmp_path: Path) 
     assert identify(folder / WEIGHTS, engine="imported").taught == identify(folder).taught
 
 
-@pytest.mark.parametrize(
-    "card", ["{", "[]", '{"known_heads": ["Asthma"]}', '{"known_heads": 3}', '{"taught_base": {"name": "x"}}']
-)
-def test_unreadable_card_is_refused(tmp_path: Path, card: str) -> None:
-    (make_folder(tmp_path / "m") / "card.json").write_text(card)
-    with pytest.raises(InputError, match=r"card\.json"):
-        identify(tmp_path / "m")
-
-
-def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
-    for missing, said in (("config.json", r"config\.json"), (WEIGHTS, "safetensors")):
-        folder = make_folder(tmp_path / missing)
-        (folder / missing).unlink()
-        with pytest.raises(InputError, match=f"holds no .*{said}"):
-            identify(folder)
+def test_a_folder_without_a_file_or_with_an_unreadable_card_is_refused(tmp_path: Path) -> None:
+    for n, (name, content, said) in enumerate(
+        (
+            ("config.json", None, r"holds no .*config\.json"),
+            (WEIGHTS, None, "holds no .*safetensors"),
+            ("card.json", "{", r"card\.json"),
+            ("card.json", "[]", r"card\.json"),
+            ("card.json", '{"known_heads": ["Asthma"]}', r"card\.json"),
+            ("card.json", '{"known_heads": 3}', r"card\.json"),
+            ("card.json", '{"taught_base": {"name": "x"}}', r"card\.json"),
+        )
+    ):
+        file = make_folder(tmp_path / str(n)) / name
+        file.unlink() if content is None else file.write_text(content)
+        with pytest.raises(InputError, match=said):
+            identify(file.parent)
 
 
 INDEX = "model.safetensors.index.json"
@@ -225,7 +226,7 @@ def test_a_model_in_a_folder_counts_with_its_tokenizer_and_knows_its_limit(model
     assert TokenCounter(configure(model, max_model_len=77)).limit == 77
 
 
-def test_a_model_in_the_cache_of_the_hub_has_no_limit_but_that_of_the_configuration(
+def test_a_hub_model_has_no_limit_but_that_of_the_configuration(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit decides what a prompt holds, so it must not depend on what is cached."""
@@ -235,20 +236,12 @@ def test_a_model_in_the_cache_of_the_hub_has_no_limit_but_that_of_the_configurat
     assert cached.count("Fever") == TokenCounter(configure(model)).count("Fever")
     assert cached.limit == 77
     assert TokenCounter(configure("org/tiny")).limit is None
-
-
-def test_a_hub_model_that_cannot_be_downloaded_estimates_and_does_not_count(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_in_cache(model, tmp_path, monkeypatch)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    counter = TokenCounter(configure("org/none", max_model_len=77))
-    assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, 77)
+    lost = TokenCounter(configure("org/none", max_model_len=77))
+    assert lost.limit == 77
     with pytest.raises(InputError, match=r"'m': its tokenizer cannot be read .* cut to 77 tokens: download"):
-        counter.count("x")
-
-
-def test_any_other_model_estimates_by_characters_and_has_no_limit(model: Path) -> None:
-    for table in (ENDPOINT, {"engine": "imported", "model": str(model)}):
-        counter = TokenCounter(configure(max_model_len=77, **table))
-        assert (counter.is_exact, counter.estimate("x" * 10), counter.limit) == (False, 2.5, None), table
+        lost.count("x")
+    others = (ENDPOINT, {"engine": "imported", "model": str(model)})
+    counters = [lost, *(TokenCounter(configure(max_model_len=77, **table)) for table in others)]
+    assert [(each.is_exact, each.estimate("x" * 10)) for each in counters] == [(False, 2.5)] * 3
+    assert [each.limit for each in counters[1:]] == [None, None]

@@ -127,6 +127,15 @@ BROKEN = {
     "several messages": event(message={"content": "Tr"}) + event(end="stop", message={"content": "ue"}),
     "no stream and no JSON": 'metadata: {"choices": []}',
     "a plain text": "True",
+    "an empty list of choices": '{"choices": []}',
+    "null for the choices": '{"choices": null}',
+    "a choice without a message": '{"choices": [{"index": 0}]}',
+    "a text for a choice": '{"choices": ["text"]}',
+    "a list": "[1, 2]",
+    "a number for a text": render_whole({"content": 17}),
+    "half of an object": "{not json",
+    "a page": "<html>It works!</html>",
+    "nothing": "",
 }
 
 
@@ -146,6 +155,11 @@ def test_a_stream_that_the_server_aborts_is_asked_for_again() -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
+        (render_whole({"content": "True", "reasoning_content": "So?"}), THOUGHT),
+        (render_whole({"content": "True", "reasoning": "So?"}), THOUGHT),
+        (render_whole({"content": "True", "reasoning_content": ""}), TRUE),
+        # It was paid for, so it is an answer.
+        (render_whole({"content": None}, "length"), replace(REASONED, reasoning=None)),
         (render_parts(THINKING, TEXT), THOUGHT),
         (render_parts({"type": "reasoning", "text": "So?"}, "True"), THOUGHT),
         (render_parts({"reasoning": "So?"}, {"type": "output_text", "text": {"value": "True"}}), THOUGHT),

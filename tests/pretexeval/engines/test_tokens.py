@@ -79,8 +79,7 @@ def build_without_words() -> PreTrainedTokenizerBase:
 
 
 def build_tokenizers() -> Iterator[tuple[str, PreTrainedTokenizerBase]]:
-    for folder in sorted((REPOSITORY / "models").glob("reference-*")):
-        yield folder.name, AutoTokenizer.from_pretrained(folder)
+    yield "reference-large", AutoTokenizer.from_pretrained(REPOSITORY / "models" / "reference-large")
     yield "gpt-2", build_bytes(pre_tokenizers.ByteLevel(add_prefix_space=False))
     yield "prefix", build_bytes(pre_tokenizers.ByteLevel(add_prefix_space=True))
     split = pre_tokenizers.Split(Regex(LLAMA_3), "isolated")
@@ -99,7 +98,7 @@ TAILS = st.lists(PIECES, max_size=12).map("".join)
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("style", ["completion", "chat"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(head=st.sampled_from(HEADS), tails=st.lists(TAILS, min_size=MIN_GROUP, max_size=12))
 def test_ids_are_those_of_the_whole_texts(name: str, style: str, head: str, tails: list[str]) -> None:
     end = "\n\nassistant\n\n" if style == "chat" else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from tokenizers import AddedToken, Tokenizer
@@ -197,26 +198,22 @@ def read_refusal(folder: Path, **settings: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("cause", "n_rests"),
-    [
+@pytest.mark.usefixtures("_variables")
+def test_cards_rest_if_they_may_be_why_a_model_is_not_loaded(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    for name in ("rest_cards", "free_memory"):
+        monkeypatch.setattr(vllm_engine, name, lambda name=name: called.append(name))
+    for cause, n_rests in (
         ("CUDA error: uncorrectable ECC error encountered", 1),
         ("WorkerProc initialization failed due to an exception in a background process", 1),
         ("model type `none`", 0),
-    ],
-)
-@pytest.mark.usefixtures("_variables")
-def test_cards_rest_if_they_may_be_why_a_model_is_not_loaded(
-    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, cause: str, n_rests: int
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError(cause)
-
-    rests: list[None] = []
-    monkeypatch.setattr(vllm_engine, "load_llm", fail)
-    monkeypatch.setattr(vllm_engine, "rest_cards", lambda: rests.append(None))
-    assert cause in read_refusal(tiny_llama)
-    assert len(rests) == n_rests
+    ):
+        called.clear()
+        monkeypatch.setattr(vllm_engine, "load_llm", Mock(side_effect=RuntimeError(cause)))
+        assert cause in read_refusal(tiny_llama)
+        assert (called.count("rest_cards"), called.count("free_memory")) == (n_rests, 1), cause
 
 
 @pytest.mark.long
