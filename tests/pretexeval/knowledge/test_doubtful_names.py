@@ -7,10 +7,8 @@ import polars as pl
 import pytest
 
 from commands.preflight.validate import validate_config
-from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles, summarize_name_troubles
-from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
 from tasks.edition.planning import plan_edition
 from tests.commands.configurations import build, configure
@@ -53,11 +51,6 @@ def test_names_that_were_cut_at_one_length_are_counted() -> None:
     assert (trouble.n, trouble.examples[0]) == (5, "chronic obstructive ".strip() + " ")
 
 
-def test_the_bundled_base_has_no_doubtful_name() -> None:
-    base = read_knowledge_base(KnowledgeConfig())
-    assert (base.left_out, list_name_troubles(base.triplets)) == ((), ())
-
-
 def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids_too() -> None:
     facts = [("a_a", "b"), ("a_b", "b"), ("a_c", "b_x"), ("a_d", "b_x")]
     rows = as_rows({"head": head, "tail": tail} for head, tail in facts)
@@ -84,11 +77,6 @@ def test_entities_are_decoded_and_runs_of_blanks_closed(tmp_path: Path, written:
     base = read_own(write_rows(tmp_path / "own.parquet", [row]))
     assert list_tested(base) == [(read, f"{read} x")]
     assert base.aliases == {read: (f"{read} y", "a") if read < "a" else ("a", f"{read} y")}
-
-
-def test_a_line_break_that_an_entity_hides_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "own.csv", "head,relation,tail\ngout&#10;x,r,fever\n")
-    assert "line 2: the head contains a line break" in read_error(path)
 
 
 def test_a_relation_without_any_name_and_ids_that_are_missing(tmp_path: Path) -> None:

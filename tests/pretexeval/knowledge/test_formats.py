@@ -130,12 +130,6 @@ def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) ->
         ),
         ("t.json", json.dumps(objects).encode(), pair, two),
         ("t.jsonl", json.dumps(lists).encode(), {}, one),
-        (
-            "t.tsv",
-            b"head\trelation\ttail\ttail_id\ngout\tr\tfever|pain\t1|2\n",
-            {"layout": {"split": "|"}},
-            one,
-        ),
     ]
     for name, content, settings, facts in cases:
         (tmp_path / name).write_bytes(content)
@@ -144,10 +138,7 @@ def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) ->
         if b"1" in content and facts == one:
             assert triplets["tail_id"].to_list() == ["1", "2"], content
     pl.DataFrame([lists]).write_parquet(tmp_path / "t.parquet")
-    assert read_own(tmp_path / "t.parquet").triplets.select("head", "tail", "tail_id").rows()[1][1:] == (
-        "pain",
-        "2",
-    )
+    assert read_own(tmp_path / "t.parquet").triplets["tail_id"].to_list() == ["1", "2"]
 
 
 def test_a_workbook_is_read_from_its_first_sheet_with_a_header(tmp_path: Path) -> None:
@@ -183,15 +174,12 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
     query = "select disease as head, 'has_symptom' as relation, symptom as tail from"
     cases: list[tuple[str, bytes, dict[str, Any], str]] = [
         ("t.csv", TWO.encode(), {}, columns),
-        ("t.json", json.dumps(OBJECTS).encode(), {}, columns),
         (
             "t.csv",
             TWO.encode(),
-            {"layout": {**NAMED, "tail": "Finding"}},
-            "no column Finding; it has Disease",
+            {"layout": NAMED | {"tail_id": "code"}},
+            "no column code; it has Disease",
         ),
-        ("t.csv", TWO.encode(), {"layout": NAMED | {"tail_id": "code"}}, "no column code; it has Disease"),
-        ("t.csv", b"HEAD,Head,relation,tail\n", {}, "has the column HEAD twice"),
         ("t.csv", french, {}, 'encoding = "cp1252" reads \'ay_treat;"fièvre, à; 2"\''),
         ("t.csv", french, {"layout": {"encoding": "ascii"}}, "is not ASCII: save the file as UTF-8"),
         (
@@ -201,12 +189,6 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
             "t.csv.gz cannot be read: Compressed file ended before",
         ),
         ("t.json", b'{"a": {"b": 1}}', {}, f"{query} read_json($path)"),
-        (
-            "t.json",
-            b'[{"head": "a", "relation": "r", "tail": " "}]',
-            {},
-            "t.json, row index 0: the tail is empty",
-        ),
         ("t.rrf", b"", {}, f"{query} read_csv($path)"),
         (
             "t.csv",
@@ -214,7 +196,6 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
             {"layout": {"head_id": "a"}},
             columns[: columns.index("tail")] + WIDE,
         ),
-        ("t.csv", b"Disease\n", {"layout": NAMED}, "no column Symptom; it has Disease: correct layout in"),
         ("t.csv", b"subject,predicate,object\n", {}, 'relation = "predicate", tail = "object"'),
         (
             "t.csv",
@@ -239,12 +220,6 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         ("t.zip", b"", {}, "unpack it"),
         ("t.csv", b"PK\3\4\0\0\xff", {}, "is no text: give a workbook the extension .xlsx"),
         ("t.csv", FACTS.encode("utf-16-le"), {}, 'set layout = { encoding = "utf-16-le" }'),
-        (
-            "t.csv",
-            b"gout,fever\ngout,pain\n",
-            {"layout": NAMED | {"head": "gout", "tail": "fever"}},
-            "line 2: repeats",
-        ),
         (
             "t.csv",
             f"{TWO}{TWO}".encode(),
@@ -282,18 +257,19 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.csv", "", "has no column head, relation, tail; it has none"),
         ("t.csv", "head,relation,tail\n", "holds no rows"),
         ("t.csv", "head,relation,tail,head\na,r,b,c\n", "has the column head twice"),
+        ("t.csv", "HEAD,Head,relation,tail\n", "has the column HEAD twice"),
         ("t.csv", "head,relation,tail\na,r,b\n ,r,b\n", "t.csv, line 3: the head is empty"),
         ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
         ("t.csv", f"head,relation,tail\na,{'ρ' * 90},b\n", "cannot name a file"),
         ("t.csv", f"head,relation,tail\na,{'r' * 250},b\n", "at most 200 of them"),
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
         ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
+        ("t.csv", "head,relation,tail\ngout&#10;x,r,fever\n", "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
         ("t.csv", f"{MARKED}a,r,b,perhaps,,\n", "line 2: also_true is 'perhaps': write true or false"),
         ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
         ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
-        ("t.jsonl", '{"head": "a", "relation": "r"}', "has no column tail; it has head, relation"),
         ("t.jsonl", '{"head": "a", "relation": "r"}\n{"tail": "b"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '{"head": "a\\ud800", "relation": "r", "tail": "b"}', "holds half of a surrogate pair"),
@@ -331,14 +307,6 @@ def test_a_wrong_encoding_and_the_first_five_wrong_rows_are_named_and_all_are_co
     first, *named, last = read_error(write(tmp_path / "t.csv", "head,relation,tail\n" + rows)).splitlines()
     assert (first, last.strip()) == ("7 wrong rows:", "and 2 more")
     assert [int(line.split("line ")[1].split(":")[0]) for line in named] == [3, 5, 7, 9, 11]
-
-
-def test_a_parquet_column_of_another_type_and_a_wrong_row_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pl.DataFrame({"head": [1], "relation": "r", "tail": "b"}).write_parquet(path)
-    assert "column head is of type Int64" in read_error(path)
-    pl.DataFrame({"head": ["a", ""], "relation": "r", "tail": "b"}).write_parquet(path)
-    assert "row index 1: the head is empty" in read_error(path)
 
 
 QUESTION = "A man coughs. Which of the following is the most likely diagnosis?"

@@ -61,10 +61,11 @@ def test_names_with_the_same_visible_id_are_the_same() -> None:
     assert heads["c"] == {"fever"}, "an id that nobody sees is no id"
 
 
-@pytest.mark.parametrize("nothing", ["\u200b", "\u00ad\ufeff", "\u3164", "\u2800 \u200e", "\U000e0041"])
-def test_a_name_without_a_visible_character_is_refused(tmp_path: Path, nothing: str) -> None:
-    path = write(tmp_path / "facts.csv", f"head,relation,tail\n{nothing},r,fever\ngout,r,{nothing}\n")
-    error = read_error(path)
+def test_a_name_without_a_visible_character_is_refused(tmp_path: Path) -> None:
+    nothing = ("\u200b", "\u00ad\ufeff", "\u3164", "\u2800 \u200e", "\U000e0041")
+    rows = [f"{name},r,fever\ngout {n},r,{name}\n" for n, name in enumerate(nothing)]
+    error = read_error(write(tmp_path / "facts.csv", "head,relation,tail\n" + "".join(rows)))
+    assert "10 wrong rows" in error
     assert "csv, line 2: the head has only characters" in error
     assert "csv, line 3: the tail has only characters" in error
 

@@ -38,13 +38,13 @@ def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
     spilled = tmp_path / "spilled"
     spilled.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spilled))
-    settings = {"memory_limit": "'40MB'", "threads": "1"} | knowledge_query.SETTINGS
+    settings = {"memory_limit": "'30MB'", "threads": "1"} | knowledge_query.SETTINGS
     monkeypatch.setattr(knowledge_query, "SETTINGS", settings)
     select = """
         select 'head ' || md5(i::varchar) as head, 'indication' as relation, 'tail ' || i % 7 as tail
-        from range(400000) as t(i) where $path != '' order by md5(i::varchar) limit 399999
+        from range(200000) as t(i) where $path != '' order by md5(i::varchar) limit 199999
     """
-    assert read(tmp_path, select).triplets.height == 399_999
+    assert read(tmp_path, select).triplets.height == 199_999
     assert not [*spilled.iterdir()]
 
 
@@ -94,23 +94,12 @@ def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path) -> 
         assert read(tmp_path, select).checksum_relation("indication")
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        "",
-        ";",
-        " ; -- é;\n",
-        ";;\n/* 痛; */ ;",
-        "\n-- é; ;",
-        " where head <> 'é;' ;",
-        ' as "é;";',
-        " as ü\n;\n",
-    ],
-)
-def test_letters_outside_ascii_and_a_final_semicolon_are_accepted(tmp_path: Path, end: str) -> None:
+def test_letters_outside_ascii_and_a_final_semicolon_are_accepted(tmp_path: Path) -> None:
     tail = "replace(tail, 'C', '咳;🙂 à l’effort') as tail"
-    base = read(tmp_path, f"-- Größe; 症状\nselect * replace ({tail}) from ({SELECT}){end}")
-    assert [*base.triplets["tail"]] == ["咳;🙂 à l’effort", "E"]
+    ends = ["", ";", " ; -- é;\n", ";;\n/* 痛; */ ;", "\n-- é; ;", " where head <> 'é;' ;", ' as "é;";']
+    for end in (*ends, " as ü\n;\n"):
+        base = read(tmp_path, f"-- Größe; 症状\nselect * replace ({tail}) from ({SELECT}){end}")
+        assert [*base.triplets["tail"]] == ["咳;🙂 à l’effort", "E"], end
 
 
 def test_columns_in_capitals_are_found(tmp_path: Path) -> None:

@@ -286,6 +286,7 @@ def test_medlama_is_complete() -> None:
     assert base.checksum_relation("may_treat") == "33d25fa60c5dd668f71d7a720a25eaf9"
 
 
+@pytest.mark.long
 @needs_reference
 def test_medlama_as_published_is_the_same_base(tmp_path: Path) -> None:
     lists = pl.col("tail_names", "tail_cuis").list.join(" || ")
