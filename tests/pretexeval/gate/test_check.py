@@ -139,9 +139,8 @@ def test_no_prototype_passes_with_exchanged_names_or_negated() -> None:
 STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat this disease."
 
 
-@pytest.mark.parametrize(
-    ("text", "n_changed"),
-    [
+def test_changed_words_are_counted_and_harmless_changes_are_free() -> None:
+    for text, n_changed in (
         ("If the patient has a finding of fever, aspirin may treat this disease.", 0),
         ("When a person has pyrexia, then the medicine aspirin can treat this condition.", 0),
         ("If patients have fever, the medication aspirin might treat this illness.", 0),
@@ -149,29 +148,22 @@ STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat
         ("If a patient now has the finding fever, then the drug aspirin may treat this disease.", 1),
         ("If a patient has the finding fever, then aspirin may treat disease.", 1),
         ("If a patient has fever, then the drug aspirin may treat fever.", 2),
-    ],
-)
-def test_changed_words_are_counted_and_harmless_changes_are_free(text: str, n_changed: int) -> None:
-    rewording = (STATEMENT, text, ("aspirin",), ("fever", "pyrexia"))
-    if n_changed:
-        assert "new words" in check_rewording(*rewording, n_changed - 1)
-        assert "new words" not in check_rewording(*rewording, n_changed)
-    else:
-        assert check_rewording(*rewording, 0) == ()
+    ):
+        rewording = (STATEMENT, text, ("aspirin",), ("fever", "pyrexia"))
+        assert "new words" not in check_rewording(*rewording, n_changed), text
+        assert n_changed or check_rewording(*rewording, 0) == (), text
+        assert not n_changed or "new words" in check_rewording(*rewording, n_changed - 1), text
 
 
-@pytest.mark.parametrize(
-    ("statement", "text"),
-    [
+def test_what_an_entity_is_called_may_be_left_out_and_nothing_else() -> None:
+    for statement, text in (
         ("Aspirin is among the drugs for fever.", "Aspirin is among the fever."),
         ("Aspirin is a gene product of the gene fever.", "Aspirin is a gene of the gene fever."),
         ("The drug aspirin reduces the symptoms of fever.", "The drug aspirin reduces fever."),
         ("The drug aspirin treats fever.", "The drug aspirine treats fevers."),
         ("The drug aspirin treats fever.", "The drug aspirin (APN) treats fever."),
-    ],
-)
-def test_what_an_entity_is_called_may_be_left_out_and_nothing_else(statement: str, text: str) -> None:
-    assert check(statement, text, "aspirin", "fever", 0)
+    ):
+        assert check(statement, text, "aspirin", "fever", 0), text
 
 
 REPLIES = {

@@ -39,11 +39,11 @@ HARMLESS = [
 RANDOM = ["9f86d081884c7d659a2f", "550e8400-e29b-41d4-a716-446655440000", "1" * 12]
 
 
-@pytest.mark.parametrize("secret", KNOWN)
-def test_text_with_a_known_key_prefix_is_a_secret(secret: str) -> None:
-    assert has_secret(secret)
-    assert has_secret(f"a path/{secret}, and more")
-    assert secret not in hide_secrets(f"= '{secret}': no")
+def test_text_with_a_known_key_prefix_is_a_secret() -> None:
+    for secret in KNOWN:
+        assert has_secret(secret)
+        assert has_secret(f"a path/{secret}, and more")
+        assert secret not in hide_secrets(f"= '{secret}': no")
 
 
 def test_secrets_in_addresses_are_hidden_and_names_paths_and_words_stay() -> None:

@@ -140,22 +140,22 @@ def write_another(_: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[:-7], flip_byte, lambda _: b"", write_another])
-@pytest.mark.parametrize("is_known", [True, False])
 def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
-    store: ResponseStore, damage: Callable[[bytes], bytes], is_known: bool, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    path, other = append(store, k1=FULL), append(store, k2=FULL)
-    if is_known:
+    for is_known in (True, False):
+        store = ResponseStore(tmp_path / str(is_known), "m-1")
+        path, other = append(store, k1=FULL), append(store, k2=FULL)
+        if is_known:
+            assert store.read_settled_keys() == {K1, K2}
+        path.write_bytes(damage(path.read_bytes()))
+        assert store.read_settled_keys() == {K2}
+        assert store.list_files() == [other]
+        # The file is named once, with the number of its answers.
+        assert caplog.text.count(f"{path} is damaged (1 answers)") == 1
+        assert path.with_suffix(".damaged").exists()
+        assert append(store, k1=FULL) == path
         assert store.read_settled_keys() == {K1, K2}
-    path.write_bytes(damage(path.read_bytes()))
-    assert store.read_settled_keys() == {K2}
-    assert store.list_files() == [other]
-    # The file is named once, with the number of its answers.
-    assert caplog.text.count(f"{path} is damaged (1 answers)") == 1
-    assert path.with_suffix(".damaged").exists()
-    assert not path.exists()
-    assert append(store, k1=FULL) == path
-    assert store.read_settled_keys() == {K1, K2}
 
 
 def test_damaged_file_of_an_earlier_version_is_named(
