@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,15 @@ def publish_contest(root: Path) -> DataFolder:
         part.write_answers(EDITION, name, expert)
     build_warehouse(root)
     return data
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _publish_few_views() -> Iterator[None]:
+    """The command reads no other view, and computes its differences itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "ESTIMATED", ())
+        patch.setattr(catalogue, "VIEWS", ("not_evaluated",))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +173,8 @@ def test_what_cannot_be_compared_is_refused(
 
 
 def test_an_edition_that_holds_both_models_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "ESTIMATED", ())
-    monkeypatch.setattr(catalogue, "VIEWS", ("not_evaluated",))
     data = fill_pairs(DataFolder(tmp_path / "data"))
     for edition_id, names in {
         "others-seed1-00000001": ("expert",),

@@ -11,6 +11,7 @@ import pytest
 
 from commands.arguments import report_error, write_json, write_output
 from commands.main import main
+from commands.results import list_pooled_editions
 from tests.support import simulated_models
 from tests.support.command import build_command, build_environment
 from tests.support.data_folder import DataFolder
@@ -18,17 +19,20 @@ from warehouse.catalogue import START, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
-EDITION = "tiny-seed1-00000001"
+EDITION, OTHER = EDITIONS = ["tiny-seed1-00000001", "tiny-seed2-00000002"]
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two editions. `expert` answered both, `always_true` only the first."""
     data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
     data.add_six_pairs("symptoms")
-    data.write_edition(EDITION)
     for rule in (simulated_models.expert, simulated_models.always_true):
         data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule)
+    for edition_id in EDITIONS:
+        data.write_edition(edition_id)
+        data.write_answers(edition_id, "expert", simulated_models.expert)
+    data.write_answers(EDITION, "always_true", simulated_models.always_true)
     build_warehouse(data.root)
     return data.root
 
@@ -72,24 +76,18 @@ def test_the_columns_of_a_view_or_table_are_listed_with_their_meanings(ask: Ask,
     assert rows[0] == {"column": "edition_id", "type": "VARCHAR", "meaning": "name of the edition [key]"}
 
 
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
-        (
-            "leaderbord",
-            "no table or view 'leaderbord' (did you mean leaderboard?); `pretexeval sql` lists all",
-        ),
+def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask) -> None:
+    for sql, said in (
+        ("leaderbord", "no table or view 'leaderbord' (did you mean leaderboard?); `pretexeval sql` lists"),
         ("xyz", "no table or view 'xyz'; `pretexeval sql` lists all"),
         ("from leaderbord", 'Did you mean "leaderboard'),
         ("select mastry from leaderboard", "mastery"),
-    ],
-)
-def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask, sql: str, said: str) -> None:
-    assert said in ask(sql, status=2)
+    ):
+        assert said in ask(sql, status=2)
 
 
 def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
-    said = ask("--papers", "tiny")
+    said = ask("--papers", "seed1")
     assert "Methods: gain over random" in said
     assert "Joint accuracy (%) when n samples are asked" in said
     assert "no edition 'none'" in ask("--papers", "none", status=2)
@@ -106,7 +104,7 @@ def test_a_terminal_shows_the_columns_that_fit_and_a_pipe_gets_all_columns_and_r
     assert "500 of 501 rows" in ask("from range(501)")
     assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
     monkeypatch.setenv("COLUMNS", "80")
-    *lines, _, note = ask("from leaderboard").splitlines()
+    *lines, _, note = ask(f"from leaderboard where edition_id = '{EDITION}'").splitlines()
     shown = lines[0].split()
     assert {"model", "mastery"} <= set(shown)
     assert "n_pairs" not in shown
@@ -135,7 +133,7 @@ def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
 
 
 def test_an_empty_result_is_said(ask: Ask, capsys: pytest.CaptureFixture[str], published: Path) -> None:
-    sql = "select model from leaderboard where false"
+    sql = f"select model from leaderboard where edition_id = '{EDITION}' and false"
     assert main(["sql", sql, "--root", str(published)]) == 0
     assert capsys.readouterr() == ("model\n-----\n", "The result has no rows.\n")
 
@@ -168,6 +166,33 @@ def test_control_characters_and_formulas_are_disarmed(ask: Ask, capsys: pytest.C
     said, escaped = capsys.readouterr(), "a\\u001b[31m\\u009b\\udcff"
     assert (said.out.count(escaped), said.err.count(escaped)) == (2, 1)
     assert not {"\x1b", "\u202e", "\x9b"} & set(table + csv + values + said.out + said.err)
+
+
+POOLING = [
+    "select model, mastery from leaderboard",
+    "select (select count(*) from triplets) as n",
+    "with scores as (from leaderboard) select avg(mastery) from scores",
+]
+APART = [
+    "select avg(mastery) from leaderboard group by edition_id",
+    f"select model, mastery from leaderboard where edition_id = '{EDITION}'",
+    "select mastery from leaderboard join editions using (edition_id) where label = 'seed1'",
+    "select name from models",
+    "no query",
+    "",
+]
+
+
+def test_a_query_that_puts_rows_of_several_editions_together_is_named_once(
+    published: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [list_pooled_editions(published, sql) for sql in POOLING] == [EDITIONS] * len(POOLING)
+    assert [list_pooled_editions(published, sql) for sql in APART] == [[]] * len(APART)
+    for sql, n in ((POOLING[0], 1), ("from leaderboard", 0), (None, 0)):
+        assert main(["sql", *([sql] if sql else []), "--root", str(published)]) == 0
+        said = capsys.readouterr().err
+        assert said.count("The warehouse holds 2 editions, and no column says of which the rows are.") == n
+        assert said.count("\n") == n
 
 
 @pytest.mark.long

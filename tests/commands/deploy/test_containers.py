@@ -66,7 +66,7 @@ def test_compose_accepts_every_profile_and_requires_passwords(tmp_path: Path) ->
         assert missing in done.stderr
 
 
-@pytest.mark.parametrize("serving", ["", "7", "6,7"])
+@pytest.mark.parametrize("serving", ["", "6,7"])
 def test_compose_leaves_the_cards_of_a_server_to_it(tmp_path: Path, serving: str) -> None:
     """The file as `docker compose` reads it, with the variables of the example."""
     example = (REPOSITORY / "commands" / "deploy" / ".env.example").read_text(encoding="utf-8")

@@ -148,20 +148,19 @@ def test_a_plan_shows_the_runs_on_several_cards(tmp_path: Path) -> None:
     assert "large: these models take more cards, so their runs will fail" in text
 
 
-@pytest.mark.parametrize("is_local", [False, True])
-def test_tokens_are_those_of_the_prompts_of_a_run(tmp_path: Path, is_local: bool) -> None:
+def test_tokens_are_those_of_the_prompts_of_a_run(tmp_path: Path) -> None:
     """Counted by the model's own tokenizer if it is on this machine, else as characters / 4."""
     from tokenizers import Tokenizer
 
-    local = {"engine": "vllm", "model": REFERENCE, "base_url": None}
-    config = configure(tmp_path, local if is_local else {})
+    config = configure(tmp_path, {"engine": "vllm", "model": REFERENCE, "base_url": None})
     prompts = {prompt.text for prompt in list_prompts(plan_evaluation(config, build(config), "far"))}
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
-    counts = [len(tokenizer.encode(text).ids) if is_local else len(text) / 4 for text in prompts]
-    counted = estimate(config)
-    assert counted.n_prompt_tokens == pytest.approx(sum(counts), rel=0.05)
-    assert counted.n_completion_tokens == len(prompts) * config.models[0].max_tokens
-    assert ("counted by the model's tokenizer" in counted.notes[0]) == is_local
+    counts = sum(len(tokenizer.encode(text).ids) for text in prompts), sum(map(len, prompts)) / 4
+    for given, expected, is_local in zip((config, configure(tmp_path)), counts, (True, False), strict=True):
+        counted = estimate(given)
+        assert counted.n_prompt_tokens == pytest.approx(expected, rel=0.05)
+        assert counted.n_completion_tokens == len(prompts) * given.models[0].max_tokens
+        assert ("counted by the model's tokenizer" in counted.notes[0]) == is_local
 
 
 def test_time_and_completions_are_as_measured_before(tmp_path: Path) -> None:

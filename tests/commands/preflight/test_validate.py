@@ -102,8 +102,19 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("negatives", TABLES)
-@pytest.mark.parametrize("name", BASES)
+# The policies differ where a head has no tail that nothing makes true.
+@pytest.mark.parametrize(
+    ("name", "negatives"),
+    [
+        *((name, "balanced") for name in BASES),
+        ("usual", "uniform"),
+        ("five heads", "uniform"),
+        ("all heads share one tail", "uniform"),
+        ("the other tails are also true", "uniform"),
+        ("only an asserted negative", "uniform"),
+        ("tails that generalise each other", "uniform"),
+    ],
+)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
     config = configure(tmp_path, BASES[name], **TABLES[negatives])
     said = find_failure(config)

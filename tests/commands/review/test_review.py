@@ -213,13 +213,13 @@ def test_a_flipped_bit_changes_no_verdict_without_being_noticed(tmp_path: Path, 
     content, verdicts = path.read_bytes(), pq.read_table(path)
     footer = len(content) - 8 - pq.read_metadata(path).serialized_size
     n_noticed = 0
-    for offset in range(4, footer):
+    for offset in range(4, footer, 5):
         path.write_bytes(content[:offset] + bytes([content[offset] ^ 1]) + content[offset + 1 :])
         try:
             assert pq.read_table(path, page_checksum_verification=True).equals(verdicts)
         except (pa.ArrowException, OSError):
             n_noticed += 1
-    assert n_noticed > footer / 2
+    assert n_noticed > footer / 10
 
 
 def test_every_wrong_cell_is_named_at_once(tmp_path: Path, edition_id: str) -> None:
@@ -399,7 +399,9 @@ def test_a_twin_that_all_models_contradict_is_not_drawn_again(
     assert (head, tail) not in data.list_tested(is_positive=False).select("head", "tail").rows()
 
 
-def test_verdicts_on_rewordings_change_the_estimate_of_the_edition(tmp_path: Path) -> None:
+def test_verdicts_on_rewordings_change_the_estimate_of_the_edition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serve_endpoint(reply) as endpoint:
         edition, store = plan_priced(tmp_path, endpoint, 1.0)
         build_rewritten(edition, store)
@@ -422,6 +424,8 @@ def test_verdicts_on_rewordings_change_the_estimate_of_the_edition(tmp_path: Pat
     estimate = (read_record(Path(path)) or {})["wrong_texts"]
     assert estimate["low"] <= estimate["wrong_rate"] <= estimate["high"]
     assert estimate["wrong_rate"] >= 1 / found["n_accepted"] - 1e-4
+    monkeypatch.setattr(catalogue, "ESTIMATED", ())
+    monkeypatch.setattr(catalogue, "VIEWS", ("sample_quality",))
     build_warehouse(root)
     (row,) = query(root, "from sample_quality where method = 'pretexeval'")
     assert row["wrong_rate"] == estimate["wrong_rate"]
