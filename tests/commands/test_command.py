@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +81,6 @@ def test_the_help_of_a_subcommand_has_examples_that_the_parser_accepts() -> None
             assert callable(build_parser().parse_args(arguments).command)
             named = [word for word in arguments if word.startswith("configs/")]
             assert [path for path in named if not (REPOSITORY / path).is_file()] == []
-
-
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main(["--version"])
-    assert capsys.readouterr().out == f"pretexeval {version('pretexeval')}\n"
 
 
 def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:

@@ -87,7 +87,7 @@ def test_an_unknown_view_or_column_gets_the_similar_ones(ask: Ask) -> None:
 
 
 def test_the_tables_of_the_papers_are_printed(ask: Ask) -> None:
-    said = ask("--papers", "seed1")
+    said = ask("--papers", EDITION)
     assert "Methods: gain over random" in said
     assert "Joint accuracy (%) when n samples are asked" in said
     assert "no edition 'none'" in ask("--papers", "none", status=2)

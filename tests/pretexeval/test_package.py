@@ -157,16 +157,15 @@ def test_a_notebook_runs_a_configuration_twice_and_reads_its_results(tmp_path: P
     assert all(Path(path).exists() for path in paths)
 
 
-@pytest.mark.parametrize(
-    ("choice", "message"),
-    [({"models": ["none"]}, "no model 'none'"), ({"limit": 0}, "leaves nothing to ask; give 1 or more")],
-)
-def test_a_choice_that_leaves_nothing_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: dict[str, Any], message: str
-) -> None:
-    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    with pytest.raises(InputError, match=message):
-        pretexeval.run(write_run(tmp_path, []), **choice)
+def test_a_choice_that_leaves_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"models": ["none"]}, "no model 'none'"),
+        ({"limit": 0}, "leaves nothing to ask; give 1 or more"),
+    ]
+    for choice, message in cases:
+        monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+        with pytest.raises(InputError, match=message):
+            pretexeval.run(write_run(tmp_path, []), **choice)
 
 
 def test_prefect_that_was_imported_first_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,35 +37,28 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     cards._find_cards.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("n_cards", "options", "pool", "limit", "visible"),
-    [
+def test_the_command_of_prefect(start: Start) -> None:
+    cases: list[tuple[int, list[str], str, int, str | None]] = [
         (0, [], "gpu", 1, None),
         (1, [], "gpu", 1, None),
         (8, [], "gpu", 8, None),
         (8, ["--except="], "gpu", 8, None),
         (8, ["--except=6,7", "--pool", "big"], "big", 6, "0,1,2,3,4,5"),
-    ],
-)
-def test_the_command_of_prefect(
-    start: Start, n_cards: int, options: list[str], pool: str, limit: int, visible: str | None
+    ]
+    for n_cards, options, pool, limit, visible in cases:
+        command = f"-m prefect worker start --pool {pool} --type process --limit {limit} --with-healthcheck"
+        assert start(n_cards, *options, "--with-healthcheck") == (command.split(), visible), options
+
+
+def test_cards_that_the_host_does_not_have_are_refused(
+    start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = f"-m prefect worker start --pool {pool} --type process --limit {limit} --with-healthcheck"
-    assert start(n_cards, *options, "--with-healthcheck") == (command.split(), visible)
-
-
-@pytest.mark.parametrize(
-    ("n_cards", "others", "said"),
-    [
+    for n_cards, others, said in (
+        (0, "6", "--except: 6: the numbers of the cards of this host are: none"),
         (2, "1,7", "--except: 7: the numbers of the cards of this host are: 0, 1"),
         (2, "GPU-1", "--except: GPU-1: the numbers"),
-        (0, "6", "--except: 6: the numbers of the cards of this host are: none"),
         (2, "0,1", "--except 0,1: no card of this host is left"),
-    ],
-)
-def test_cards_that_the_host_does_not_have_are_refused(
-    start: Start, capsys: pytest.CaptureFixture[str], n_cards: int, others: str, said: str
-) -> None:
-    with pytest.raises(SystemExit):
-        start(n_cards, "--except", others)
-    assert said in capsys.readouterr().err
+    ):
+        with pytest.raises(SystemExit):
+            start(n_cards, "--except", others)
+        assert said in capsys.readouterr().err

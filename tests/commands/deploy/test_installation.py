@@ -54,14 +54,15 @@ def test_the_password_is_private_and_kept_until_the_file_is_lost(
         provide_client_settings(tmp_path, 1, 2)
 
 
-@pytest.mark.parametrize("settings", [SERVER_DEFAULTS, SETTINGS])
-def test_servers_remove_old_runs(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_remove_old_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Prefect understands the settings of an installation, and of the server of a command."""
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    vacuum = Settings().server.services.db_vacuum
-    assert vacuum.enabled == {"events", "flow_runs"}
-    assert vacuum.retention_period == timedelta(days=90)
+    cases: list[dict[str, str]] = [SERVER_DEFAULTS, SETTINGS]
+    for settings in cases:
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        vacuum = Settings().server.services.db_vacuum
+        assert vacuum.enabled == {"events", "flow_runs"}, settings
+        assert vacuum.retention_period == timedelta(days=90), settings
 
 
 @pytest.fixture(scope="module")

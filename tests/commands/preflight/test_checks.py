@@ -169,37 +169,35 @@ def test_the_hub_says_which_models_are_gated(monkeypatch: pytest.MonkeyPatch) ->
                 check("o/m", LAPTOP)
 
 
-@pytest.mark.parametrize(
-    ("n_bytes", "machine", "words"),
-    [
+def test_the_size_of_a_model_is_checked_before_it_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: list[tuple[int, Machine, str]] = [
         (3 * GB, LAPTOP, "the first run downloads it (3.00 GB)"),
         (7 * GB, LAPTOP, "weights of 7.00 GB on the CPU, and 8.00 GB of memory are free"),
         (70 * GB, SERVER, "the first run downloads it (70.00 GB)"),
         (95 * GB, SERVER, "weights of 95.00 GB over 1 GPUs: vLLM takes 90.00 GB of each"),
         (10**18, SERVER, "its weights take 1000000000.0 GB, and"),
-    ],
-)
-def test_the_size_of_a_model_is_checked_before_it_is_downloaded(
-    n_bytes: int, machine: Machine, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(hub, "measure_free_space", lambda _: 10**14)
-    # vLLM loads the safetensors of the folder itself, and nothing else.
-    sizes = {"a-1.safetensors": n_bytes - GB, "a-2.safetensors": GB, "pytorch_model.bin": n_bytes}
-    sizes |= {"original/b.safetensors": n_bytes, "config.json": 700}
-    siblings = [{"rfilename": name, "size": size} for name, size in sizes.items()]
-    routes: dict[str, Route] = {
-        "/api/models/o/m/auth-check": (200, {}),
-        "/api/models/o/m/revision/v1?blobs=true": (200, {"id": "o/m", "siblings": siblings}),
-    }
-    with serve_routes(routes) as web:
-        monkeypatch.setattr(constants, "ENDPOINT", web.address)
-        try:
-            said = check("o/m", machine, revision="v1").found
-        except InputError as error:
-            said = str(error)
-    assert words in said
+    ]
+    for n_bytes, machine, words in cases:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr(hub, "measure_free_space", lambda _: 10**14)
+        # vLLM loads the safetensors of the folder itself, and nothing else.
+        sizes = {"a-1.safetensors": n_bytes - GB, "a-2.safetensors": GB, "pytorch_model.bin": n_bytes}
+        sizes |= {"original/b.safetensors": n_bytes, "config.json": 700}
+        siblings = [{"rfilename": name, "size": size} for name, size in sizes.items()]
+        routes: dict[str, Route] = {
+            "/api/models/o/m/auth-check": (200, {}),
+            "/api/models/o/m/revision/v1?blobs=true": (200, {"id": "o/m", "siblings": siblings}),
+        }
+        with serve_routes(routes) as web:
+            monkeypatch.setattr(constants, "ENDPOINT", web.address)
+            try:
+                said = check("o/m", machine, revision="v1").found
+            except InputError as error:
+                said = str(error)
+        assert words in said, words
 
 
 def test_weights_of_pytorch_and_code_of_the_model(tmp_path: Path) -> None:

@@ -111,25 +111,25 @@ def say(text: str, **choice: str) -> Answer:
     return lambda _: reply_to_chat({"content": text}, **choice)
 
 
-@pytest.mark.parametrize(
-    ("answer", "state", "words", "remedy"),
-    [
+def test_the_answer_is_read_as_a_run_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAR_KEY", SECRET)
+    cases: list[tuple[Answer, str, str, str]] = [
         (say("<think>false?</think> True"), "ok", "read as True", ""),
         (say("I cannot say."), "warning", "read as no answer", "reasoning_marks"),
         (say("<think>false", finish_reason="length"), "warning", "unfinished thought", "max_tokens"),
         (lambda _: reply_to_chat(THOUGHT_ONLY), "warning", "read as no answer", "reasoning parser"),
         (lambda _: CUT, "warning", "read as True", "counts 9 tokens in a prompt of"),
         (lambda _: build_error(401, f"wrong key {SECRET}"), "failing", "401", ""),
-    ],
-)
-def test_the_answer_is_read_as_a_run_reads_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str, words: str, remedy: str
-) -> None:
-    monkeypatch.setenv("FAR_KEY", SECRET)
-    with serve_endpoint(lambda body, _: answer(body)) as endpoint:
-        found = find_answer(write(tmp_path, endpoint, prompt_style="chat", api_key_env="FAR_KEY"))
-    assert (found.state, words in found.found, remedy in found.remedy) == (state, True, True)
-    assert SECRET not in found.found + found.remedy
+    ]
+    with serve_endpoint(lambda body, _: cases[int(body["model"])][0](body)) as endpoint:
+        table = FAR | {"base_url": endpoint.base_url, "prompt_style": "chat", "api_key_env": "FAR_KEY"}
+        models = [table | {"name": f"m{n}", "model": str(n)} for n in range(len(cases))]
+        config = write_configuration(tmp_path, models=models)
+        found = {each.name: each for each in collect_findings(config, asks_endpoints=True)}
+    for n, (_, state, words, remedy) in enumerate(cases):
+        said = found[f"answer of m{n}"]
+        assert (said.state, words in said.found, remedy in said.remedy) == (state, True, True), said
+        assert SECRET not in said.found + said.remedy
 
 
 def test_nothing_is_asked_unless_it_is_wanted_and_can_be_answered(tmp_path: Path) -> None:
@@ -161,22 +161,18 @@ def write_bank(path: Path) -> dict[str, str]:
 
 
 # A short answer ends with its line; a chain of thought is read to its end.
-@pytest.mark.parametrize(
-    ("setting", "max_tokens", "letter"), [("answer_only", 32, "B"), ("chain_of_thought", 512, "C")]
-)
-def test_an_edition_without_samples_is_tried_with_a_question(
-    tmp_path: Path, setting: str, max_tokens: int, letter: str
-) -> None:
-    knowledge, questions = write_bank(tmp_path / "medqa.jsonl"), {"settings": [setting]}
-    with serve_endpoint(lambda *_: build_reply(" The answer is B.\nWait, the answer is C.")) as endpoint:
-        models = [FAR | {"base_url": endpoint.base_url}]
-        config = write_configuration(tmp_path, knowledge=knowledge, questions=questions, models=models)
-        found = find_answer(config)
-        ((_, _, body),) = endpoint.requests
-    assert "Please answer" in body["prompt"]
-    assert body["max_tokens"] == max_tokens
-    assert f"read as {letter} (right: " in found.found
-    assert found.state == "ok"
+def test_an_edition_without_samples_is_tried_with_a_question(tmp_path: Path) -> None:
+    for setting, max_tokens, letter in (("answer_only", 32, "B"), ("chain_of_thought", 512, "C")):
+        knowledge, questions = write_bank(tmp_path / "medqa.jsonl"), {"settings": [setting]}
+        with serve_endpoint(lambda *_: build_reply(" The answer is B.\nWait, the answer is C.")) as endpoint:
+            models = [FAR | {"base_url": endpoint.base_url}]
+            config = write_configuration(tmp_path, knowledge=knowledge, questions=questions, models=models)
+            found = find_answer(config)
+            ((_, _, body),) = endpoint.requests
+        assert "Please answer" in body["prompt"], setting
+        assert body["max_tokens"] == max_tokens, setting
+        assert f"read as {letter} (right: " in found.found, setting
+        assert found.state == "ok", setting
 
 
 def read_content(body: Body) -> str:
@@ -226,9 +222,8 @@ def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
     assert asked["judge"].count(f'"{statement}"') == 2
 
 
-@pytest.mark.parametrize(
-    ("answers", "explained"),
-    [
+def test_a_reply_that_a_run_cannot_use_is_explained(tmp_path: Path) -> None:
+    cases: list[tuple[tuple[Answer, Answer, Answer], list[tuple[str, str, str]]]] = [
         (
             (say("Something else."), say("No"), say("One short statement.")),
             [
@@ -245,11 +240,8 @@ def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
                 ("failing", "500", ""),
             ],
         ),
-    ],
-)
-def test_a_reply_that_a_run_cannot_use_is_explained(
-    tmp_path: Path, answers: tuple[Answer, Answer, Answer], explained: list[tuple[str, str, str]]
-) -> None:
-    found, _ = try_writers(tmp_path, *answers)
-    for each, (state, words, remedy) in zip(found, explained, strict=True):
-        assert (each.state, words in each.found, remedy in each.remedy) == (state, True, True), each
+    ]
+    for answers, explained in cases:
+        found, _ = try_writers(tmp_path, *answers)
+        for each, (state, words, remedy) in zip(found, explained, strict=True):
+            assert (each.state, words in each.found, remedy in each.remedy) == (state, True, True), each

@@ -31,7 +31,7 @@ from tests.support.evaluations import ask_model, finish, list_prompts
 
 REFERENCE = str(REPOSITORY / "models" / "reference-small")
 METHODS = ["pretexeval", "prototype", "direct"]
-ROWS = make_rows("may_treat", "may_prevent")
+ROWS = make_rows("may_treat", "may_prevent", n_heads=9)
 MANY_HEADS = make_rows("affected_sites", n_heads=60)
 
 

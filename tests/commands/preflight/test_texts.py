@@ -50,21 +50,17 @@ def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> No
     assert read_texts(config, 2) == (said, rows)
 
 
-@pytest.mark.parametrize(
-    ("methods", "tables", "shown", "unwritten"),
-    [
+def test_every_method_is_shown(tmp_path: Path) -> None:
+    cases: list[tuple[list[str], dict[str, object], dict[str, int], str]] = [
         (["pretexeval", "direct"], {}, {"pretexeval": 16, "direct": 2}, ""),
         (["pretexeval", "prototype"], WRITTEN, {"pretexeval": 16, "prototype": 16}, "pretexeval"),
         (["llmeval"], WRITTEN, {}, "llmeval"),
-    ],
-)
-def test_every_method_is_shown(
-    tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: str
-) -> None:
-    config = configure(tmp_path, make_rows("may_treat"), edition={"methods": methods}, **tables)
-    said, rows = read_texts(config, 1)
-    assert Counter(row["method"] for row in rows) == shown
-    assert said.partition("; a language model has yet to write those of ")[2] == unwritten
+    ]
+    for methods, tables, shown, unwritten in cases:
+        config = configure(tmp_path, make_rows("may_treat"), edition={"methods": methods}, **tables)
+        said, rows = read_texts(config, 1)
+        assert Counter(row["method"] for row in rows) == shown, methods
+        assert said.partition("; a language model has yet to write those of ")[2] == unwritten, methods
 
 
 ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")

@@ -318,7 +318,9 @@ def name_triplet(row: dict[str, str]) -> tuple[str, str]:
     return head, tail
 
 
-def test_the_most_doubtful_labels_come_first(data: BuiltFolder) -> None:
+def test_the_most_doubtful_labels_come_first(
+    data: BuiltFolder,
+) -> None:
     for kind, label, doubtful in (
         ("negatives", "false", ["doubt 50.0 %: true of similar heads", "doubt 25.0 %: a general tail"]),
         ("positives", "true", ["doubt 12.0 %: the name of the head"]),
@@ -336,6 +338,8 @@ def test_a_sheet_may_have_the_pairs_of_a_limited_run(data: BuiltFolder) -> None:
     heads, of_facts = ({name_triplet(row)[0] for row in read_rows(sheet)} for sheet in sheets)
     assert heads == of_facts
     assert len(heads) == 3
+    with pytest.raises(InputError, match="no texts of a language model"):
+        data.export("rewordings")
 
 
 def test_verdicts_that_contradict_a_label_are_kept_until_they_are_changed(data: BuiltFolder) -> None:
@@ -429,8 +433,3 @@ def test_verdicts_on_rewordings_change_the_estimate_of_the_edition(
     build_warehouse(root)
     (row,) = query(root, "from sample_quality where method = 'pretexeval'")
     assert row["wrong_rate"] == estimate["wrong_rate"]
-
-
-def test_edition_without_a_writer_has_no_sheet_of_rewordings(data: BuiltFolder) -> None:
-    with pytest.raises(InputError, match="no texts of a language model"):
-        data.export("rewordings")

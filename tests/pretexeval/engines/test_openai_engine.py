@@ -79,52 +79,23 @@ def test_sampling_is_sent_and_parameters_are_added_renamed_and_left_out() -> Non
 OTHER_NAME = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
 
-@pytest.mark.parametrize(
-    ("message", "advice"),
-    [
+def test_refused_parameter_is_named_with_what_to_set() -> None:
+    cases: list[tuple[str, str | None]] = [
         (f"Unsupported parameter: {OTHER_NAME}", 'set rename = { max_tokens = "max_completion_tokens" }'),
         ("Unsupported value: 'temperature' does not support 0 here.", 'leave_out = ["temperature"]'),
         ("unknown field 'seed'", 'set leave_out = ["seed"]'),
         ("Unrecognized request argument supplied: effort", "change effort in extra_body"),
         ("logprobs are not supported with reasoning models", "set logprobs = false"),
         ("Invalid schema", None),
-    ],
-)
-def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str | None) -> None:
-    sampling = Sampling(max_tokens=900, seed=7, logprobs=True, extra_body='{"effort":"low"}')
-    refusal = EndpointReply(400, {"error": {"message": message, "code": "unsupported_parameter"}})
-    with serve_endpoint(lambda body, number: refusal) as endpoint:
-        error = str(ask_endpoint(endpoint, [CHAT], sampling)[0].error)
-    assert message in error
-    assert ("in the table of the model" in error) == (advice is not None)
-    assert advice is None or advice in error
-
-
-def test_log_probabilities_tokens_and_names_are_those_of_the_answer() -> None:
-    top = [
-        {"token": "True", "logprob": -0.25, "bytes": None},
-        {"token": " True", "logprob": -4.0, "bytes": None},
-        {"token": "Falsehood", "logprob": -2.0, "bytes": None},
     ]
-    logprobs = {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]}
-    usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
-    chat = reply_to_chat({"content": "True."}, logprobs=logprobs)
-    assert isinstance(chat.body, dict)
-    chat = EndpointReply(body=chat.body | {"usage": usage, "model": "x-2026", "system_fingerprint": "fp_1"})
-    plain = {"tokens": [" True"], "top_logprobs": [{" True": -0.1, " False": -3.0, "True": -5.0}]}
-    completion = build_reply(" True", logprobs=plain)
-    assert isinstance(completion.body, dict)
-    completion = EndpointReply(body=completion.body | {"model": "x-2026"})
-    with serve_endpoint(lambda b, n: [chat, completion][n]) as endpoint:
-        said = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))
-        said += ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
-    assert said == [
-        Completion("True.", "ok", None, "stop", 11, 2, -0.25, None, None, "x-2026, fp_1"),
-        Completion(" True", "ok", None, "stop", None, None, -0.1, -3.0, None, "x-2026"),
-    ]
-    path, _, body = endpoint.requests[0]
-    assert path == "/v1/chat/completions"
-    assert body["messages"] == [{"content": "Fever?", "role": "user"}]
+    for message, advice in cases:
+        sampling = Sampling(max_tokens=900, seed=7, logprobs=True, extra_body='{"effort":"low"}')
+        refusal = EndpointReply(400, {"error": {"message": message, "code": "unsupported_parameter"}})
+        with serve_endpoint(lambda *_, refusal=refusal: refusal) as endpoint:
+            error = str(ask_endpoint(endpoint, [CHAT], sampling)[0].error)
+        assert message in error, message
+        assert ("in the table of the model" in error) == (advice is not None), message
+        assert advice is None or advice in error, message
 
 
 def test_an_endpoint_that_sends_only_garbage_stops_the_run() -> None:
@@ -150,48 +121,17 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(status: int, said: str)
     assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"] * 2
 
 
-@pytest.mark.parametrize(
-    "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
-)
-def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
-    refusal = EndpointReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
-    with serve_endpoint(lambda body, _: refusal if len(body["prompt"]) > 9 else TRUE) as endpoint:
-        # The same holds for a single prompt: if it is too long, the endpoint is still in order.
-        alone = ask_endpoint(endpoint, ["much too long"], Sampling())
-        completions = ask_endpoint(endpoint, ["a", "much too long"], Sampling())
-    assert [c.status for c in completions] == ["ok", "error"]
-    assert alone == completions[1:]
-    assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
-
-
-def test_requests_are_concurrent_and_answers_keep_the_order_of_the_prompts() -> None:
-    counting, are_all_open = threading.Lock(), threading.Event()
-    n_now: list[int] = [0, 0]  # current and maximum number of open requests
-
-    def answer(body: Body, number: int) -> EndpointReply:
-        with counting:
-            n_now[0] += 1
-            n_now[1] = max(n_now)
-            if n_now[0] == 16:
-                are_all_open.set()
-        # The first request is sent alone, to detect an endpoint that refuses.
-        if number:
-            are_all_open.wait(20)
-            time.sleep(0.02 * (number % 4))
-        with counting:
-            n_now[0] -= 1
-        return build_reply(f"re {body['prompt']}")
-
-    prompts, done = [Prompt("completion", f"p{i}") for i in range(40)], list[int]()
-    with (
-        serve_endpoint(answer) as endpoint,
-        closing(load_engine(build_model_config(endpoint.base_url, concurrency=16))) as engine,
-    ):
-        assert engine.generate([], Sampling(), done.append) == []
-        completions = engine.generate(prompts, Sampling(), done.append)
-    assert n_now[1] == 16
-    assert [c.response for c in completions] == [f"re {prompt.text}" for prompt in prompts]
-    assert sum(done) == 40
+def test_prompt_that_does_not_fit_is_an_error_row() -> None:
+    for message in ("This model's maximum context length is 256 tokens. However, …", "too many"):
+        error = {"error": {"message": message, "code": "context_length_exceeded"}}
+        replies = {True: EndpointReply(400, error), False: TRUE}
+        with serve_endpoint(lambda body, _, replies=replies: replies[len(body["prompt"]) > 9]) as endpoint:
+            # The same holds for a single prompt: if it is too long, the endpoint is still in order.
+            alone = ask_endpoint(endpoint, ["much too long"], Sampling())
+            completions = ask_endpoint(endpoint, ["a", "much too long"], Sampling())
+        assert [c.status for c in completions] == ["ok", "error"]
+        assert alone == completions[1:]
+        assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
 
 
 def test_temporary_failure_is_retried() -> None:
@@ -345,24 +285,35 @@ def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
     assert {path for path, _, _ in endpoint.requests} == {"/v1/chat/completions"}
 
 
-def test_more_requests_are_open_at_a_time_than_the_system_allows_files_by_default() -> None:
-    n, all_are_open = 120, threading.Barrier(120)
+def test_more_requests_are_open_than_the_system_allows_files_and_answers_keep_their_order() -> None:
+    n, all_are_open, counting = 120, threading.Barrier(120), threading.Lock()
+    n_open: list[int] = [0, 0]  # current and maximum number of open requests
+    done: list[int] = []
 
-    def reply(_: Body, number: int) -> EndpointReply:
-        # The first request is sent alone.
-        if number:
+    def reply(body: Body, number: int) -> EndpointReply:
+        with counting:
+            n_open[0] += 1
+            n_open[1] = max(n_open)
+        # The first request is sent alone, to detect an endpoint that refuses.
+        if 0 < number <= n:
             all_are_open.wait(60)
-        return build_reply(" True")
+            time.sleep(0.02 * (number % 4))
+        with counting:
+            n_open[0] -= 1
+        return build_reply(f"re {body['prompt']}")
 
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The server is in this process, too, so each request takes two files beside those of other tests.
-    n_open = len(os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (n_open + n + n // 2, limits[1]))
+    n_files = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (n_files + n + n // 2, limits[1]))
+    prompts = [Prompt("completion", f"p{k}") for k in range(n + 20)]
     try:
         with serve_endpoint(reply) as endpoint:
-            given = {"concurrency": n, "max_attempts": 1, "timeout_s": 60}
-            completions = ask_endpoint(endpoint, [f"p{k}" for k in range(n + 1)], Sampling(), **given)
+            config = build_model_config(endpoint.base_url, concurrency=n, max_attempts=1, timeout_s=60)
+            with closing(load_engine(config)) as engine:
+                assert engine.generate([], Sampling(), done.append) == []
+                completions = engine.generate(prompts, Sampling(), done.append)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert [completion.response for completion in completions] == [" True"] * (n + 1)
-    assert len(endpoint.requests) == n + 1
+    assert [completion.response for completion in completions] == [f"re {each.text}" for each in prompts]
+    assert (n_open[1], len(endpoint.requests), sum(done)) == (n, len(prompts), len(prompts))

@@ -108,6 +108,20 @@ def test_a_stream_is_read_as_the_answer_that_it_would_be_as_a_whole(name: str) -
     assert read_completion(content.encode(), CHAT, str) == expected
 
 
+def test_log_probabilities_tokens_and_names_are_those_of_the_answer() -> None:
+    values = {"True": -0.25, " True": -4.0, "Falsehood": -2.0}
+    tops = [{"token": text, "logprob": value} for text, value in values.items()]
+    choice = {"message": {"content": "True."}, "logprobs": {"content": [{"top_logprobs": tops}]}}
+    usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
+    reply = {"choices": [choice], "usage": usage, "model": "x-2026", "system_fingerprint": "fp_1"}
+    said = read_completion(json.dumps(reply).encode(), CHAT, str)
+    assert said == Completion("True.", "ok", None, None, 11, 2, -0.25, None, None, "x-2026, fp_1")
+    top = {"top_logprobs": [{" True": -0.1, " False": -3.0, "True": -5.0}]}
+    reply = {"choices": [{"text": " True", "logprobs": top}], "model": "x-2026"}
+    said = read_completion(json.dumps(reply).encode(), PLAIN, str)
+    assert said == Completion(" True", "ok", None, None, None, None, -0.1, -3.0, None, "x-2026")
+
+
 def test_the_stream_of_a_completion_is_read() -> None:
     said = read_completion("".join(TEXTS).encode(), PLAIN, str)
     assert said == Completion(" T", finish_reason="length")
@@ -152,9 +166,8 @@ def test_a_stream_that_the_server_aborts_is_asked_for_again() -> None:
         read_completion((WORDS + event(end="abort")).encode(), CHAT, str)
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
+def test_thoughts_refusals_and_filters_are_told_from_the_answer() -> None:
+    cases: list[tuple[str, Completion]] = [
         (render_whole({"content": "True", "reasoning_content": "So?"}), THOUGHT),
         (render_whole({"content": "True", "reasoning": "So?"}), THOUGHT),
         (render_whole({"content": "True", "reasoning_content": ""}), TRUE),
@@ -172,28 +185,23 @@ def test_a_stream_that_the_server_aborts_is_asked_for_again() -> None:
         (render_whole({}, "content_filter"), FILTERED),
         (render_whole({"thinking": "So?"}, "length"), REASONED),
         ('{"choices": [{"finish_reason": "content_filter"}]}', FILTERED),
-    ],
-)
-def test_thoughts_refusals_and_filters_are_told_from_the_answer(content: str, expected: Completion) -> None:
-    assert read_completion(content.encode(), CHAT, str) == expected
+    ]
+    for content, expected in cases:
+        assert read_completion(content.encode(), CHAT, str) == expected, content
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "logprob"),
-    [
+def test_the_prompt_is_taken_off_an_answer_that_begins_with_it() -> None:
+    """The log-probabilities at the first place are then those of the prompt."""
+    cases: list[tuple[str, str, float | None]] = [
         (PLAIN.text + " True", " True", None),
         (PLAIN.text, "", None),
         (" True. " + PLAIN.text, " True. " + PLAIN.text, -0.1),
         (PLAIN.text[3:] + " True", PLAIN.text[3:] + " True", -0.1),
-    ],
-)
-def test_the_prompt_is_taken_off_an_answer_that_begins_with_it(
-    text: str, expected: str, logprob: float | None
-) -> None:
-    """The log-probabilities at the first place are then those of the prompt."""
-    content = json.dumps({"choices": [{"text": text, "logprobs": PLAIN_TOP}]}).encode()
-    said = read_completion(content, PLAIN, str)
-    assert (said.response, said.logprob_true) == (expected, logprob)
+    ]
+    for text, expected, logprob in cases:
+        content = json.dumps({"choices": [{"text": text, "logprobs": PLAIN_TOP}]}).encode()
+        said = read_completion(content, PLAIN, str)
+        assert (said.response, said.logprob_true) == (expected, logprob), text
 
 
 def test_no_stream_is_asked_for_and_one_that_comes_is_read() -> None:

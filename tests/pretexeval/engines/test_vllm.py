@@ -260,28 +260,24 @@ def test_server_says_what_the_engine_in_process_says(
     assert_same_but_for_ties(exact, session.batch)
 
 
-@pytest.mark.parametrize(
-    ("text", "prompt", "settings", "expected"),
-    [
+def test_a_thought_that_the_template_opened_and_that_does_not_end_is_reasoning() -> None:
+    cases: list[tuple[str, str, dict[str, object], tuple[str | None, str | None]]] = [
         ("It is false", "Fever?<think>\n", {}, ("", "It is false")),
         ("It is false", "Fever?", {}, ("It is false", None)),
         ("No", "Fever?[THINK]", {}, ("", "No")),
         ("No", "Fever?⟦", {"reasoning_marks": ["⟦", "⟧"]}, ("", "No")),
         # Scoring reads marks in stored responses, which stay as they came.
         ("False? </think> True", "Fever?<think>\n", {}, ("False? </think> True", None)),
-    ],
-)
-def test_a_thought_that_the_template_opened_and_that_does_not_end_is_reasoning(
-    text: str, prompt: str, settings: dict[str, object], expected: tuple[str | None, str | None]
-) -> None:
-    special = {0: AddedToken("<s>", special=True), 1: AddedToken("<think>")}
-    splitter = ReasoningSplitter(
-        configure(Path("m"), **settings), SimpleNamespace(added_tokens_decoder=special)
-    )
-    assert splitter.skip_special_tokens
-    completion = splitter.split(Completion(text, logprob_true=-1.0), prompt)
-    assert (completion.response, completion.reasoning) == expected
-    assert (completion.logprob_true is None) == (completion.reasoning is not None)
+    ]
+    for text, prompt, settings, expected in cases:
+        special = {0: AddedToken("<s>", special=True), 1: AddedToken("<think>")}
+        splitter = ReasoningSplitter(
+            configure(Path("m"), **settings), SimpleNamespace(added_tokens_decoder=special)
+        )
+        assert splitter.skip_special_tokens, prompt
+        completion = splitter.split(Completion(text, logprob_true=-1.0), prompt)
+        assert (completion.response, completion.reasoning) == expected, prompt
+        assert (completion.logprob_true is None) == (completion.reasoning is not None), prompt
 
 
 def test_marks_of_a_thought_that_are_special_tokens_stay_in_the_text() -> None:

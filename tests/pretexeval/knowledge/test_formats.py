@@ -65,9 +65,8 @@ OBO = b"[Term]\nid: A:1\nname: gout\nis_a: A:2\n[Term]\nid: A:2\nname: arthritis
 OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "settings", "tail"),
-    [
+def test_a_table_is_read_as_it_is(tmp_path: Path) -> None:
+    cases: list[tuple[str, bytes, dict[str, Any], str]] = [
         ("t.csv", FACTS.encode(), {}, "fièvre, à; 2"),
         ("t.txt", FACTS.replace("; ", "| ").replace(";", "|").encode(), {}, "fièvre, à| 2"),
         ("t.CSV", b"Head\tRelation\tTail\ngout\tmay_treat\ta, b; c\n", {}, "a, b; c"),
@@ -88,16 +87,13 @@ OBJECTS = [{"Disease": "gout", "Symptom": "fever", "ID": 7}]
         ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"layout": NAMED}, "fever"),
         ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode(), mtime=0), {"layout": NAMED}, "fever"),
         ("t.json", b"\n".join(2 * [json.dumps(OBJECTS[0]).encode()]), {"layout": NAMED}, "fever"),
-    ],
-)
-def test_a_table_is_read_as_it_is(
-    tmp_path: Path, name: str, content: bytes, settings: dict[str, Any], tail: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    ids = {"layout": {**settings["layout"], "head_id": "id"}} if b"ID" in content else {}
-    base = read_own(tmp_path / name, **settings | ids)
-    expected = ("may_treat", "gout", tail, "7" if ids else None)
-    assert base.triplets.select("relation", "head", "tail", "head_id").rows() == [expected]
+    ]
+    for name, content, settings, tail in cases:
+        (tmp_path / name).write_bytes(content)
+        ids = {"layout": {**settings["layout"], "head_id": "id"}} if b"ID" in content else {}
+        base = read_own(tmp_path / name, **settings | ids)
+        expected = ("may_treat", "gout", tail, "7" if ids else None)
+        assert base.triplets.select("relation", "head", "tail", "head_id").rows() == [expected], content
 
 
 def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) -> None:
@@ -330,9 +326,8 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
     assert lines.items[0].answer == "Asthma"
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
+def test_wrong_values_of_medqa_name_file_line_and_remedy(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any] | str, str]] = [
         ("[]", "is not a JSON object"),
         ({"question": " "}, "the question is empty"),
         ({"options": {"A": "Gout"}}, "options must be 2 to 10 texts"),
@@ -341,14 +336,11 @@ def test_both_formats_of_medqa_give_the_same_item(tmp_path: Path) -> None:
         ({"answer_idx": "D"}, "the answer's letter is 'D': write one of A, B, C"),
         ({"answer": "Gout"}, "the answer 'Gout' is not option B, 'Asthma': correct one of them"),
         ({"answer_idx": "A", "answer": "Gout"}, "asks what .*line 1 asks and answers differently"),
-    ],
-)
-def test_wrong_values_of_medqa_name_file_line_and_remedy(
-    tmp_path: Path, change: dict[str, Any] | str, problem: str
-) -> None:
-    path = write_lines(tmp_path, MEDQA, change if isinstance(change, str) else {**MEDQA, **change})
-    with pytest.raises(InputError, match=rf"medqa\.jsonl, line 2:? .*{problem}|line 2 {problem}"):
-        read_medqa(path)
+    ]
+    for change, problem in cases:
+        path = write_lines(tmp_path, MEDQA, change if isinstance(change, str) else {**MEDQA, **change})
+        with pytest.raises(InputError, match=rf"medqa\.jsonl, line 2:? .*{problem}|line 2 {problem}"):
+            read_medqa(path)
 
 
 def test_repeated_questions_and_options_are_left_out_and_listed(tmp_path: Path) -> None:

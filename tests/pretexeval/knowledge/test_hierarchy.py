@@ -44,24 +44,17 @@ def test_names_are_compared_as_those_of_the_base(path: Path) -> None:
     assert base.hierarchy.rows() == [("name:focal seizure", "name:seizure"), ("name:seizure", "name:all")]
 
 
-def test_a_query_reads_the_files_of_the_base(path: Path) -> None:
-    folder = path.parent
-    write(folder / "hierarchy.csv", "child_id,parent_id\nH3,H2\nH7,H6\n")
-    select = "select {} from read_csv($path || '/{}.csv', all_varchar = true)"
-    facts = write(folder / "facts.sql", select.format("*", "facts"))
-    hierarchy = write(folder / "edges.sql", select.format("child_id, parent_id, 1 as other", "hierarchy"))
-    base = read_own(folder, format="sql", query=facts, hierarchy=hierarchy)
-    assert base.hierarchy.rows() == [("id:H3", "id:H2")]
-    with pytest.raises(InputError, match="needs a path of"):
-        read_knowledge_base(KnowledgeConfig(hierarchy=hierarchy))
-
-
 def test_a_circle_is_an_error_with_its_members_or_is_left_out(path: Path) -> None:
     hierarchy = write(path.parent / "hierarchy.csv", CIRCLES)
     assert "csv: H1, H2, H3\n    hierarchy.csv: H8, H9" in read_error(path, hierarchy=hierarchy)
     base = read_own(path, hierarchy=hierarchy, conflicts="leave_out")
     assert base.hierarchy.rows() == [("id:H0", "id:H7"), ("id:H1", "id:H0")]
     assert [item.what for item in base.left_out] == ["H1, H2, H3", "H8, H9"]
+
+
+def test_a_query_for_the_hierarchy_needs_a_path(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs a path of"):
+        read_knowledge_base(KnowledgeConfig(hierarchy=tmp_path / "edges.sql"))
 
 
 def leave(
