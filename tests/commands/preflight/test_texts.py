@@ -51,7 +51,7 @@ def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> No
 
 
 def test_every_method_is_shown(tmp_path: Path) -> None:
-    cases: list[tuple[list[str], dict[str, object], dict[str, int], str]] = [
+    cases: list[tuple[list[str], dict[str, Any], dict[str, int], str]] = [
         (["pretexeval", "direct"], {}, {"pretexeval": 16, "direct": 2}, ""),
         (["pretexeval", "prototype"], WRITTEN, {"pretexeval": 16, "prototype": 16}, "pretexeval"),
         (["llmeval"], WRITTEN, {}, "llmeval"),

@@ -123,9 +123,12 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(status: int, said: str)
 
 def test_prompt_that_does_not_fit_is_an_error_row() -> None:
     for message in ("This model's maximum context length is 256 tokens. However, …", "too many"):
-        error = {"error": {"message": message, "code": "context_length_exceeded"}}
-        replies = {True: EndpointReply(400, error), False: TRUE}
-        with serve_endpoint(lambda body, _, replies=replies: replies[len(body["prompt"]) > 9]) as endpoint:
+        refusal = EndpointReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
+
+        def answer(body: Body, _: int, refusal: EndpointReply = refusal) -> EndpointReply:
+            return refusal if len(body["prompt"]) > 9 else TRUE
+
+        with serve_endpoint(answer) as endpoint:
             # The same holds for a single prompt: if it is too long, the endpoint is still in order.
             alone = ask_endpoint(endpoint, ["much too long"], Sampling())
             completions = ask_endpoint(endpoint, ["a", "much too long"], Sampling())
