@@ -14,14 +14,18 @@ from tests.commands.configurations import build, configure
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
 from tests.support.small_bases import as_rows
 
-KINDS = Path(__file__).with_name("names.tsv")
+
+def read_names(table: str) -> list[dict[str, str]]:
+    with Path(__file__).with_name(table).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 LEFT_OUT = ("mark of a missing value", "has no letter", "is an address", "is the answer yes or no")
 
 
 def test_each_kind_of_name_is_left_out_or_counted_or_kept(tmp_path: Path) -> None:
     """A name that is left out takes its row with it, at either end; every other one stays."""
-    with KINDS.open(encoding="utf-8") as file:
-        names = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    names = read_names("names.tsv")
     for end, other in (("head", "tail"), ("tail", "head")):
         rows = [{end: each["name"], other: f"n{k}", "relation": "r"} for k, each in enumerate(names)]
         base = read_own(write_rows(tmp_path / "own.parquet", rows))
@@ -83,53 +87,26 @@ def test_a_relation_without_any_name_and_ids_that_are_missing(tmp_path: Path) ->
     assert base.triplets["tail_id"].to_list() == [None, None, "C1", None]
 
 
-INVERTED = {
-    "Vomiting, Anticipatory": "Anticipatory Vomiting",
-    "Diabetes Mellitus, Type 2": "Type 2 Diabetes Mellitus",
-    "Lymphoma, B-Cell": "B-Cell Lymphoma",
-    "Disease, Crohn": "Crohn Disease",
-    "Leukemia, Myeloid, Acute": "Acute Myeloid Leukemia",
-    "hepatitis, acute viral": "acute viral hepatitis",
-}
-NOT_INVERTED = (
-    "1,2-dichloroethane|Smith, Jones and Co|pain, chest, left|fever, chills|renal, hepatic|pain, colic"
-    "|cyst (left, renal)|heart disease, stroke|bite, without envenomation|Protein C, S|gout,chronic"
-    "|asthma, unspecified"
-)
-
-
 def test_inverted_names_are_turned_if_the_base_says_so_and_stay_aliases(tmp_path: Path) -> None:
-    names = [*INVERTED, *NOT_INVERTED.split("|")]
+    names = {row["name"]: row["turned"] for row in read_names("inverted_names.tsv")}
     rows = [{"head": name, "relation": "r", "tail": f"of {n}"} for n, name in enumerate(names)]
     path = write_rows(tmp_path / "own.parquet", rows)
     base = read_own(path, turn_inverted=True)
-    assert {head for head, _ in list_tested(base)} == {*INVERTED.values(), *NOT_INVERTED.split("|")}
-    assert base.aliases == {turned: (name,) for name, turned in INVERTED.items()}
+    assert {head for head, _ in list_tested(base)} == set(names.values())
+    assert base.aliases == {turned: (name,) for name, turned in names.items() if turned != name}
     (trouble,) = list_name_troubles(read_own(path).triplets)
     assert "turn_inverted = true in [knowledge]" in REMEDIES[trouble.kind]
 
 
-PLACEHOLDERS = (
-    "Combinations|others|Various|other drugs|combinations with other drugs|unspecified|Unknown|none"
-    "|miscellaneous agents|not otherwise specified|various other diseases|Sonstige|autres|其他|NOS|n.e.c."
-    "|multiple causes|any other|undetermined|see above|keine Angabe|andere Krankheiten|nicht näher bezeichnet"
-    "|autres maladies|otras enfermedades|sin datos|altre malattie|нет данных|не указано|その他|기타"
-)
-CLASSES = (
-    "multiple sclerosis|all-trans retinoic acid|rest|mixed connective tissue disease|other herpes zoster"
-    "|combined immunodeficiency|unspecified asthma|no-reflow phenomenon"
-)
-
-
 def test_heads_that_are_placeholders_are_not_asked_and_classes_are() -> None:
-    names = [*PLACEHOLDERS.split("|"), *CLASSES.split("|")]
+    names = {row["name"]: row["meaning"] for row in read_names("placeholders.tsv")}
     rows = as_rows({"head": name, "tail": f"tail {n}"} for n, name in enumerate(names))
     base = leave_untested(KnowledgeBase("own", rows), [], 0.05)
-    assert {head for head, _ in list_tested(base)} == set(CLASSES.split("|"))
+    assert {head for head, _ in list_tested(base)} == {name for name in names if names[name] == "class"}
     assert base.triplets.height == len(names)
-    assert {(item.what, item.reason) for item in base.left_out} == {
-        (name, NO_FACT.format(PLACEHOLDER_HEAD)) for name in PLACEHOLDERS.split("|")
-    }
+    reason = NO_FACT.format(PLACEHOLDER_HEAD)
+    left_out = {(name, reason) for name in names if names[name] == "placeholder"}
+    assert {(item.what, item.reason) for item in base.left_out} == left_out
 
 
 def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_the_build(
