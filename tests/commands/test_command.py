@@ -92,21 +92,13 @@ def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     return captured.err
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    with mount_disk(tmp_path / "disk", 2**20) as folder:
-        yield folder
-
-
-def test_a_disk_without_room_or_read_only(
-    tmp_path: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = write_config(tmp_path / "c.toml", small_disk, knowledge=STARTER)
-    said = refuse(capsys, "build", config)
-    assert "the disk is full (1.0 MB free" in said
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    assert "cannot be written (Read-only file system)" in refuse(capsys, "build", config)
-    assert list(small_disk.iterdir()) == []
+def test_a_disk_without_room_or_read_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with mount_disk(tmp_path / "disk", 2**20) as disk:
+        config = write_config(tmp_path / "c.toml", disk, knowledge=STARTER)
+        assert "the disk is full (1.0 MB free" in refuse(capsys, "build", config)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        assert "cannot be written (Read-only file system)" in refuse(capsys, "build", config)
+        assert list(disk.iterdir()) == []
 
 
 def test_files_editions_and_models_that_are_missing_are_named(

@@ -42,12 +42,14 @@ RULES: dict[str, Rule] = {
 }
 
 
-def publish_contest(root: Path) -> DataFolder:
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Publish an edition of 60 pairs that the models of RULES answered, and models that know all.
 
     `twin` has a hostile name. broken: every prompt failed. chatty: asked in another style. lenient: scored
     under another policy. early and late: each answered one relation, and not the same one.
     """
+    root = tmp_path_factory.mktemp("contest") / "data"
     data = DataFolder(root, label="weekly")
     for k in range(N_PAIRS):
         relation = "signs" if k < N_PAIRS // 2 else "sites"
@@ -73,7 +75,7 @@ def publish_contest(root: Path) -> DataFolder:
         part = DataFolder(root, [pair for pair in data.pairs if pair[0] == relation])
         part.write_answers(EDITION, name, expert)
     build_warehouse(root)
-    return data
+    return root
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -83,11 +85,6 @@ def _publish_few_views() -> Iterator[None]:
         patch.setattr(catalogue, "ESTIMATED", ())
         patch.setattr(catalogue, "VIEWS", ("not_evaluated",))
         yield
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return publish_contest(tmp_path_factory.mktemp("contest") / "data").root
 
 
 def compare(root: Path, *arguments: str) -> int:

@@ -264,6 +264,10 @@ def test_a_rephraser_that_never_wrote_may_need_every_attempt_unless_there_is_no_
     trusted = estimate(configure_writer(tmp_path, rephraser=REPHRASER | {"gate": "off"}), "rephraser")
     assert trusted.n_to_ask == N_STATEMENTS
     assert "1 attempt per statement" in trusted.notes
+    # The judge is asked both ways round.
+    judge = estimate(configure_writer(tmp_path, judge={"writer": "pen"}), "judge")
+    assert judge.n_to_ask == 6 * N_STATEMENTS
+    assert min(judge.n_prompt_tokens, judge.n_completion_tokens) > 0
 
 
 def test_attempts_that_were_answered_are_not_asked_again(tmp_path: Path) -> None:
@@ -290,13 +294,6 @@ def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Pa
     free = {"kind": "model", "writer": "pen", "max_new_words": "free"}
     parts = [each.part for each in plan_here(configure_writer(tmp_path, rephraser=free)).estimates]
     assert "panel" not in parts
-
-
-def test_a_judge_is_asked_both_ways_round(tmp_path: Path) -> None:
-    judge = estimate(configure_writer(tmp_path, judge={"writer": "pen"}), "judge")
-    assert judge.n_to_ask == 6 * N_STATEMENTS
-    assert judge.n_prompt_tokens > 0
-    assert judge.n_completion_tokens > 0
 
 
 def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(tmp_path: Path) -> None:

@@ -145,18 +145,7 @@ def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None
     assert "may_treat" in str(find_failure(config))
 
 
-POOL = """extends = "revised"
-[may_cure]
-instance = ["TakesDrug", "HasCurableDisease"]
-none = ["The drug [X] may cure [Y].", "The drug [X] may cause [Y]."]
-inv = ["The disease [Y] may be cured by [X].", "The disease [X] may be cured by [Y]."]
-ins = "If a patient takes [X], then [Y] is among the diseases it may cause."
-inv_ins = "If a patient has [Y], then [X] is among the drugs that may cure it."
-dn = ["The drug [X] cannot cure [Y].", "The drug [X] cannot cause [Y]."]
-inv_dn = ["The disease [Y] cannot be cured by [X].", "The disease [X] cannot be cured by [Y]."]
-ins_dn = "If a patient takes [X], then [Y] is not among the diseases it may cause."
-inv_ins_dn = "If a patient has [Y], then [X] is not among the drugs that may cure it."
-"""
+POOL = Path(__file__).with_name("own_pool.toml").read_text(encoding="utf-8")
 
 
 def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path) -> None:

@@ -29,15 +29,6 @@ def configure(model: Path | str = "m", **table: Any) -> ModelConfig:  # noqa: AN
     return ModelConfig.model_validate({"name": "m", "model": str(model)} | table)
 
 
-def save_in_cache(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the folder the cache of the hub, in which the model is called org/tiny."""
-    repository = folder / "hub" / "models--org--tiny"
-    shutil.copytree(model, repository / "snapshots" / "abc")
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text("abc")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder / "hub"))
-
-
 def identify(model: Path | str = "m", **table: Any) -> ModelIdentity:  # noqa: ANN401
     return identify_model(configure(model, **table))
 
@@ -230,7 +221,11 @@ def test_a_hub_model_has_no_limit_but_that_of_the_configuration(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit decides what a prompt holds, so it must not depend on what is cached."""
-    save_in_cache(model, tmp_path, monkeypatch)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    repository = tmp_path / "hub" / "models--org--tiny"
+    shutil.copytree(model, repository / "snapshots" / "abc")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
     cached = TokenCounter(configure("org/tiny", max_model_len=77))
     assert cached.is_exact
     assert cached.count("Fever") == TokenCounter(configure(model)).count("Fever")
