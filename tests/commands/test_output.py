@@ -15,6 +15,7 @@ from commands.results import list_pooled_editions
 from tests.support import simulated_models
 from tests.support.command import build_command, build_environment
 from tests.support.data_folder import DataFolder
+from warehouse import catalogue
 from warehouse.catalogue import START, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -184,7 +185,7 @@ APART = [
 
 
 def test_a_query_that_puts_rows_of_several_editions_together_is_named_once(
-    published: Path, capsys: pytest.CaptureFixture[str]
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [list_pooled_editions(published, sql) for sql in POOLING] == [EDITIONS] * len(POOLING)
     assert [list_pooled_editions(published, sql) for sql in APART] == [[]] * len(APART)
@@ -193,6 +194,13 @@ def test_a_query_that_puts_rows_of_several_editions_together_is_named_once(
         said = capsys.readouterr().err
         assert said.count("The warehouse holds 2 editions, and no column says of which the rows are.") == n
         assert said.count("\n") == n
+    monkeypatch.setattr(catalogue, "ESTIMATED", ())
+    monkeypatch.setattr(catalogue, "VIEWS", ())
+    alone = DataFolder(tmp_path / "data")
+    alone.add_six_pairs("symptoms")
+    alone.write_edition(EDITION)
+    build_warehouse(alone.root)
+    assert list_pooled_editions(alone.root, POOLING[1]) == []
 
 
 @pytest.mark.long
