@@ -23,7 +23,7 @@ START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
-    rf"(?:(?P<true>true|entailed|yes|agree|the\scase(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
+    rf"(?:(?P<true>true|entailed|yes|agree|(?:the\scase|holds?(?:\s(?:up|true))?)(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
     rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )

@@ -23,6 +23,7 @@ from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
+ARE_WRONG = re.compile(r"\W{0,4}(?:is|are) (?:all )?(?:wrong|incorrect|false)\b", re.IGNORECASE)
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
 LINK = compile_phrases("link")
 CONSISTENT = compile_phrases("consistent")
@@ -212,9 +213,11 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
 
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
-    """Read "All of the above", and "All but B"."""
+    """Read "All of the above", "All but B", and "All but B are wrong"."""
     match = ALL_EXCEPT.search(text)
     letters = scan_letters(text, match.end(), options) if match else None
+    if letters and ARE_WRONG.match(text, letters.end):
+        return letters.found
     if letters and AFTER_EXCEPT.match(text, letters.end):
         return tuple(letter for letter in options.letters if letter not in letters.found)
     return tuple(options.letters) if ALL.search(text) else ()
