@@ -22,6 +22,8 @@ from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
+LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
+SMALL_LETTERS = re.compile(r"[a-j](?:\s?[,;/&]\s?[a-j])+\.?")
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
 ARE_WRONG = re.compile(r"\W{0,4}(?:is|are) (?:all )?(?:wrong|incorrect|false)\b", re.IGNORECASE)
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
@@ -69,6 +71,8 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, of nothing but texts of options; "are right" may follow several."""
     text = text.lstrip("-•* ")
+    if len(LIST_NUMBER.findall(text)) > 1:
+        text = LIST_NUMBER.sub("", text)
     letters, end = read_texts_at(text, 0, options)
     if len(letters) > 1 and (called := ARE_RIGHT.match(text, end)):
         end = called.end()
@@ -137,6 +141,7 @@ AFTER_EXCEPT = compile_phrases("after_except")
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
     """Read a response that is nothing but letters."""
+    text = text.upper() if SMALL_LETTERS.fullmatch(text) else text
     letters = scan_letters(text, 0, options)
     is_all = letters is not None and letters.n_texts == 0 and not text[letters.end :].strip(" .\n")
     return letters.found if letters and is_all else ()

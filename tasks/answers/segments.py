@@ -1,5 +1,6 @@
 """Find the part of a response that answers the question: without repeated options and invented questions."""
 
+import html
 import re
 from bisect import bisect_right
 
@@ -25,6 +26,7 @@ STATES = re.compile(
 )
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
+ESCAPED_TAG = re.compile(r"&lt;/?\w{1,20}&gt;")
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
@@ -42,7 +44,9 @@ N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response with single spaces and few empty lines, no full-width signs and struck words."""
+    """Return the response without repeated spaces, full-width signs, struck words and escaped tags."""
+    if ESCAPED_TAG.search(response):
+        response = html.unescape(response)
     return LINES.sub("\n\n", SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))).strip()
 
 

@@ -138,7 +138,9 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
             yield max(2, weight), ", ".join(names)
         else:
             for key, value in data.items():
-                yield from _list_values(value, [*path, str(key)])
+                # {"answer": {"id": "B"}}: the key says only that the value is the letter.
+                is_letter = weight and OPTION_KEY.fullmatch(str(key))
+                yield from _list_values(value, path if is_letter else [*path, str(key)])
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for item in data:
             yield from _list_values(item, path)
