@@ -1,18 +1,17 @@
 """Configurations of a small base, with what a run would build and ask; nothing answers at their endpoint."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.engines.base import Engine
-from schemas.exchange import Completion, Prompt, Sampling
+from schemas.exchange import Completion
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tests.support.command import make_rows, write_base, write_config
-from tests.support.evaluations import ask_model
+from tests.support.evaluations import Scripted, ask_model
 from tests.support.small_bases import write_files
 
 FAR: dict[str, Any] = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
@@ -20,21 +19,8 @@ STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
 ROWS = make_rows("may_treat")
 
 
-class Parrot(Engine):
-    """An engine that answers " True", in two tokens."""
-
-    def generate_into(
-        self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None],
-    ) -> None:
-        said = Completion(" True", n_prompt_tokens=10, n_completion_tokens=2)
-        received.update(dict.fromkeys(range(len(prompts)), said))
-
-    def close(self) -> None:
-        """Do nothing: there are no resources."""
+# Answers " True" to every prompt, in two tokens.
+PARROT = Scripted(lambda *_: Completion(" True", n_prompt_tokens=10, n_completion_tokens=2))
 
 
 def make_tables(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -63,4 +49,4 @@ def build(config: Config) -> str:
 def ask(config: Config, name: str = "far", setting: Setting | None = None, period: str | None = None) -> int:
     """Let a parrot answer in place of the model; return how many prompts it was asked."""
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, name, setting, period)
-    return ask_model(evaluation, lambda _: Parrot()).n_asked
+    return ask_model(evaluation, PARROT.load).n_asked

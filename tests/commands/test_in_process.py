@@ -16,7 +16,7 @@ from pretexeval.primitives.errors import InputError
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.run_record import read_run
-from tests.commands.configurations import FAR, Parrot, build, write_configuration
+from tests.commands.configurations import FAR, PARROT, build, write_configuration
 from tests.support.command import make_rows, write_config
 from tests.support.data_folder import DataFolder
 from tests.support.evaluations import ask_model, finish
@@ -112,7 +112,7 @@ def evaluate(config: Config, name: str) -> dict[str, Any]:
     if not edition.is_complete():
         build(config)
     evaluation = plan_evaluation(config, edition.edition_id, name)
-    finish(evaluation, ask_model(evaluation, lambda _: Parrot()))
+    finish(evaluation, ask_model(evaluation, PARROT.load))
     record = read_run(evaluation)
     assert record is not None
     return record

@@ -25,7 +25,7 @@ from tasks.edition.recipes import RECIPES
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.judging.writer_errors import read_panel
 from tests.commands import configurations
-from tests.commands.configurations import FAR, Parrot, ask, build
+from tests.commands.configurations import FAR, PARROT, ask, build
 from tests.support.command import REPOSITORY, make_rows
 from tests.support.evaluations import ask_model, finish, list_prompts
 
@@ -199,7 +199,7 @@ def test_a_plan_says_what_earlier_models_needed_and_that_costs_may_reach_their_l
     def evaluate(config: Config) -> int:
         (model,) = config.models
         evaluation = plan_evaluation(config, plan_edition(config).edition_id, model.name)
-        report = ask_model(evaluation, lambda _: Parrot())
+        report = ask_model(evaluation, PARROT.load)
         finish(evaluation, report)
         return report.n_asked
 
