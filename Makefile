@@ -37,8 +37,8 @@ test: $(DEV)
 	$(PYTEST)
 
 # Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools.
-test-all: $(DEV) test-interop $(BASES:%=.bases/%/.installed)
-	$(PYTEST) -m "not interop and not real_model" --hypothesis-profile all
+test-all: $(DEV) $(INTEROP:%=.venv-%/.installed) $(BASES:%=.bases/%/.installed)
+	$(PYTEST) -m "not real_model" --hypothesis-profile all
 
 # All tests but those that start real engines and servers.
 quick: $(DEV)

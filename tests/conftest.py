@@ -41,7 +41,8 @@ settings.load_profile("suite")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the weeks first, which last longest, and then the files with slow tests, which wait for servers."""
-    slow = {item.path for item in items for name in ("slow", "long") if item.get_closest_marker(name)}
+    marks = ("slow", "long", "interop")
+    slow = {item.path for item in items if any(map(item.get_closest_marker, marks))}
     items.sort(key=lambda item: (item.path.name != "test_weeks.py", item.path not in slow))
 
 
