@@ -1,5 +1,6 @@
 """What hosts exchange through a bucket: editions, answers, evaluations, publications and removals."""
 
+import errno
 import os
 import shutil
 import time
@@ -253,8 +254,11 @@ def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
 def test_failures_of_other_hosts_are_fetched_until_they_are_removed(stores: Stores) -> None:
     one, other = stores
     config = Config(storage=StorageConfig(root=one.root))
-    for name in ("v1.5", "large"):
-        write_failure(one, config, "e", name, f"{name} is down")
+    write_failure(one, config, "e", "v1.5", "v1.5 is down")
+    # A full disk is a failure of the evaluation, and an interrupt is none.
+    for name, error in (("large", OSError(errno.ENOSPC, "full")), ("small", KeyboardInterrupt())):
+        with pytest.raises(type(error)), record_failure(one, config, "e", name):
+            raise error
     assert has_failure(other, "e", "large")
     sync_everything(other)
     assert read_tree(other.root, "failures") == read_tree(one.root, "failures")
