@@ -221,7 +221,7 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
             return not rest[1:2].isalnum()
         return FOLLOWERS.match(following) is not None or options.skip_text(text, end + 1, letter) is not None
     if rest[0] == "+":
-        return rest[1:].lstrip()[:1] in options.letters
+        return following != "" and following[0] in options.letters
     if not rest[0].isspace():
         return rest[0] == "-" and not rest[1:2].isalnum()
     if not following or following[0] in "\n-–—(,:;&+/=.|<" or FOLLOWERS.match(following):
