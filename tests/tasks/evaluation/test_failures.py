@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.scoring import score_finished
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
@@ -52,6 +53,10 @@ class Bench:
         (page,) = write_pages(self.root, [self.edition_id])
         return parse(page.read_text(encoding="utf-8"))
 
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        build_warehouse(self.root)
+        return query_rows(self.root, sql)
+
 
 @pytest.fixture
 def bench(tmp_path: Path, built: tuple[Path, str]) -> Iterator[Bench]:
@@ -64,6 +69,21 @@ def bench(tmp_path: Path, built: tuple[Path, str]) -> Iterator[Bench]:
 def refuse(message: str = WORDS, status: int = 400, first: int = 0) -> Reply:
     """Return an endpoint that refuses all requests but this number of first ones."""
     return lambda body, n: answer_by_checksum(body, n) if n < first else build_error(status, message)
+
+
+def answer_but(share: float, otherwise: Reply) -> Reply:
+    """Return an endpoint that replies otherwise to this share of the prompts, always to the same ones."""
+    refused: set[str] = set()
+
+    def reply(body: Body, number: int) -> EndpointReply:
+        prompt = str(body["prompt"])
+        # Not the first prompts: an endpoint that answers nothing at all is another case.
+        if number >= 40 and len(refused) < round(share * N_SAMPLES):
+            refused.add(prompt)
+        answer = otherwise if prompt in refused else answer_by_checksum
+        return answer(body, number)
+
+    return reply
 
 
 @pytest.mark.long
@@ -100,16 +120,30 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
 
 
+@pytest.mark.long
+def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
+    replies = {f"m{status}": answer_but(0.005, refuse(WORDS, status)) for status in (400, 403)}
+    bench.reply = lambda body, number: replies[body["model"]](body, number)
+    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
+    page = bench.write_pages()
+    rows = query_rows(bench.root, "from leaderboard")
+    assert {row["model"] for row in rows} == set(replies)
+    for row in rows:
+        assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
+        answered = query_rows(
+            bench.root, f"from prediction_details where model = '{row['model']}' and response is not null"
+        )
+        assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
+        assert row["no_answer_rate"] == 0
+    head, *lines = page.table_with("Model", "No answer", "Failed")
+    assert [line[head.index("Failed")] for line in lines] == ["0.7\u00a0%"] * 2
+    # That a prompt is refused again is no reason to fail.
+    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
+    assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
+
+
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
-    refused: set[str] = set()
-
-    def refuse_seven(body: Body, number: int) -> EndpointReply:
-        # Not the first prompts: an endpoint that answers nothing at all is another case.
-        if number >= 40 and len(refused) < 7:
-            refused.add(body["prompt"])
-        return (refuse() if body["prompt"] in refused else answer_by_checksum)(body, number)
-
-    bench.reply = refuse_seven
+    bench.reply = answer_but(0.05, refuse())
     reason = bench.evaluate("m")["m"]
     assert reason.startswith("model 'm': 7 of 144 samples failed (4.9%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
@@ -123,9 +157,44 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     # The limit itself is allowed.
     assert bench.evaluate("m", max_error_rate=7 / 144) == {"m": ""}
     assert len(bench.endpoint.requests) == 7
-    build_warehouse(bench.root)
-    counts = query_rows(bench.root, "select n_errors, n_samples from leaderboard")
-    assert counts == [{"n_errors": 7, "n_samples": 137}]
+    assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 7, "n_samples": 137}]
+
+
+@pytest.mark.long
+def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Bench) -> None:
+    filtered = "Error: the prompt triggered the content management policy"
+    refusals: dict[str, Reply] = {
+        "m400": refuse(filtered),
+        "m403": refuse("Input was flagged by moderation", 403),
+        "m200": lambda _, __: build_reply("True, but", finish_reason="content_filter"),
+    }
+    replies = {name: answer_but(0.05, refusal) for name, refusal in refusals.items()}
+    bench.reply = lambda body, number: replies[body["model"]](body, number)
+    for name in refusals:
+        assert bench.evaluate(name, policies=["strict", "excluded"]) == {name: ""}
+        rows = bench.query(
+            f"select scoring_policy, n_samples, refused_rate, no_answer_rate, n_errors from leaderboard "
+            f"where model = '{name}' order by scoring_policy"
+        )
+        rate = 7 / N_SAMPLES
+        assert [tuple(row.values()) for row in rows] == [
+            ("excluded", N_SAMPLES - 7, rate, rate, 0),
+            ("strict", N_SAMPLES, rate, rate, 0),
+        ]
+        # A refusal is an answer, which is not asked for again.
+        assert bench.evaluate(name) == {name: ""}
+        assert bench.endpoint.requests == []
+    assert "4.9 % of the prompts were refused by the model" in bench.write_pages().text
+
+
+def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
+    too_long = "This model's maximum context length is 512 tokens"
+    bench.reply = refuse(too_long)
+    reason = bench.evaluate("m")["m"]
+    assert f"{N_SAMPLES} of {N_SAMPLES} samples failed (100.0%)" in reason
+    assert too_long in reason
+    assert bench.evaluate("m")["m"] == reason
+    assert bench.endpoint.requests == []
 
 
 @pytest.mark.long
@@ -138,8 +207,7 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_i
     gone = {"name": "gone", "model": str(bench.root / "nothing")}
     config = Config.model_validate({"storage": {"root": bench.root}, "models": [gone]})
     reasons = {"m": reason, "gone": evaluate(config, bench.edition_id, "gone")}
-    build_warehouse(bench.root)
-    rows = query_rows(bench.root, "select model, model_id is null as has_no_id, reason from not_evaluated")
+    rows = bench.query("select model, model_id is null as has_no_id, reason from not_evaluated")
     # A model whose folder is missing has no id, and is listed too.
     assert {row["model"]: row["reason"] for row in rows} == reasons
     assert [row["model"] for row in rows if row["has_no_id"]] == ["gone"]
@@ -148,8 +216,7 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_i
     assert bench.evaluate("m") == {"m": ""}
     assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
     assert [path.stem for path in (bench.root / "failures").rglob("*.json")] == ["gone"]
-    build_warehouse(bench.root)
-    assert query_rows(bench.root, "select n_samples, n_errors from leaderboard") == [
+    assert bench.query("select n_samples, n_errors from leaderboard") == [
         {"n_samples": N_SAMPLES, "n_errors": 0}
     ]
     assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
