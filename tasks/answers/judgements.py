@@ -30,6 +30,7 @@ WORDS = re.compile(
 FOREIGN = compile_phrases("foreign")
 LETTER = compile_phrases("letter")
 LEAD = compile_phrases("lead")
+CROSSED = compile_phrases("crossed")
 CONCLUDED = compile_phrases("concluded")
 IS_STATED = compile_phrases("stated_judgement")
 CLAUSE_ENDS = compile_phrases("clause_ends")
@@ -86,7 +87,7 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
     said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
     stated = [word for word in said if word.rule == "stated_word"]
     firm = [word for word in said if word.rule != "hedged_word"]
-    return _read_concluded(text) or next(iter(stated[::-1] or firm or said), None)
+    return _read_concluded(text) or next(iter(stated[::-1] or firm or said), None) or _read_cross(text)
 
 
 def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
@@ -102,7 +103,12 @@ def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
     named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
         return _build(named[-1], "judged_answer")
-    return _build(about_offered[0], "judging_word") if about_offered else None
+    return _build(about_offered[0], "judging_word") if about_offered else _read_cross(text)
+
+
+def _read_cross(text: str) -> Judgement | None:
+    cross = CROSSED.match(text)
+    return _build(cross, "cross") if cross else None
 
 
 def _read_wrapped(reply: UnwrappedReply) -> Judgement | None:

@@ -131,9 +131,12 @@ LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
 DENIED = compile_phrases("denied")
+DENIED_FIRST = compile_phrases("denied_first")
 ELIMINATED = compile_phrases("eliminated")
 CONTRAST = re.compile(r"[^.\n]{0,160}?(?=\b(?:but|however|yet)\b)", re.IGNORECASE)
 VERDICT = compile_phrases("verdict")
+RANKED = re.compile(r"\W{0,8}([A-J])\s?[>≻＞]{1,2}\s?[A-J]\b")
+PROBABILITY = re.compile(r"(?<!\w)([A-J])\b[\s):=*|_–—-]{1,6}(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)")
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
@@ -175,8 +178,9 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
 
 
 def read_leading(text: str, options: AnswerOptions) -> Found:
-    """Read the letters at the beginning of a response: "B. Because ...", "A: text" and "C: text" in lines."""
-    letters = scan_letters(text, 0, options)
+    """Read the letters at the beginning: "B. Because ...", "Not A. B.", "A: text" and "C: text" in lines."""
+    others = DENIED_FIRST.match(text)
+    letters = scan_letters(text, others.end() if others else 0, options)
     if not letters or DENIED.match(text, letters.end) or _is_conceded(text, letters.end, options):
         return ()
     found = first = letters.found
@@ -254,6 +258,17 @@ def read_verdicts(text: str, options: AnswerOptions) -> Found:
     )
 
 
+def read_ranking(text: str, options: AnswerOptions) -> Found:
+    """Read the first of "B > A > C", and the most probable options if each has a probability."""
+    if first := RANKED.match(text):
+        return (first[1],) if first[1] in options.letters else ()
+    given = {letter: float(value) for letter, value in PROBABILITY.findall(text)}
+    is_whole = any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100))
+    if set(given) != set(options.letters) or not is_whole or any(o[:1].isdigit() for o in options.texts):
+        return ()
+    return tuple(letter for letter, value in given.items() if value == max(given.values()))
+
+
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("letters_alone", read_letters_alone),
     ("all_options", read_all_options),
@@ -283,8 +298,9 @@ def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, 
         )
         if letters := next(filter(None, readers), ()):
             return letters, rule
-    if letters := read_verdicts(reply.text, options):
-        return letters, "verdicts"
+    for rule, read in (("verdicts", read_verdicts), ("ranking", read_ranking)):
+        if letters := read(reply.text, options):
+            return letters, rule
     text = remove_repeated_options(reply.text, options)
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
         if letters := rule_of_text(text, options):

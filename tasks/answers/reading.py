@@ -25,7 +25,7 @@ STATEMENTS = ("TFQ", "TFU")
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
 TAKEN_BACK = compile_phrases("taken_back")
-AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
+AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=|\[\]]{0,12}")
 
 
 @dataclass(frozen=True)
