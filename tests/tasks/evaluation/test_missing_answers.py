@@ -17,7 +17,8 @@ from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.missing_answers import AskingReport, Shard, ask_shard, list_shard
+from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, list_shard
+from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete, read_run
 from tests.support.command import read_bytes
 from tests.support.evaluations import Scripted, ask_model, finish, ignore, list_prompts
@@ -93,9 +94,12 @@ def test_concurrent_processes_ask_every_prompt_once(evaluation: Evaluation) -> N
         time.sleep(0.005)
         return " True"
 
-    engine = Scripted(answer)
+    engine, requests = Scripted(answer), write_requests(evaluation)
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(ask_model, evaluation, engine.load) for _ in range(2)]
+        both = [
+            pool.submit(ask_missing, evaluation, requests, Store(evaluation.storage), ignore, engine.load)
+            for _ in range(2)
+        ]
     reports = [future.result() for future in both]
     assert len(engine.asked) == reports[0].n_samples
     assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]
