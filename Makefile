@@ -36,9 +36,10 @@ PYTEST := POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadscope --n
 test: $(DEV)
 	$(PYTEST)
 
-# Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools.
+# Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools. Four
+# tests at a time, because these wait more for servers and processes.
 test-all: $(DEV) others
-	$(PYTEST) -m "not real_model" --hypothesis-profile all
+	$(PYTEST) -n 4 -m "not real_model" --hypothesis-profile all
 
 # What tests read and start besides this project.
 others: $(INTEROP:%=.venv-%/.installed) $(BASES:%=.bases/%/.installed)
