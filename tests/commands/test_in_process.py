@@ -20,8 +20,7 @@ from tests.commands.configurations import FAR, PARROT, build, write_configuratio
 from tests.support.command import make_rows, write_config
 from tests.support.data_folder import DataFolder
 from tests.support.evaluations import ask_model, finish
-from tests.support.question_folder import Point, QuestionFolder
-from tests.support.question_models import erratic
+from tests.support.question_folder import Point, QuestionFolder, erratic
 from tests.support.simulated_models import expert
 from warehouse.publishing import build_warehouse
 

@@ -13,8 +13,7 @@ from pretexeval.storage.layout import WAREHOUSE
 from tests.interop.conftest import require_environment
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.question_folder import QuestionFolder
-from tests.support.question_models import always_right, erratic, fill_points
+from tests.support.question_folder import QuestionFolder, always_right, erratic, fill_points
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 

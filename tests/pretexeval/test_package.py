@@ -19,8 +19,7 @@ from tests.support.command import REPOSITORY, build_environment, make_rows, writ
 from tests.support.data_folder import DataFolder
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum
-from tests.support.question_folder import QuestionFolder
-from tests.support.question_models import always_right, fill_points
+from tests.support.question_folder import QuestionFolder, always_right, fill_points
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 

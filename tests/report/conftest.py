@@ -12,8 +12,7 @@ from schemas.stages import DIVERSITY, GUESSES, HUMAN_VERDICTS
 from tests.support import simulated_models
 from tests.support.data_folder import RISKS, DataFolder
 from tests.support.few_clusters import give_intervals
-from tests.support.question_folder import Point, QuestionFolder
-from tests.support.question_models import agreeing, always_right, erratic, fill_points
+from tests.support.question_folder import Point, QuestionFolder, agreeing, always_right, erratic, fill_points
 from tests.support.session_process import share_root
 from tests.support.stage_rows import Row, write_measured, write_rows
 from tests.warehouse import conftest as warehouse

@@ -20,8 +20,15 @@ from tests.support.expected_views import (
     pick,
     select,
 )
-from tests.support.question_folder import Point, QuestionFolder
-from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
+from tests.support.question_folder import (
+    Point,
+    QuestionFolder,
+    agreeing,
+    always_right,
+    erratic,
+    fill_points,
+    silent,
+)
 from tests.support.stage_rows import Row
 from warehouse.publishing import build_warehouse
 

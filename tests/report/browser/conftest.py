@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from commands.deploy.pages import Results
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
-from tests.support import question_models, simulated_models
+from tests.support import question_folder, simulated_models
 from tests.support.chromium import WatchedPage, start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
@@ -43,7 +43,7 @@ def know_some(sample: Row) -> bool | None:
 
 def know_some_questions(question: Row, repeat: int) -> str | None:
     is_easy = question["head"] in ("Disease 1", "Disease 5") or not question["is_negated"]
-    rule = question_models.always_right if is_easy else question_models.erratic
+    rule = question_folder.always_right if is_easy else question_folder.erratic
     return rule(question, repeat)
 
 
@@ -111,7 +111,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             fail=fail_once,
             max_error_rate=0.5,
         )
-        folder.write_answers(EDITION, model_id, question_models.erratic, policies=("strict",))
+        folder.write_answers(EDITION, model_id, question_folder.erratic, policies=("strict",))
     data.write_model("knower")
     data.write_answers(EDITION, "knower", know_some, methods=("pretexeval", "direct"), weigh=weigh_by_chance)
     folder.write_answers(EDITION, "knower", know_some_questions)
