@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.support.command import REPOSITORY
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

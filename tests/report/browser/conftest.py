@@ -1,23 +1,29 @@
-"""A browser, and a root with hostile names and answers that is published with its pages."""
+"""Debian's Chromium (ci/apt.txt), driven by Playwright, and a published root with hostile names and texts."""
 
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from commands.deploy.pages import Results
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
 from tests.support import question_folder, simulated_models
-from tests.support.chromium import WatchedPage, start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.stage_rows import Row, digest
 from tests.support.web_server import serve_app
 from warehouse.publishing import build_warehouse
 
+CHROMIUM = shutil.which("chromium")
+TIMEOUT_MS = 30_000
+SCREENSHOTS = "PRETEXEVAL_SCREENSHOTS"
+"""The variable with the folder in which tests leave a picture of each page; without it, none are made."""
 EDITION = "hostile-seed1-00000005"
 MODEL_NAME = "</script><img src=x onerror=alert(1)>"
 HEAD = "=cmd|'/C calc'!A0 \u202eevil\u202c <svg onload=alert(2)>"
@@ -75,14 +81,61 @@ def write_prompt(model_id: str, text: str) -> str:
     return "no text at all" if model_id == "thinker" and "ins" in text else asked
 
 
+def find_serious(page: Page) -> list[str]:
+    """Return what axe finds to be serious or critical on the page."""
+    # Without preload, axe does not fetch style sheets, which the policy of the sample browser forbids.
+    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{rule['id']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+def keep_screenshot(page: Page, name: str) -> None:
+    """Write a picture of the whole page, if somebody wants to look at it."""
+    if folder := os.environ.get(SCREENSHOTS):
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+class WatchedPage:
+    """A page of the browser that notes every error of its console, and every foreign address."""
+
+    def __init__(self, context: BrowserContext, start: str) -> None:
+        """Watch a new page of the context; `start` is how the addresses that it may load begin."""
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(TIMEOUT_MS)
+        self.problems: list[str] = []
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("pageerror", lambda error: self._note("error", str(error)))
+        self.page.on("dialog", lambda dialog: self._note("error", f"dialog: {dialog.message}"))
+        self.page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((start, "data:", "blob:"))
+                else self._note("error", f"request: {request.url}")
+            ),
+        )
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.problems.append(f"{kind}: {text}")
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser for the tests of a module.
+    """A browser for the tests of a module, which are skipped on a machine without it.
 
     While it runs, no other test of this process can start a loop of asyncio.
     """
-    with start_chromium() as browser:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine: install the packages of ci/apt.txt")
+    with sync_playwright() as driver:
+        # Root, as in a container, has no sandbox.
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

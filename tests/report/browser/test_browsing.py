@@ -1,4 +1,4 @@
-"""The browser of samples in a real browser: ways through it, hostile texts, figures against SQL and pages."""
+"""The browser of samples: its data and links, and, in a real browser, ways through it, texts and figures."""
 
 import re
 from pathlib import Path
@@ -7,15 +7,20 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Browser, Page
 
+from report.browser import writer
 from report.links import name_samples
-from report.page import PAGES
-from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
-from tests.report.conftest import read_pages
-from tests.support.chromium import WatchedPage
-from tests.support.data_folder import query_rows
+from report.page import PAGES, write_report
+from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME, WatchedPage
+from tests.report.conftest import fill_pairs, read_pages
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder, query_rows
 from tests.support.parsed_page import parse
+from tests.warehouse.conftest import EDITION as TINY
+from warehouse.publishing import build_warehouse
 
 SAMPLES = f"{EDITION}/samples/index.html"
+# An expression: an object of functions, which call those of the page.
+SCRIPT = Path(__file__).with_name("browsing.js").read_text(encoding="utf-8").strip()
 
 
 def show(page: Page, address: str) -> None:
@@ -88,44 +93,13 @@ def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> No
     )
     expected = {(row["model_id"], row["method"], row["sample_id"]): row["prompt"] for row in rows}
     assert len(expected) > 300
-    found = samples.evaluate(
-        """async () => {
-            const prompts = [];
-            for (const collection of collections.values()) {
-                if (collection.isQuestions) continue;
-                await collection.prepare();
-                for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
-                    for (const item of collection.items) {
-                        const sample = await readSample(collection, run, item);
-                        prompts.push([run.model_id, collection.name, sample.id, readPrompt(sample)]);
-                    }
-            }
-            return prompts;
-        }"""
-    )
+    found = samples.evaluate(f"{SCRIPT}.readPrompts")
     assert {(model, method, sample): prompt for model, method, sample, prompt in found} == expected
 
 
 def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None:
     words = ["chest PAIN", "alert(3)", "first rewording", "fever"]
-    found, hardest = samples.evaluate(
-        """async (words) => {
-            const collection = collections.values().next().value;
-            const run = chooseRun(collection, { model: "hostile" });
-            const { items } = await select(collection, run, {});
-            const name = async (item) => (await readSample(collection, run, item)).id;
-            const mixed = await order(collection, run, items, "mixed");
-            const found = [];
-            const ignore = () => null;
-            for (const text of words) {
-                found.push((await searchItems(collection, run, mixed, text, ignore)).found);
-            }
-            const list = (all) => Promise.all(all.map(name));
-            const hardest = await order(collection, run, items, "hardest");
-            return [await Promise.all(found.map(list)), await list(hardest)];
-        }""",
-        words,
-    )
+    found, hardest = samples.evaluate(f"{SCRIPT}.searchAndOrder", words)
     rows = query_rows(
         hostile,
         "with pairs as (select pair_id, string_agg(head || '|' || tail, '|') as names from triplets "
@@ -143,51 +117,6 @@ def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None
     assert [n_right[sample_id] for sample_id in hardest] == sorted(n_right.values())
 
 
-# How many facts a link selects.
-COUNT = """async (fragments) => {
-    const counts = [];
-    for (const fragment of fragments) {
-        const view = Object.fromEntries(new URLSearchParams(fragment));
-        const collection = collections.get(view.method) ?? collections.values().next().value;
-        await collection.prepare();
-        const { items } = await select(collection, chooseRun(collection, view), view);
-        counts.push(new Set(items.map(({ group }) => group)).size);
-    }
-    return counts;
-}"""
-COMPUTE = """async (fragments) => {
-    const sum = (numbers) => Object.values(numbers).reduce((a, b) => a + b, 0);
-    const shares = [];
-    for (const fragment of fragments) {
-        const view = Object.fromEntries(new URLSearchParams(fragment));
-        const { outcome, fact, triplet, said, ...rest } = view;
-        const collection = collections.get(view.method) ?? collections.values().next().value;
-        await collection.prepare();
-        const run = chooseRun(collection, view);
-        const among = async (extra) => select(collection, run, { ...rest, ...extra });
-        const all = (await among({})).nOfOutcome;
-        const { mastered, missed } = (await among({})).nOfFact;
-        if (outcome === "failed") shares.push(all.failed / all[""]);
-        else if (outcome) shares.push(all[outcome] / (all[""] - all.failed));
-        else if (fact) shares.push(mastered / (mastered + missed));
-        else if (triplet) {
-            const [right, wrong] = [await among({ triplet: "right" }), await among({ triplet: "wrong" })];
-            const found = await among({ triplet: triplet === "wrong" ? "right" : triplet });
-            shares.push(found.items.length / (right.items.length + wrong.items.length));
-        } else if (said) {
-            const [yes, no] = [await among({ said: "true" }), await among({ said: "false" })];
-            shares.push(yes.items.length / (yes.items.length + no.items.length));
-        }
-        else {
-            const { is_correct } = await collection.loadOutcomes(run);
-            const graded = (await among({})).items.filter(({ number }) => is_correct[number] !== null);
-            shares.push(graded.filter(({ number }) => is_correct[number]).length / graded.length);
-        }
-    }
-    return shares;
-}"""
-
-
 def test_every_share_on_a_page_is_that_of_the_samples_behind_it(samples: Page, pages: Path) -> None:
     links = []
     for name in PAGES.values():
@@ -202,7 +131,7 @@ def test_every_share_on_a_page_is_that_of_the_samples_behind_it(samples: Page, p
     ]
     samples.goto((pages / EDITION / "samples" / "index.html").as_uri())
     samples.locator(".samples").wait_for()
-    shares = samples.evaluate(COMPUTE, [fragment for fragment, _ in shown])
+    shares = samples.evaluate(f"{SCRIPT}.computeShares", [fragment for fragment, _ in shown])
     wrong = [
         (fragment, percent, share)
         for (fragment, percent), share in zip(shown, shares, strict=True)
@@ -219,7 +148,7 @@ def test_links_that_compare_select_as_many_facts_as_they_count(hostile: Path, sa
     for row in query_rows(hostile, "from model_comparison where mastery is not null"):
         against = {"against": row["other_model_id"], "there": "missed"}
         figures.append((name_samples(row, fact="mastered", **against), row["n_mastered_alone"]))
-    counted = samples.evaluate(COUNT, [fragment for fragment, _ in figures])
+    counted = samples.evaluate(f"{SCRIPT}.countFacts", [fragment for fragment, _ in figures])
     assert any(n for _, n in figures)
     assert list(zip([fragment for fragment, _ in figures], counted, strict=True)) == figures
 
@@ -249,3 +178,79 @@ def test_failed_prompts_have_a_column_in_every_table_about_samples(pages: Path) 
 
 def cut(address: str) -> str:
     return address.partition("#")[2]
+
+
+def list_data(data: DataFolder) -> dict[str, int]:
+    """Publish and write the page; return the time of each of its folders of data."""
+    build_warehouse(data.root)
+    write_report(data.root, TINY)
+    folder = data.root / "report" / TINY / "samples"
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("data/*")}
+
+
+@pytest.mark.long
+def test_only_changed_data_is_written_and_that_of_the_page_before_stays(tmp_path: Path) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(TINY)
+    for name, rule in (("changing", simulated_models.erratic), ("same", simulated_models.polarity)):
+        data.write_model(name)
+        data.write_answers(TINY, name, rule)
+    first = list_data(data)
+    assert list_data(data) == first
+    data.write_answers(TINY, "changing", simulated_models.expert)
+    second = list_data(data)
+    assert first.items() <= second.items()
+    # The outcomes and the replies of one model.
+    assert len(second) - len(first) == 2
+    assert len(list_data(data)) == len(first)
+
+
+@pytest.mark.long
+def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_model("expert")
+    data.write_answers(TINY, "expert", simulated_models.expert)
+    for number in range(4):
+        data.add_pair("symptoms", f"Disease {number}", "Cough", "Itch")
+    data.write_edition(TINY)
+    build_warehouse(data.root)
+    folder = data.root / "report" / TINY / "samples"
+
+    def show(n_groups: int) -> tuple[str, str]:
+        """Return the page that shows so many facts, and its data."""
+        monkeypatch.setattr(writer, "MAX_GROUPS", n_groups)
+        write_report(data.root, TINY)
+        page = (folder / "index.html").read_text(encoding="utf-8")
+        return page, "".join(path.read_text(encoding="utf-8") for path in folder.glob("data/*/*.js"))
+
+    page, shown = show(4)
+    assert "4 of 8 facts are here" in page
+    assert "Influenza" in shown
+    assert "Disease" not in shown
+    page, shown = show(8)
+    assert "facts are here" not in page
+    assert "Disease 3" in shown
+
+
+def test_a_link_names_what_its_row_is_about() -> None:
+    of_questions = {"setting": "answer_only", "facets": ["comparison", "verification"]}
+    rows: dict[str, dict[str, object]] = {
+        "model=a%26b": {"model_id": "a&b", "scoring_policy": "strict", "repeat": 0},
+        "method=direct&policy=excluded": {"method": "direct", "scoring_policy": "excluded"},
+        "setting=answer_only&facet=comparison&method=questions": {
+            "setting": "answer_only",
+            "facet": "comparison",
+        },
+        "form=none%2Cinv": {"transformations": ["none", "inv"], "mastery": 0.5},
+        "negative=other": {"grouping_by": "negative", "group_name": "not in the base"},
+        "age=2021": {"grouping_by": "release", "group_name": "2021"},
+        "taught=pool": {"grouping_by": "taught", "group_name": "pool"},
+        "setting=answer_only&method=questions&form=MCQ%2CTFQ&polarity=affirmed": {
+            "facet": "verification",
+            "is_negated_included": False,
+        }
+        | of_questions,
+    }
+    assert [name_samples(row) for row in rows.values()] == list(rows)

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page
 
 from report.page import PAGES, write_pages
 from tests.report.browser.conftest import EDITION as HOSTILE
+from tests.report.browser.conftest import WatchedPage, find_serious, keep_screenshot
 from tests.report.conftest import FRESH
-from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
