@@ -1,4 +1,4 @@
-"""A heading claims only what the figures bear out: claims appear in some made worlds, and not in others."""
+"""Pages claim only what the figures bear out: claims appear in some made worlds, and not in others."""
 
 import json
 import shutil
@@ -10,14 +10,19 @@ from scipy.stats import norm
 
 from pretexeval.statistics import intervals
 from pretexeval.storage.records import write_record
+from report.certainty import adjust, order_certainly, select_certain
 from report.columns import FACETS
 from report.contents import Contents, Model, Row, Setting
 from report.findings import describe_facets, list_answers
+from report.leaders import describe_comparison, describe_lead, find_lead
 from report.model_difference import (
     ComparisonQuestion,
     compare_models,
+    judge,
+    judge_relations,
     render_difference,
     render_difference_json,
+    write_points,
 )
 from report.page import write_index, write_report
 from tests.support.data_folder import DataFolder
@@ -31,11 +36,69 @@ FEW = None
 """The half-width of an interval that comes from too few facts, so that there is none."""
 
 
-def measure(name: str, value: float, half: float | None, **other: object) -> Row:
+def measure(name: str, value: float | None, half: float | None, **other: object) -> Row:
     """Return a score or a difference with its interval, and with the p-value that belongs to it."""
-    low, high = (None, None) if half is None else (value - half, value + half)
-    p_value = None if half is None else float(2 * norm.sf(abs(value) / half * norm.isf(0.025)))
+    low, high, p_value = None, None, None
+    if value is not None and half is not None:
+        low, high = value - half, value + half
+        p_value = float(2 * norm.sf(abs(value) / half * norm.isf(0.025)))
     return {name: value, f"{name}_ci_low": low, f"{name}_ci_high": high, "p_value": p_value} | other
+
+
+def differ(difference: float, half: float | None = 0.1, relation: str = "r") -> Row:
+    names = {"relation": relation, "measure": "mastery", "n_pairs": 13, "model_id": "a"}
+    return measure("difference", difference, half, **names)
+
+
+def test_one_relation_has_the_verdict_of_its_interval_and_many_are_adjusted_by_holm() -> None:
+    for row in map(differ, (-0.3, -0.101, -0.099, 0.0, 0.11)):
+        ((verdict, value),) = judge_relations([row])
+        assert value is not None
+        assert (verdict, value < 0.05) == (judge(row), verdict != "not distinguishable")
+    rows = list(map(differ, [0.11, -0.11] * 10))
+    assert {judge(row) for row in rows} == {"better", "worse"}
+    assert {verdict for verdict, _ in judge_relations(rows)} == {"not distinguishable"}
+    assert [verdict for verdict, _ in judge_relations([*rows, differ(-0.5)])][-1] == "worse"
+    rows = list(map(differ, (0.12, 0.2, 0.15, 0.01)))
+    first, second, third, last = sorted(row["p_value"] for row in rows)
+    adjusted = {row["p_value"]: value for row, value in zip(rows, adjust(rows), strict=True)}
+    expected = [4 * first, 3 * second, 2 * third, last]
+    assert [adjusted[value] for value in (first, second, third, last)] == pytest.approx(expected)
+
+
+def test_a_difference_without_an_interval_is_never_certain_and_no_test() -> None:
+    few = differ(0.9, FEW)
+    assert select_certain([few]) == []
+    # Two tests, of which one passes at half the level; the third row does not count.
+    near = differ(0.11)
+    assert select_certain([near, few]) == [near]
+    assert judge_relations([few, near])[0] == ("too few", None)
+    assert write_points(few) == "+90.0 points (too few facts for an interval)"
+
+
+def test_shares_have_an_order_only_where_their_intervals_are_apart() -> None:
+    shares = {"low": (0.2, 0.1, 0.3), "near": (0.35, 0.25, 0.45), "high": (0.8, 0.7, 0.9)}
+    assert [pair[:2] for pair in order_certainly(shares)] == [("low", "high"), ("near", "high")]
+    # Of twenty-one shares, the largest and the smallest are apart by chance.
+    many = {f"r{k:02}": (0.4 + k / 100, 0.32 + k / 100, 0.48 + k / 100) for k in range(21)}
+    assert order_certainly(many) == []
+
+
+def compare(one: str, other: str, mastery: str, half: str) -> Row:
+    known = (FEW if number == "-" else float(number) for number in (mastery, half))
+    measured = {f"mastery_{name}": value for name, value in measure("difference", *known).items()}
+    return {"model_id": one, "other_model_id": other} | measured
+
+
+def test_what_is_said_of_the_first_model() -> None:
+    """Each comparison is of two models, with the difference in mastery and the half-width of its interval."""
+    labels = {"a": "A", "b": "B", "c": "C"}
+    _, *lines = Path(__file__).with_name("leads.tsv").read_text(encoding="utf-8").splitlines()
+    for n_models, comparisons, _, *said in (line.split("\t") for line in lines):
+        rows = [compare(*each.split()) for each in comparisons.split("; ") if each]
+        lead = find_lead(list(labels)[: int(n_models)], rows, "mastery")
+        assert lead is not None
+        assert [describe_lead(lead, labels), describe_comparison(lead, labels)] == said
 
 
 def answer(section: str, *models: str, **views: list[Row]) -> str:
@@ -49,11 +112,6 @@ def answer(section: str, *models: str, **views: list[Row]) -> str:
 
 def know(relation: str, model: str, mastery: float, half: float | None = 0.05) -> Row:
     return measure("mastery", mastery, half, relation=relation, model_id=model)
-
-
-def differ(relation: str, difference: float, half: float | None) -> Row:
-    names = {"relation": relation, "measure": "mastery", "n_pairs": 13, "model_id": "a"}
-    return measure("difference", difference, half, **names)
 
 
 # The half-widths of the differences of six relations -> the heading.
@@ -74,7 +132,7 @@ def test_relations_of_two_models(halves: tuple[float | None, ...], heading: str)
     differences = [0.8, 0.75, 0.02, 0.0, 0.04, -0.03]
     known = [know(f"r_{k}", model, 0.5) for k in range(6) for model in "ab"]
     rows = [
-        differ(f"r_{k}", difference, half)
+        differ(difference, half, f"r_{k}")
         for k, (difference, half) in enumerate(zip(differences, halves, strict=True))
     ]
     said = answer("relations", "a", "b", accuracy_by_relation=known, relation_differences=rows)
@@ -118,7 +176,7 @@ def test_forms() -> None:
     assert answer("forms", *models, form_effects=real) == "Inverted forms cost M0 20.0 points"
 
 
-def judge(model: str, side: str, accuracy: float, half: float | None) -> Row:
+def of_side(model: str, side: str, accuracy: float, half: float | None) -> Row:
     return measure("average_accuracy", accuracy, half, model_id=model, group_name=side)
 
 
@@ -127,34 +185,34 @@ def test_true_facts_and_false_twins() -> None:
         return answer("facts", "a", "b", true_and_false=list(rows))
 
     near = [
-        judge(m, side, share, 0.1) for m in "ab" for side, share in (("true fact", 0.6), ("false twin", 0.7))
+        of_side(m, side, share, 0.1)
+        for m in "ab"
+        for side, share in (("true fact", 0.6), ("false twin", 0.7))
     ]
     assert said(*near) == "No model is certainly better at true facts, or at false twins"
-    apart = [judge("a", "true fact", 0.5, 0.1), judge("a", "false twin", 0.9, 0.1)]
+    apart = [of_side("a", "true fact", 0.5, 0.1), of_side("a", "false twin", 0.9, 0.1)]
     # Nothing is known about the other model.
     assert said(*apart) == "A denies facts that it does not know"
-    both = [*apart, judge("b", "true fact", 0.2, 0.1), judge("b", "false twin", 0.9, 0.1)]
+    both = [*apart, of_side("b", "true fact", 0.2, 0.1), of_side("b", "false twin", 0.9, 0.1)]
     assert said(*both) == "Models deny facts that they do not know"
-    assert said(judge("a", "true fact", 0.2, FEW), judge("a", "false twin", 0.9, FEW)) == ""
+    assert said(of_side("a", "true fact", 0.2, FEW), of_side("a", "false twin", 0.9, FEW)) == ""
 
 
-def drift(model: str, difference: float, half: float | None, *aspects: str) -> Row:
-    return measure(
-        "difference", difference, half, model_id=model, other_edition_id="e", aspects=list(aspects)
-    )
+def drift(difference: float, half: float | None, *aspects: str) -> Row:
+    return measure("difference", difference, half, model_id="a", other_edition_id="e", aspects=list(aspects))
 
 
 def test_other_editions() -> None:
-    assert answer("drift", "a", edition_drift=[drift("a", 0.1, 0.2)]) == (
+    assert answer("drift", "a", edition_drift=[drift(0.1, 0.2)]) == (
         "No model scores differently for certain on another edition"
     )
-    assert answer("drift", "a", edition_drift=[drift("a", 0.1, FEW)]) == (
+    assert answer("drift", "a", edition_drift=[drift(0.1, FEW)]) == (
         "Too few shared facts to compare the scores with those on another edition"
     )
-    assert answer("drift", "a", edition_drift=[drift("a", 0.1, 0.05, "rephraser", "methods")]) == (
+    assert answer("drift", "a", edition_drift=[drift(0.1, 0.05, "rephraser", "methods")]) == (
         "A scores 10.0 points higher here than on e, which differs in its rephraser and methods"
     )
-    assert answer("drift", "a", edition_drift=[drift("a", -0.1, 0.05)]) == (
+    assert answer("drift", "a", edition_drift=[drift(-0.1, 0.05)]) == (
         "A scores 10.0 points lower here than on e, of the same configuration"
     )
 
