@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
 
 from pretexeval.statistics.clusters import Floats, Observations, measure_spread
 from pretexeval.statistics.intervals import LEVEL, Estimates
@@ -71,13 +70,6 @@ def measure(
     )
     assert spread is not None
     return Estimates([spread])
-
-
-def wilson(p: float, n: float, level: float = 0.05) -> tuple[float, float]:
-    z = float(norm.isf(level / 2))
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return centre - half, centre + half
 
 
 def limit_share(observations: Iterable[Observation], n_most: float | None = None) -> tuple[float, float]:

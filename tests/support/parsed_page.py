@@ -53,11 +53,6 @@ class Parsed(HTMLParser):
         """Return the attributes of every element of that name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
-    @property
-    def labels(self) -> list[str]:
-        """Return the text alternatives of the figures."""
-        return [label for svg in self.find("svg") if (label := svg.get("aria-label"))]
-
     def table_with(self, *names: str) -> list[list[str]]:
         """Return the first table whose head starts with these cells."""
         for table in self.tables:

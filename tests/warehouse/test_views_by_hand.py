@@ -1,11 +1,11 @@
 """Views whose figures are worked out by hand, or from their definition."""
 
 from collections import Counter
-from math import exp
+from math import exp, sqrt
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom, mannwhitneyu
+from scipy.stats import binom, mannwhitneyu, norm
 
 from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
@@ -18,7 +18,6 @@ from tests.support.expected_views import (
     pick,
     read_predictions,
     select,
-    wilson,
 )
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, digest, response_row
@@ -146,6 +145,14 @@ def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> N
     (row,) = worked.query("from runs where model_id = 'uneven'")
     names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
     assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
+
+
+def wilson(p: float, n: float) -> tuple[float, float]:
+    """Return the limits of a share of n independent observations by Wilson's formula."""
+    z = float(norm.isf(0.025))
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return centre - half, centre + half
 
 
 def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
@@ -311,3 +318,28 @@ def test_probability_calibration(tmp_path: Path) -> None:
     observations = [observe([s for s, _ in items], sum(r for _, r in items), 0) for items in right.values()]
     expected = expected_share(observations)
     assert pick(row, expected) == pytest.approx(expected)
+
+
+def test_facts_are_apart_by_whether_they_were_listed_before_the_training(tmp_path: Path) -> None:
+    """The model knows the facts of the heads k, l and m, and was trained between the two releases."""
+    first, second = releases = ("2019-01-01", "2021-01-01")
+    ages = {"k": first, "l": first, "m": second, "n": "new", "o": first, "p": first}
+    data = DataFolder(tmp_path / "data", ages=ages, releases=releases)
+    for head in ages:
+        data.add_pair("causes", head, f"tail of {head}", f"false tail of {head}")
+    data.write_edition(EDITION)
+    for name in ("reader", "unasked"):
+        data.write_model(name, training_cutoff="2020-06-01")
+    data.write_answers(
+        EDITION, "reader", lambda s: expert(s) if s["head"] in "klm" else simulated_models.denial(s)
+    )
+    build_warehouse(data.root)
+    rows = data.query(
+        "select model, group_name, n_pairs, mastery from accuracy_by_group "
+        "where grouping_by = 'training cutoff' and scoring_policy = 'strict' order by group_position"
+    )
+    # The fact of m was listed by the release after the cutoff, but may have been listed before.
+    assert [tuple(row.values()) for row in rows] == [
+        ("Reader", "listed before", 4, 2 / 4),
+        ("Reader", "listed after", 1, 0.0),
+    ]

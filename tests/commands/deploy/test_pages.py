@@ -11,35 +11,7 @@ import pytest
 from commands.deploy.pages import BROWSER_POLICY, HEADERS, MISSING, POLICY, Results
 from tests.support.web_server import serve_app
 
-STATUS = {
-    "/": 200,
-    "/healthz": 200,
-    "/edition-1/": 200,
-    "/edition-1": 307,
-    "/edition-1/samples/": 404,
-    "/empty/": 404,
-    "/.index.html.1.next": 404,
-    "/edition-1/%2ehidden": 404,
-    "/prefect/client.env": 404,
-    "/%2e%2e/prefect/client.env": 404,
-    "/editions/%2e%2e/prefect/client.env": 404,
-    "/responses/m-1/model.json": 404,
-    "/warehouse.duckdb.wal": 404,
-    "/out.txt": 404,
-    "/linked/prefect/client.env": 404,
-    "/editions/out.txt": 404,
-    "/editions/linked/prefect/client.env": 404,
-    "/editions/e-1/.manifest.json.next": 404,
-    "/editions/": 200,
-    "/editions/e-1": 307,
-    "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet": 200,
-    "/editions/e-2/": 404,
-    "/predictions/e-1/m-1/": 200,
-    "/anchor_predictions/e-0/2026-W47/m-1/run.json": 200,
-    "/warehouse.duckdb": 200,
-    "/index.html": 405,
-    "/\x00": 400,
-}
+STATUSES = Path(__file__).with_name("statuses.tsv")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +48,8 @@ def port(root: Path) -> Iterator[int]:
 
 
 def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(port: int) -> None:
-    for path, status in STATUS.items():
+    lines = STATUSES.read_text(encoding="utf-8").splitlines()
+    for status, path in (*((int(line[:3]), line[4:]) for line in lines), (400, "/\x00")):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         # The path is sent as it is.
         connection._validate_path = lambda url: None  # type: ignore[attr-defined]
