@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pretexeval.storage.records import write_record
 from report.contents import EditionReader, Row, Setting, choose_setting, list_models
 from report.curves import list_trends
 from report.edition_differences import list_aspects
@@ -21,10 +20,10 @@ from tests.report.conftest import fill_pairs, read_pages
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
+from tests.support.stage_rows import change_record
 from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
-from warehouse.records import require_record
 
 SETTING = Setting("pretexeval", "strict", 0)
 
@@ -145,8 +144,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
         data.write_edition(f"tiny-2026w{week}")
         if week != 12:
             data.write_answers(f"tiny-2026w{week}", "expert", simulated_models.expert)
-    foreign = tmp_path / "editions" / "tiny-2026w14" / "manifest.json"
-    write_record(foreign, require_record(foreign) | {"kb": "another"})
+    change_record(tmp_path / "editions" / "tiny-2026w14" / "manifest.json", kb="another")
     build_warehouse(tmp_path)
     with open_warehouse(tmp_path) as connection:
         rows, n_others = read_drift(EditionReader(connection, "tiny-2026w13"), SETTING)

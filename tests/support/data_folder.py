@@ -281,15 +281,8 @@ class DataFolder:
             requests: with the columns of the readings, too.
         """
         self.write_responses(edition_id, model_id, responses)
-        record = {
-            "edition_id": edition_id,
-            "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
-            "n_samples": len(requests),
-            "n_asked": len(requests),
-            "n_errors": sum(row["status"] == "error" for row in responses),
-            "max_error_rate": max_error_rate,
-        }
-        write_evaluation(self.root / "predictions" / edition_id / model_id, requests, predictions, record)
+        folder = self.root / "predictions" / edition_id / model_id
+        write_evaluation(folder, edition_id, requests, predictions, max_error_rate)
 
     def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
         """Write the responses of a model under a name, which replaces those of this name."""

@@ -17,7 +17,6 @@ from commands.preflight.services import authorize
 from pretexeval.engines.cards import CARDS_VARIABLE
 from pretexeval.primitives.http_client import fetch
 from pretexeval.storage.layout import CLIENT_SETTINGS
-from pretexeval.storage.records import write_record
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY, build_environment
 from tests.support.data_folder import DataFolder
@@ -25,7 +24,6 @@ from tests.support.database_folder import Database, run_database
 from tests.support.fault_models import wait_until
 from tests.support.processes import find_free_port
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
 
 # The commands of docs/operations.md, with a web hook instead of Slack.
 MAKE_BLOCK = """
@@ -159,9 +157,8 @@ def write_falling_score(folder: Path) -> Path:
         ("2026-W48", lambda sample: not sample["label"]),
     ):
         edition_id = f"starter-{week}-00000001"
+        world.label = week
         world.write_edition(edition_id)
-        manifest = world.root / "editions" / edition_id / "manifest.json"
-        write_record(manifest, require_record(manifest) | {"label": week})
         world.write_answers(edition_id, "student", rule)
     build_warehouse(world.root)
     return world.root

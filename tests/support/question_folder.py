@@ -148,32 +148,14 @@ class QuestionFolder:
                 given = response_row(model_id, key, question["text"], None) | {"repeat": repeat}
                 given["response"] = f"The answer is {answer}"
                 responses.append(given | (fail_response(error) if error else {}))
-                requests.append(
-                    asked
-                    | {
-                        "repeat": repeat,
-                        "n_demonstrations_dropped": 1,
-                        "answer": answer,
-                        "rule": answer and "answer_is",
-                        "error": error,
-                        "is_unfinished_reasoning": cut(question, repeat) or None,
-                    }
-                )
+                read: Row = {"answer": answer, "rule": answer and "answer_is", "error": error}
+                read["is_unfinished_reasoning"] = cut(question, repeat) or None
+                requests.append(asked | {"repeat": repeat, "n_demonstrations_dropped": 1} | read)
             voted = asked | {"repeat": 0} | vote(answers)
             predictions += [voted | judge(question, voted, error, policy) for policy in policies]
         self.data.write_responses(f"{edition_id}-{setting}", model_id, responses)
-        write_evaluation(
-            self.data.root / "question_predictions" / edition_id / setting / model_id,
-            requests,
-            predictions,
-            {
-                "edition_id": edition_id,
-                "scoring_policies": list(policies),
-                "n_samples": len(requests) // n_repeats,
-                "n_asked": len(requests),
-                "n_errors": sum(row["status"] == "error" for row in responses),
-            },
-        )
+        folder = self.data.root / "question_predictions" / edition_id / setting / model_id
+        write_evaluation(folder, edition_id, requests, predictions)
 
 
 def vote(answers: list[str | None]) -> Row:

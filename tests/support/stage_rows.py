@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pretexeval.storage.records import write_record
 from schemas.columns import Stage
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
+from warehouse.records import require_record
 
 Row = dict[str, Any]
 
@@ -47,7 +48,9 @@ def write_measured(root: Path, edition_id: str, stage: Stage, rows: list[Row], *
     write_record((root / path).with_suffix(".json"), {"checks": list(reports), "file": file})
 
 
-def write_evaluation(folder: Path, requests: list[Row], predictions: list[Row], record: Row) -> None:
+def write_evaluation(
+    folder: Path, edition_id: str, requests: list[Row], predictions: list[Row], max_error_rate: float = 0.01
+) -> None:
     """Write the files of an evaluation and its record, which lists them.
 
     Args:
@@ -57,6 +60,10 @@ def write_evaluation(folder: Path, requests: list[Row], predictions: list[Row], 
     write_rows(folder / "requests" / "all.parquet", REQUESTS, [how | row for row in requests])
     write_rows(folder / "readings" / "all.parquet", READINGS, requests)
     write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
+    record = {"edition_id": edition_id, "max_error_rate": max_error_rate}
+    record["scoring_policies"] = sorted({row["scoring_policy"] for row in predictions})
+    record |= {"n_samples": len({row["item_id"] for row in requests}), "n_asked": len(requests)}
+    record["n_errors"] = sum(row["error"] is not None for row in requests)
     write_run(folder, record)
 
 
@@ -81,6 +88,11 @@ def write_run(folder: Path, record: Row) -> None:
         "files": files,
     }
     write_record(folder / "run.json", usual | record)
+
+
+def change_record(path: Path, **values: object) -> None:
+    """Write these values into a record, which keeps its others."""
+    write_record(path, require_record(path) | values)
 
 
 def response_row(model_id: str, prompt_key: str, prompt: str, answer: bool | None) -> Row:

@@ -19,12 +19,11 @@ from tests.support.expected_views import (
     select,
 )
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import Row, digest, write_measured, write_rows
+from tests.support.stage_rows import Row, change_record, digest, write_measured, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
 from tests.warehouse.conftest import describe_attempt as attempt
 from warehouse.drift import describe_freshness
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
 
 
 def test_attempts_their_rejections_and_diversity(data: DataFolder) -> None:
@@ -203,27 +202,22 @@ def forgetful(sample: Row) -> bool | None:
     return None if sample["transformation"] == "dn" else not sample["label"]
 
 
-def change_manifest(data: DataFolder, edition_id: str, **values: object) -> None:
-    path = data.root / "editions" / edition_id / "manifest.json"
-    write_record(path, require_record(path) | values)
-
-
 def test_what_changed_between_two_periods(tmp_path: Path) -> None:
     """The model answers the anchors of two weekly editions otherwise in the second week."""
     data = fill_pairs(DataFolder(tmp_path))
     data.write_model("m")
     data.write_edition(ANCHORS)
-    change_manifest(data, ANCHORS, configuration={"anchor_pairs": 4})
+    change_record(tmp_path / "editions" / ANCHORS / "manifest.json", configuration={"anchor_pairs": 4})
     for week, rule in zip(WEEKS, (expert, forgetful), strict=True):
         edition_id = f"tiny-{week}-00000001"
+        data.label = week
         data.write_edition(edition_id)
-        change_manifest(data, edition_id, label=week)
         data.write_answers(edition_id, "m", rule)
         data.write_answers(ANCHORS, "m", rule)
         folder = data.root / "anchor_predictions" / ANCHORS / week / "m"
         folder.parent.mkdir(parents=True)
         (data.root / "predictions" / ANCHORS / "m").rename(folder)
-        write_record(folder / "run.json", require_record(folder / "run.json") | {"price": PRICE})
+        change_record(folder / "run.json", price=PRICE)
     build_warehouse(data.root)
     for name in ("leaderboard", "freshness", "accuracy_by_relation"):
         rows = data.query(f"select distinct edition_id from {name} order by edition_id")

@@ -10,11 +10,10 @@ from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder, fail_response
 from tests.support.question_folder import QuestionFolder, always_right, fill_points
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import Row, describe_file, digest, response_row
+from tests.support.stage_rows import Row, change_record, describe_file, digest, response_row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import run_query
-from warehouse.records import require_record
 
 RUN = f"predictions/{EDITION}/expert/run.json"
 
@@ -39,9 +38,9 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
 
 
 def test_the_size_of_the_base_is_loaded_with_the_risks(data: DataFolder) -> None:
-    path = data.root / "editions" / EDITION / "manifest.json"
     sizes = {"n_base_heads": 30, "n_base_facts": 200, "n_tested_heads": 4, "n_tested_facts": 12}
-    write_record(path, require_record(path) | {"profile": {"relations": {"symptoms": sizes}}})
+    manifest = data.root / "editions" / EDITION / "manifest.json"
+    change_record(manifest, profile={"relations": {"symptoms": sizes}})
     build_warehouse(data.root)
     sql = "select n_base_heads, n_base_facts, n_tested_facts from label_risks order by relation"
     assert run_query(data.root, sql)[1] == [(None, None, None), (30, 200, 12)]
@@ -91,16 +90,15 @@ def test_a_damaged_file_is_named_with_its_remedy_and_the_rest_published(data: Da
 
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     folder = (data.root / RUN).parent
-    run = require_record(folder / "run.json")
     names = [f"{stage}/all.parquet" for stage in ("requests", "readings", "predictions")]
     whole = {name: describe_file(folder / name, 64) for name in names}
-    write_record(folder / "run.json", run | {"files": whole})
+    change_record(folder / "run.json", files=whole)
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
     assert count(data, "answers") == [64]
     longer = whole | {names[2]: whole[names[2]] | {"rows": 65}}
-    write_record(folder / "run.json", run | {"files": longer})
+    change_record(folder / "run.json", files=longer)
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)
 

@@ -47,11 +47,8 @@ def write_unsure(
                 graded |= {"prediction": "U", "is_correct": is_correct, "n_answers": 1, "n_agreeing": 1}
             predictions.append(asked | graded)
     data.write_responses(f"e-{UNSURE}", model_id, responses)
-    counts = {"n_samples": len(requests), "n_asked": len(requests)}
-    counts["n_errors"] = sum(row["status"] == "error" for row in responses)
-    record = {"edition_id": "e", "scoring_policies": list(policies), "max_error_rate": 0.1} | counts
     folder = data.root / "unsure_predictions" / "e" / UNSURE / model_id
-    write_evaluation(folder, requests, predictions, record)
+    write_evaluation(folder, "e", requests, predictions, max_error_rate=0.1)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom, mannwhitneyu, norm
 
-from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
@@ -20,10 +19,9 @@ from tests.support.expected_views import (
     select,
 )
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import Row, digest, response_row
+from tests.support.stage_rows import Row, change_record, digest, response_row
 from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
 
 # Head -> how many of the eight samples of its true and of its false triplet the model `uneven` has right.
 RIGHT = {
@@ -68,13 +66,11 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     ]
     data.write_edition(EDITION, attempts=attempts)
     data.write_model("writer")
-    model = data.root / "responses" / "writer" / "model.json"
-    write_record(model, require_record(model) | {"price": PRICE})
+    change_record(data.root / "responses" / "writer" / "model.json", price=PRICE)
     data.write_responses("replies", "writer", replies)
     data.write_model("uneven", [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
     data.write_answers(EDITION, "uneven", answer_by(RIGHT))
-    run = data.root / "predictions" / EDITION / "uneven" / "run.json"
-    write_record(run, require_record(run) | {"price": PRICE})
+    change_record(data.root / "predictions" / EDITION / "uneven" / "run.json", price=PRICE)
     # The first contradicts the labels of one form; the second believes no inverted statement.
     for name in ("swapped", "unread"):
         data.write_model(name, [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
@@ -266,7 +262,7 @@ def test_reasoning_is_shown_apart_from_the_response_and_refusals_are_counted(dat
     other.write_model("thinker")
     other.write_answers(EDITION, "thinker", expert)
     record = data.root / "predictions" / EDITION / "thinker" / "run.json"
-    write_record(record, require_record(record) | {"served": ["x, fp_1", "x, fp_2"]})
+    change_record(record, served=["x, fp_1", "x, fp_2"])
     build_warehouse(data.root)
     keys = [digest("thinker", s["text"], n=32) for s in data.samples("pretexeval") if s["split"] == "test"]
     rows = data.query("from prediction_details where model_id = 'thinker'")

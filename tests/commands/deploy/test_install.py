@@ -65,27 +65,9 @@ def test_settings_are_read_as_pip_merges_them(tmp_path: Path, pip_settings: pyte
 
 
 def test_every_setting_has_its_counterpart(tmp_path: Path) -> None:
-    proxy = "http://proxy:3128"
-    # Setting of pip -> its value, and the variables of uv that stand for it.
-    table: dict[str, tuple[str, dict[str, str]]] = {
-        "index-url": ("https://a/simple", {"UV_DEFAULT_INDEX": "https://a/simple"}),
-        "extra-index-url": ("https://b file:///c", {"UV_INDEX": "https://b file:///c"}),
-        "find-links": ("wheels https://d/links", {}),
-        "trusted-host": ("a b:8443", {"UV_INSECURE_HOST": "a b:8443"}),
-        "cert": ("own.pem", {"SSL_CERT_FILE": "own.pem", "SSL_CERT_DIR": ""}),
-        "client-cert": ("me.pem", {"SSL_CLIENT_CERT": "me.pem"}),
-        "proxy": (proxy, {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy}),
-        "timeout": ("2.5", {"UV_HTTP_TIMEOUT": "2"}),
-        "retries": ("9", {}),
-        "no-cache-dir": ("false", {"UV_NO_CACHE": "1"}),
-        "no-index": ("True", {}),
-        "only-binary": (":all:", {}),
-        "no-binary": ("a,b", {}),
-        "keyring-provider": ("subprocess", {"UV_KEYRING_PROVIDER": "subprocess"}),
-        "user": ("true", {}),
-    }
-    settings = {name: value for name, (value, _) in table.items()}
-    variables = {name: value for _, expected in table.values() for name, value in expected.items()}
+    table = tomllib.loads(Path(__file__).with_name("pip_settings.toml").read_text(encoding="utf-8"))
+    settings = {name: row["value"] for name, row in table.items()}
+    variables = {name: value for row in table.values() for name, value in row.get("variables", {}).items()}
     translated = translate(settings, {"SSL_CERT_DIR": "/etc/certs", "UV_HTTP_RETRIES": "1"})
     assert translated.variables == variables | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
     found = ["--find-links=wheels", "--find-links=https://d/links"]

@@ -1,24 +1,34 @@
-"""`validate` accepts a base exactly if a build succeeds, and refuses it with the same message."""
+"""`validate` decides as a build does, shows the texts of a run, and names what is guessable or misworded."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
 
+from commands import in_process
 from commands.preflight.doctor import collect_findings
 from commands.preflight.findings import Finding
+from commands.preflight.plan import plan_run
 from commands.preflight.validate import check_wordings, validate_config
-from pretexeval.config.file import Config
+from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
-from schemas.transformations import NAMES
+from pretexeval.storage.store import Store
+from schemas.transformations import NAMES, POSITIVE_OF
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_wordings_of_pool
+from tasks.edition.risks import Balance, list_risks, read_balance
 from tasks.edition.stage_files import check_files
+from tasks.evaluation.evaluation import plan_evaluation
 from tests.commands import configurations
+from tests.commands.configurations import FAR
 from tests.support.command import make_rows, write_config
+from tests.support.evaluations import list_prompts
+from tests.support.published_bases import list_icd_pairs
 from tests.support.small_bases import build_edition
 
 Row = dict[str, str]
@@ -84,8 +94,9 @@ def find_refusal(config: Config) -> str | None:
     return None
 
 
-def find(config: Config, name: str) -> list[Finding]:
-    return [finding for finding in validate_config(config) if finding.name == name]
+def find(config: Config, name: str, *n_texts: int, is_deep: bool = False) -> list[Finding]:
+    found = validate_config(config, *n_texts, is_deep=is_deep)
+    return [finding for finding in found if finding.name == name]
 
 
 def find_failure(config: Config) -> str | None:
@@ -187,3 +198,123 @@ def test_an_exchange_in_a_pool_of_the_authors_is_named(tmp_path: Path) -> None:
     inverse, denial = (each.found for each in find(config, "prototypes"))
     assert "[may_treat] inv entry 0 names [X] first; to fit none it must name [Y]: 'inv [X] [Y]'" in inverse
     assert "[may_treat] inv_dn entry 0 names [Y] first; to fit inv it must name [X]" in denial
+
+
+WRITTEN = {"rephraser": {"kind": "model", "writer": "far"}, "writers": [FAR], "llmeval": {"writer": "far"}}
+
+
+def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> None:
+    models = [FAR | {"pairs_per_relation": 2}]
+    config = configurations.configure(tmp_path, make_rows("may_treat", "may_prevent"), models=models)
+    (texts,) = find(config, "texts", 2)
+    rows = texts.rows
+    assert not (tmp_path / "data").exists()
+    assert texts.found == str(len(rows)) == str(2 * 2 * 16)
+    configurations.build(config)
+    prompts = list_prompts(plan_evaluation(config, plan_edition(config).edition_id, "far"))
+    asked = {prompt.text.rpartition("Statement: ")[2] for prompt in prompts}
+    assert [
+        row["text"] for row in rows if not any(each.startswith(f'"{row["text"]}"') for each in asked)
+    ] == []
+    denied = [form in POSITIVE_OF for form in NAMES]
+    assert [row["label"] for row in rows[:16]] == [*(not each for each in denied), *denied]
+    assert find(config, "texts", 2) == [texts]
+
+
+def test_every_method_is_shown(tmp_path: Path) -> None:
+    cases: list[tuple[list[str], dict[str, Any], dict[str, int], str]] = [
+        (["pretexeval", "direct"], {}, {"pretexeval": 16, "direct": 2}, ""),
+        (["pretexeval", "prototype"], WRITTEN, {"pretexeval": 16, "prototype": 16}, "pretexeval"),
+        (["llmeval"], WRITTEN, {}, "llmeval"),
+    ]
+    for methods, tables, shown, unwritten in cases:
+        config = configurations.configure(tmp_path, edition={"methods": methods}, **tables)
+        (texts,) = find(config, "texts", 1)
+        assert Counter(row["method"] for row in texts.rows) == shown, methods
+        assert texts.found.partition("; a language model has yet to write those of ")[2] == unwritten, methods
+
+
+ORGANS = ("kidney", "spleen", "femur", "retina", "pancreas", "cornea", "ileum", "tonsil")
+
+
+# The tail is a word of the head, which tells true tails from false ones.
+SITES = [(f"lesion {number} of the {organ}", organ) for organ in ORGANS for number in range(10)]
+# Two tails are true of most heads, and the other ones of one head each.
+COMMON_TAILS = [(f"drug {i}", ORGANS[i % 2] if i < 40 else f"site {i}") for i in range(50)]
+Pairs = list[tuple[str, str]] | pl.DataFrame
+
+
+def write_sites(folder: Path, pairs: Pairs, **edition: object) -> Path:
+    """Write facts of affected_sites, each a head and a tail, and the configuration of an edition of them."""
+    rows = pl.DataFrame(pairs, ["head", "tail"], orient="row")
+    rows.with_columns(relation=pl.lit("affected_sites")).write_parquet(folder / "own.parquet")
+    knowledge = {"name": "own", "format": "table", "path": str(folder / "own.parquet")}
+    return configurations.write_configuration(
+        folder, knowledge=knowledge, edition=edition, rephraser={"kind": "none"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("list_pairs", "edition", "giveaway", "least"),
+    [
+        (lambda: SITES, {}, "names", 100),
+        (lambda: COMMON_TAILS, {"negatives": "uniform"}, "tails", 80),
+        pytest.param(list_icd_pairs, {"heads_per_relation": 1000}, "names", 85, marks=pytest.mark.long),
+    ],
+)
+def test_a_guessable_base_is_named_with_the_figure(
+    tmp_path: Path,
+    list_pairs: Callable[[], Pairs],
+    edition: dict[str, object],
+    giveaway: str,
+    least: int,
+) -> None:
+    path = write_sites(tmp_path, list_pairs(), **edition)
+    config = load_config(path)
+    # Names that look wrong and a guessed shape have warnings of their own.
+    (line,) = (each.found for each in find(config, "negatives"))
+    before, _, after = line.partition(" is right about up to ")
+    assert before.startswith(f"affected_sites: {giveaway} give answers away")
+    share, _, rest = after.partition(" ")
+    assert least <= int(share) <= 100
+    assert rest == "% of the triplets"
+    for findings in (plan_run(config, Store(config.storage)).warnings, collect_findings(path)):
+        assert [(each.state, each.found) for each in findings if each.name == "negatives"] == [
+            ("warning", line)
+        ]
+    configurations.build(config)
+    # The run says so before it asks a model.
+    told: list[str] = []
+    models_are_next = mock.patch.object(in_process, "is_evaluated_here", side_effect=NotImplementedError)
+    with models_are_next, pytest.raises(NotImplementedError):
+        in_process.run_all(config, told.append)
+    assert told[-1] == line
+
+
+def test_a_deep_validation_measures_what_the_manifest_says(tmp_path: Path) -> None:
+    """Every head has five of eight organs, in a circle, so that most heads resemble others."""
+    pairs = [(f"drug {chr(97 + i)}", ORGANS[(i + k) % 8]) for i in range(26) for k in range(5)]
+    config = load_config(write_sites(tmp_path, pairs))
+    (plain,) = find(config, "risks")[0].rows
+    (deep,) = find(config, "risks", is_deep=True)[0].rows
+    assert "n_tried" not in plain
+    found = read_balance(config.storage.root, configurations.build(config))["affected_sites"]
+    assert deep.items() <= (found | {"relation": "affected_sites"}).items()
+    assert deep["n_tried"] > 0
+    # What is built is not measured again.
+    assert find(config, "risks")[0].rows == [deep]
+    assert found["n_pairs"] + found["n_left_out"] == 26 - 5
+
+
+def test_few_wrong_twins_are_chance() -> None:
+    sound = {"tail_rate": 0.5, "guessable_rate": 0.5}
+    sound |= {"n_tried": 1000, "missing_share": 0.9, "wrong_rate_ci_low": 0.01, "wrong_rate_ci_high": 0.2}
+    figures: Balance = {
+        "few": sound | {"n_wrong": 2, "wrong_rate": 0.15},
+        "many": sound | {"n_wrong": 30, "wrong_rate": 0.03},
+        "rare": sound | {"n_wrong": 30, "wrong_rate": 0.015},
+        "unknown": sound | {"n_wrong": 30, "wrong_rate": None, "wrong_rate_ci_high": None},
+    }
+    (line,) = list_risks(figures)
+    assert line.startswith("many: false twins may be true")
+    assert "about 3.0 % (1.0 to 20.0 %), if the base lacks 90 %" in line
