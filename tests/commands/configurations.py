@@ -10,8 +10,9 @@ from schemas.exchange import Completion
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.run_record import read_run
 from tests.support.command import make_rows, write_base, write_config
-from tests.support.evaluations import Scripted, ask_model
+from tests.support.evaluations import Scripted, ask_model, finish
 from tests.support.small_bases import write_files
 
 FAR: dict[str, Any] = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
@@ -50,3 +51,15 @@ def ask(config: Config, name: str = "far", setting: Setting | None = None, perio
     """Let a parrot answer in place of the model; return how many prompts it was asked."""
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, name, setting, period)
     return ask_model(evaluation, PARROT.load).n_asked
+
+
+def evaluate(config: Config, name: str) -> dict[str, Any]:
+    """Let a parrot answer in place of the model and score its answers; return the record."""
+    edition = plan_edition(config)
+    if not edition.is_complete():
+        build(config)
+    evaluation = plan_evaluation(config, edition.edition_id, name)
+    finish(evaluation, ask_model(evaluation, PARROT.load))
+    record = read_run(evaluation)
+    assert record is not None
+    return record

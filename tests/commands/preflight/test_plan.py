@@ -25,9 +25,9 @@ from tasks.edition.recipes import RECIPES
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.judging.writer_errors import read_panel
 from tests.commands import configurations
-from tests.commands.configurations import FAR, PARROT, ask, build
+from tests.commands.configurations import FAR, ask, build, evaluate
 from tests.support.command import REPOSITORY, make_rows
-from tests.support.evaluations import ask_model, finish, list_prompts
+from tests.support.evaluations import list_prompts
 
 REFERENCE = str(REPOSITORY / "models" / "reference-small")
 METHODS = ["pretexeval", "prototype", "direct"]
@@ -196,23 +196,15 @@ def test_a_plan_says_what_earlier_models_needed_and_that_costs_may_reach_their_l
         model = {"name": name, "model": name, "price_input": 1.0, "price_output": 1.0, "max_cost": 0.001}
         return configure(tmp_path, model, edition={"methods": ["pretexeval"]}, scoring=scoring)
 
-    def evaluate(config: Config) -> int:
-        (model,) = config.models
-        evaluation = plan_evaluation(config, plan_edition(config).edition_id, model.name)
-        report = ask_model(evaluation, PARROT.load)
-        finish(evaluation, report)
-        return report.n_asked
-
     def render(config: Config) -> str:
         return render_plan(plan_here(config)).replace("\n", " ")
 
     full, less, new = configure_one("a"), configure_one("b", ask="enough"), configure_one("c", ask="enough")
     assert "no earlier model on this edition" in render(less)
-    build(full)
-    n = evaluate(full)
+    n = evaluate(full, "a")["n_asked"]
     computed = render(less)
     assert "the run may stop at max_cost = 0.001" in computed
-    share = f"{100 * evaluate(less) / n:.0f} % of the samples were enough for"
+    share = f"{100 * evaluate(less, 'b')['n_asked'] / n:.0f} % of the samples were enough for"
     assert f"{share} an earlier model on this edition" in computed
     # The second one was recorded.
     assert f"{share} 2 earlier models on this edition" in render(new)
