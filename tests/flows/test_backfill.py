@@ -12,10 +12,10 @@ from filelock import FileLock
 from pretexeval.config.file import load_config
 from pretexeval.storage.layout import evaluation_lock
 from tests.support.command import Outcome, make_rows, run_command, write_base, write_config
-from tests.support.data_folder import query_rows
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
+from warehouse.query import read_rows as query_rows
 
 pytestmark = pytest.mark.long
 

@@ -16,7 +16,6 @@ import pytest
 from pretexeval.config.schedule import label_period
 from tests.flows.deployed import ENDS, Deployed, Row
 from tests.support.command import REPOSITORY, run_command, write_config
-from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.fault_models import wait_until
@@ -28,6 +27,7 @@ from tests.support.installation import (
     start_installation,
     write_falling_score,
 )
+from warehouse.query import read_rows as query_rows
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 

@@ -23,7 +23,6 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from tests.support.data_folder import query_rows
 from tests.support.endpoint import (
     Body,
     Endpoint,
@@ -33,6 +32,7 @@ from tests.support.endpoint import (
     reply_to_chat,
     serve_endpoint,
 )
+from warehouse.query import read_rows as query_rows
 
 pytestmark = pytest.mark.slow
 

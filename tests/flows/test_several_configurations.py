@@ -7,9 +7,9 @@ import pytest
 from commands.in_process import is_published
 from pretexeval.config.file import load_config
 from tests.support.command import make_rows, run_command, write_base, write_config
-from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
+from warehouse.query import read_rows as query_rows
 
 pytestmark = pytest.mark.long
 

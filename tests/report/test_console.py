@@ -11,8 +11,8 @@ from report.console import WIDTH, render_rows
 from report.paper_tables import render_all_tables, render_paper_tables
 from report.score_tables import render_leaderboard
 from tests.report.conftest import SETTING
-from tests.support.data_folder import query_rows
 from tests.warehouse.conftest import EDITION, METHODS
+from warehouse.query import read_rows
 
 Rows = list[tuple[Any, ...]]
 MANY = [f"column_{k}" for k in range(30)]
@@ -77,7 +77,7 @@ def test_what_differs_between_rows_and_scores_with_their_intervals_come_first(
 
 
 def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) -> None:
-    rows = query_rows(
+    rows = read_rows(
         compared, f"from leaderboard where edition_id = '{EDITION}' and repeat = 0 order by rank"
     )
     head, *_ = render_all_tables(compared, EDITION).splitlines()
@@ -92,14 +92,14 @@ def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) 
 
 
 def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: Path) -> None:
-    text = render_paper_tables(lambda sql: query_rows(compared, sql), EDITION, "strict")
+    text = render_paper_tables(lambda sql: read_rows(compared, sql), EDITION, "strict")
     losses, *_, curve = (
         part for part in text.split("\n\n") if part.startswith(("PretexEval minus", "Joint"))
     )
     assert losses.splitlines()[1].split() == ["model", "direct", "llmeval", "prototype"]
     assert curve.startswith("Joint accuracy (%) when n samples are asked, prototype")
     means = [line for line in curve.splitlines() if line.startswith("mean of models")]
-    expected = query_rows(
+    expected = read_rows(
         compared,
         f"select 100 * avg(joint_accuracy) as mean from joint_accuracy_curve where {SETTING} "
         "and method = 'prototype' group by n order by n",

@@ -1,17 +1,25 @@
-"""The pages of an edition: their links, their numbers, the finding, and names that could break them."""
+"""The pages of an edition: their links, numbers, findings, odd names, and what they say about questions."""
 
 import subprocess
 import sys
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from pretexeval.primitives.errors import InputError
+from report.columns import FACETS
+from report.contents import EditionReader
+from report.facet_scores import read_facet_scores
 from report.findings import list_answers
 from report.formats import FORMS, format_percent, format_points
+from report.leaders import find_question_lead
 from report.page import PAGES, write_index, write_report
-from report.page_rows import read_contents
+from report.page_rows import read_contents, read_question_contents
+from report.score_tables import render_facets
 from tests.report.conftest import (
+    ASKED,
+    BANK,
     FRESH,
     ODD_HEAD,
     ODD_NAME,
@@ -24,11 +32,12 @@ from tests.report.conftest import (
     share,
 )
 from tests.support.command import REPOSITORY
-from tests.support.data_folder import DataFolder, query_rows
+from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import Parsed, parse
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
+from warehouse.query import open_warehouse, read_rows
 
 ADDRESSES = ("href", "src", "action", "data", "poster", "srcset", "xlink:href")
 PRETEXEVAL = f"{SETTING} and repeat = 0 and method = 'pretexeval'"
@@ -98,7 +107,7 @@ def test_it_says_of_the_negatives_what_the_manifest_says(compared: Path, parsed:
     rows = name_cells(parsed["Validity"].table_with("Relation", "Tail frequency"))
     (row,) = (row for row in rows if row["Relation"] == "symptoms")
     where = f"edition_id = '{EDITION}' and method = 'pretexeval' and relation = 'symptoms'"
-    of = {each["baseline"]: each for each in query_rows(compared, f"from shortcut_baselines where {where}")}
+    of = {each["baseline"]: each for each in read_rows(compared, f"from shortcut_baselines where {where}")}
     expected = {
         "Word overlap": share(of["word_overlap"], "average_accuracy"),
         "Best shortcut": share(of["best"], "average_accuracy"),
@@ -115,7 +124,7 @@ def name_rank(row: Row) -> str:
 
 
 def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parsed) -> None:
-    board = query_rows(compared, f"from leaderboard where {PRETEXEVAL} order by rank, model")
+    board = read_rows(compared, f"from leaderboard where {PRETEXEVAL} order by rank, model")
     # No prompt failed, so there is no column for failures.
     more = page.table_with("Model", "No answer")
     assert "Failed" not in more[0]
@@ -136,11 +145,11 @@ def test_the_maps_and_the_table_of_relations_have_the_numbers_of_the_views(
     relations, forms = (
         {row[0]: dict(zip(NAMES, row[1:], strict=False)) for row in each[1:]} for each in maps
     )
-    masteries = query_rows(compared, f"from accuracy_by_relation where {PRETEXEVAL}")
+    masteries = read_rows(compared, f"from accuracy_by_relation where {PRETEXEVAL}")
     for row in masteries:
         value = "–" if row["mastery"] is None else str(round(100 * row["mastery"]))
         assert relations[row["relation"]][row["model"]] == value
-    effects = query_rows(compared, f"from form_effects where {PRETEXEVAL} and transformation <> 'none'")
+    effects = read_rows(compared, f"from form_effects where {PRETEXEVAL} and transformation <> 'none'")
     assert {(FORMS[row["transformation"]], row["model"]) for row in effects} == {
         (form, name) for form, cells in forms.items() for name in cells
     }
@@ -192,7 +201,7 @@ def test_methods_stand_in_the_papers_order_and_components_with_their_differences
     # Scurvy has five of eight samples under every method, and one under direct.
     assert [row[8] for row in rows] == ["8", "6", "6", "6"]
     rows = [r for r in validity.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
-    found = query_rows(
+    found = read_rows(
         compared, f"from ablations where component is not null and model_id = 'erratic' and {SETTING}"
     )
     assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
@@ -209,7 +218,7 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
     assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
     # The id erratic sorts before recall, so the page swaps the sides of the row.
     where = f"method = 'pretexeval' and model_id = 'erratic' and other_model_id = 'recall' and {SETTING}"
-    (row,) = query_rows(compared, f"from model_comparison where {where}")
+    (row,) = read_rows(compared, f"from model_comparison where {where}")
     assert row["difference"] < 0
     assert rows[0][2] == change(row, "difference", is_swapped=True)
     assert rows[0][6:8] == [str(row["n_other_mastered_alone"]), str(row["n_mastered_alone"])] != ["0", "0"]
@@ -228,7 +237,7 @@ def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Par
     here, there = (
         next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)
     )
-    (row,) = query_rows(compared, f"from edition_drift where model_id = 'recall' and {SETTING}")
+    (row,) = read_rows(compared, f"from edition_drift where model_id = 'recall' and {SETTING}")
     assert (row["difference"], row["average_accuracy"]) == (0.5, 1.0)
     assert here[5] == change(row, "difference")
     assert there[5] == change(row, "difference", is_swapped=True)
@@ -269,8 +278,101 @@ def test_sample_quality_and_grades(compared: Path, parsed: dict[str, Parsed]) ->
         ["polarity", "writer", "1", "16"],
     ]
     grades = data.table_with("Method", "Reliability")[1:]
-    (row,) = query_rows(compared, "from human_review where method = 'pretexeval'")
+    (row,) = read_rows(compared, "from human_review where method = 'pretexeval'")
     assert grades[1][:2] == ["pretexeval", f"2.67\nα {row['reliability_agreement']:.2f}"]
     assert grades[1][2].startswith("2.00")
     assert grades[1][3].startswith("2.33")
     assert grades[1][4:] == ["6", "2", "3"]
+
+
+OF_ASKED = f"edition_id = '{ASKED}' and scoring_policy = 'strict'"
+
+
+@pytest.fixture(scope="module")
+def asked(questioned: Path) -> Parsed:
+    return parse(write_report(questioned, ASKED).read_text(encoding="utf-8"))
+
+
+def test_the_table_of_facets_has_the_numbers_of_the_view(questioned: Path, asked: Parsed) -> None:
+    table = asked.table_with("Model", "Setting", "Comparison")
+    assert [row[:2] for row in table[1:]] == [
+        ["always_right", "answer only"],
+        [ODD_NAME, "answer only"],
+        ["agreeing", "answer only"],
+        [ODD_NAME, "chain of thought"],
+        ["random answers", ""],
+    ]
+    assert table[-1][2:7] == [format_percent(share) for share in (0.25, 0.25, 1 / 15, 0.5, 0.8 / 3)]
+    for row, setting in ((table[2], "answer_only"), (table[4], "chain_of_thought")):
+        where = f"where {OF_ASKED} and model_id = 'erratic' and setting = '{setting}'"
+        facets = read_rows(questioned, f"from facet_accuracy {where} and is_negated is null")
+        shares = {found["facet"]: format_percent(found["accuracy"]) for found in facets}
+        (mastered,) = read_rows(
+            questioned, f"from mastered_points {where} and step = 4 and not is_negated_included"
+        )
+        of_facets = [found["accuracy"] for found in facets if found["facet"]]
+        expected = [*(shares[name.lower()] for name in table[0][2:6]), format_percent(fmean(of_facets))]
+        assert [cell.split("\n")[0] for cell in row[2:7]] == expected
+        assert row[7].split("\n")[0] == format_percent(mastered["mastered_rate"])
+
+
+def test_one_point_shows_every_question_and_what_models_said(questioned: Path) -> None:
+    data = parse(read_pages(write_report(questioned, ASKED))["Data"])
+    rows = data.table_with("Type", "Question", "Right answer", "What models said")[1:]
+    assert len(rows) == 10
+    assert all("always_right, answer only" in row[3] for row in rows)
+    assert all(f"{ODD_NAME}, chain of thought" in row[3] for row in rows)
+    assert sum(row[1].count("Offered answer") for row in rows) == 4
+    texts = read_pages(write_report(questioned, BANK))
+    assert len(parse(texts["Data"]).table_with("Type", "Question")[1:]) == 10
+    assert (
+        parse(texts["Results"])
+        .table_with("#", "Model", "Setting", "Mastered points")[1][1]
+        .startswith(ODD_NAME)
+    )
+
+
+def test_a_model_is_ahead_in_questions_from_either_side_of_a_comparison(questioned: Path) -> None:
+    with open_warehouse(questioned) as connection:
+        contents = read_question_contents(EditionReader(connection, ASKED))
+    assert contents is not None
+    lead = find_question_lead(contents)
+    assert lead is not None
+    assert (lead.first, lead.level, lead.behind) == ("always_right", (), ("erratic", "agreeing"))
+
+
+def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
+    editions, _, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
+    assert {row[0] for row in editions[1:]} == {ASKED, BANK}
+    assert table[0][:2] == ["Edition", "Highest mean"]
+    expected = [[ASKED, "always_right"], [BANK, ODD_NAME]]
+    assert sorted(row[:2] for row in table[1:]) == sorted(expected)
+
+
+def split(line: str) -> list[str]:
+    """Return the cells of a line; cells are two or more spaces apart."""
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) -> None:
+    scores = read_facet_scores(lambda sql: read_rows(questioned, sql), ASKED)
+    right, erratic, agreeing, thinking, random = map(split, render_facets(scores).splitlines()[2:])
+    assert right[:2] == ["always_right", "answer_only"]
+    assert right[2].startswith("100.0 [")
+    assert right[9:] == ["0.0", "14", "131"]
+    assert (erratic[0], agreeing[0]) == (ODD_NAME, "agreeing")
+    assert thinking[:2] == [ODD_NAME, "chain_of_thought"]
+    assert random == ["random answers", "25.0", "25.0", "6.7", "50.0", "26.7"]
+
+
+def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
+    rates = ("no_answer_rate", "unfinished_reasoning_rate", "refused_rate", "error_rate", "mastered_rate")
+    ends = ("", "_ci_low", "_ci_high", "_random", "_unfinished_reasoning_rate", "_refused_rate")
+    row: Row = dict.fromkeys([f"{name}{end}" for name in (*FACETS, "average") for end in ends])
+    row |= {"setting": "answer_only", "model_id": "m", "model": "m", "scoring_policy": "strict"}
+    row |= dict.fromkeys(rates, 0.0) | {"n_questions": 8, "n_points": 0, "mastered_negated_rate": None}
+    row |= {"comparison": 0.5, "comparison_ci_low": 0.4, "comparison_ci_high": 0.6, "comparison_random": 0.25}
+    lines = render_facets([row | {"comparison_unfinished_reasoning_rate": 0.125}]).splitlines()
+    assert split(lines[0])[:4] == ["model", "setting", "comparison % [95 % CI]", "average % [95 % CI]"]
+    assert split(lines[2])[2:4] == ["50.0 [40.0, 60.0]", "-"]
+    assert lines[-1].startswith("m (answer_only): the thought did not end in 12.5 % of comparison, so")

@@ -18,7 +18,7 @@ from tests.support.stage_rows import (
     write_responses,
     write_rows,
 )
-from warehouse.query import run_query
+from warehouse.query import read_rows
 
 # The answer of a model to a sample (with the columns of its triplet); None is no answer.
 Rule = Callable[[Row], bool | None]
@@ -26,6 +26,7 @@ Rule = Callable[[Row], bool | None]
 Fail = Callable[[Row], str | None]
 # The log-probabilities of True and False.
 Weigh = Callable[[Row], tuple[float | None, float | None]]
+Change = Callable[[list[Row], list[Row], list[Row]], None]
 
 # What a manifest says of the negatives of a relation (tasks/edition/risks.py).
 RISKS: Row = {
@@ -39,14 +40,6 @@ RISKS: Row = {
     "wrong_rate": 0.0102,
     "is_balanced": True,
 }
-
-
-def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
-    return -0.1, -2.5
-
-
-def never_fail(sample: Row) -> str | None:
-    return None
 
 
 def fail_response(error: str) -> Row:
@@ -233,15 +226,17 @@ class DataFolder:
         *,
         methods: tuple[str, ...] = ("pretexeval",),
         policies: tuple[str, ...] = ("strict",),
-        weigh: Weigh = weigh_alike,
-        fail: Fail = never_fail,
+        weigh: Weigh = lambda _: (-0.1, -2.5),
+        fail: Fail = lambda _: None,
         max_error_rate: float = 0.01,
         n_repeats: int = 1,
+        change: Change = lambda *_: None,
     ) -> None:
         """Let the model answer every test sample by its rule, and score the answers under every policy.
 
         Args:
             n_repeats: how often it gives each answer.
+            change: changes the responses, the requests with their readings, and the predictions.
         """
         responses: dict[str, Row] = {}
         requests, predictions = [], []
@@ -264,23 +259,8 @@ class DataFolder:
             requests.append(asked | {"n_demonstrations_dropped": 0} | read | {"error": error})
             predictions += [asked | judge(sample, answer, error, policy) for policy in policies]
         given = list(responses.values())
-        self.write_run(edition_id, model_id, given, requests, predictions, max_error_rate)
-
-    def write_run(
-        self,
-        edition_id: str,
-        model_id: str,
-        responses: list[Row],
-        requests: list[Row],
-        predictions: list[Row],
-        max_error_rate: float = 0.01,
-    ) -> None:
-        """Write an evaluation and its responses.
-
-        Args:
-            requests: with the columns of the readings, too.
-        """
-        self.write_responses(edition_id, model_id, responses)
+        change(given, requests, predictions)
+        self.write_responses(edition_id, model_id, given)
         folder = self.root / "predictions" / edition_id / model_id
         write_evaluation(folder, edition_id, requests, predictions, max_error_rate)
 
@@ -293,10 +273,4 @@ class DataFolder:
 
     def query(self, sql: str) -> list[Row]:
         """Return the rows of a query on the published warehouse, each as a dictionary."""
-        return query_rows(self.root, sql)
-
-
-def query_rows(root: Path, sql: str) -> list[Row]:
-    """Return the rows of a query on the warehouse under the root, each as a dictionary."""
-    columns, rows = run_query(root, sql)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+        return read_rows(self.root, sql)

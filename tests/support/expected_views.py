@@ -72,11 +72,6 @@ def measure(
     return Estimates([spread])
 
 
-def limit_share(observations: Iterable[Observation], n_most: float | None = None) -> tuple[float, float]:
-    limits = measure(observations, n_most).limit()
-    return float(limits.low[0]), float(limits.high[0])
-
-
 def limit_difference(
     observations: Iterable[Observation],
     n_most: float | None = None,
@@ -201,8 +196,8 @@ def expected_share(
     names = (score, f"{score}_ci_low", f"{score}_ci_high")
     if not observations:
         return dict.fromkeys(names)
-    interval = limit_share(observations, n_most)
-    return dict(zip(names, (share(observations), *interval), strict=True))
+    limits = measure(observations, n_most).limit()
+    return dict(zip(names, (share(observations), limits.low[0], limits.high[0]), strict=True))
 
 
 def expected_scores(rows: list[Row], k: int) -> Row:

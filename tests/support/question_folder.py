@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pretexeval.storage.records import write_record
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
-from tests.support.data_folder import DataFolder, fail_response, never_fail
+from tests.support.data_folder import DataFolder, fail_response
 from tests.support.stage_rows import Row, describe_file, digest, response_row, write_evaluation, write_rows
 from warehouse.records import require_record
 
@@ -17,10 +17,6 @@ FailRule = Callable[[Row], str | None]
 # Whether the thought of a repeat of a question did not end.
 ThoughtRule = Callable[[Row, int], bool]
 FORMS = [("MCQ", ""), ("RQ", "right"), ("RQ", "wrong"), ("MAQ", ""), ("TFQ", "")]
-
-
-def never_cut(question: Row, repeat: int) -> bool:
-    return False
 
 
 @dataclass(frozen=True)
@@ -127,8 +123,8 @@ class QuestionFolder:
         setting: str = "answer_only",
         n_repeats: int = 1,
         policies: tuple[str, ...] = ("strict",),
-        fail: FailRule = never_fail,
-        cut: ThoughtRule = never_cut,
+        fail: FailRule = lambda _: None,
+        cut: ThoughtRule = lambda *_: False,
     ) -> None:
         """Let the model answer every test question by its rule, and score the answers under every policy."""
         requests, predictions, responses = [], [], []

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule, Weigh, weigh_alike
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.few_clusters import give_intervals
 from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
@@ -98,14 +99,12 @@ def fail_three(sample: Row) -> str | None:
     return REASON if is_chosen and sample["is_positive"] else None
 
 
-def publish_signs(
-    root: Path,
-    n_pairs: int,
-    rules: Sequence[Rule],
-    policies: tuple[str, ...] = ("strict",),
-    weigh: Weigh = weigh_alike,
-) -> DataFolder:
-    """Publish an edition about so many diseases with a sign each, and what these models answer to it."""
+def publish_signs(root: Path, n_pairs: int, rules: Sequence[Rule], **settings: Any) -> DataFolder:  # noqa: ANN401
+    """Publish an edition about so many diseases with a sign each, and what these models answer to it.
+
+    Args:
+        settings: those of `DataFolder.write_answers`.
+    """
     data = DataFolder(root)
     for k in range(n_pairs):
         # No word of a head is in its tail, so that overlap says nothing.
@@ -113,7 +112,7 @@ def publish_signs(
     data.write_edition(EDITION)
     for rule in rules:
         data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule, policies=policies, weigh=weigh)
+        data.write_answers(EDITION, rule.__name__, rule, **settings)
     build_warehouse(root)
     return data
 

@@ -158,25 +158,17 @@ def test_verdicts_lower_the_probabilities_of_the_labels_that_nobody_judged() -> 
 )
 def test_exchanged_labels_are_told_from_right_ones_by_the_recorded_answers_of_weak_models() -> None:
     rows = pl.read_parquet(FOLDER / "multifacet_ao_TFQ.parquet")
-    points, models = (sorted(rows[name].unique()) for name in ("knowledge_point", "model"))
-    answers = np.zeros((len(points), 2, len(models), 2))
-    for model, form, point, extracted in rows.select(
-        "model", "form", "knowledge_point", "extracted"
-    ).iter_rows():
-        option, polarity = form.split("/")
-        place = (
-            points.index(point),
-            int(option == "false_option"),
-            models.index(model),
-            int(polarity == "negated"),
-        )
-        if extracted is not None:
-            answers[place] = 1 if (extracted == "T") == (polarity == "forward") else -1
-    assert answers.shape == (795, 2, 8, 2)
-    order, areas = np.random.default_rng(0).permutation(len(points)), []
+    option, polarity = (rows["form"].str.split("/").list.get(part) for part in (0, 1))
+    point, model = ((rows[name].rank("dense") - 1).to_numpy() for name in ("knowledge_point", "model"))
+    is_affirmed = (rows["extracted"] == "T") == (polarity == "forward")
+    n_points = 795
+    answers = np.zeros((n_points, 2, 8, 2))
+    place = (point, (option == "false_option").cast(int), model, (polarity == "negated").cast(int))
+    answers[place] = (2 * is_affirmed.cast(int) - 1).fill_null(0)
+    order, areas = np.random.default_rng(0).permutation(n_points), []
     # Every point is exchanged once, 3 % of them at a time.
     for planted in np.array_split(order, 33):
-        wrong = np.isin(np.arange(len(points)), planted)
+        wrong = np.isin(np.arange(n_points), planted)
         probability = estimate(np.where(wrong[:, None, None, None], answers[:, ::-1], answers))[:, 0]
         differences = np.subtract.outer(probability[wrong], probability[~wrong])
         areas.append(((differences > 0) + (differences == 0) / 2).mean())

@@ -233,34 +233,22 @@ def test_prediction_details(worked: DataFolder) -> None:
     assert pick(row, expected) == expected
 
 
-class Reasoner(DataFolder):
-    """A data folder in which the first answers hold reasoning: in a column, between marks, or unfinished."""
-
-    def write_run(
-        self,
-        edition_id: str,
-        model_id: str,
-        responses: list[Row],
-        requests: list[Row],
-        predictions: list[Row],
-        max_error_rate: float = 0.01,
-    ) -> None:
-        said = (" True", "<think>False?</think> True", "False? </think> True", "<think>It is false", "No.")
-        for row, text in zip(responses, said, strict=False):
-            row["response"] = text
-        responses[0]["reasoning"] = "False?"
-        for row, start, end in zip(requests[1:], (7, 0, 7), (13, 7, 18), strict=False):
-            row |= {"thought_start": start, "thought_end": end}
-        for k, reason in ((3, "is_unfinished_reasoning"), (4, "is_refused")):
-            requests[k] |= {"answer": None, "rule": None, reason: True}
-            predictions[k] |= {"prediction": None, "is_correct": False, "n_answers": 0, "n_agreeing": 0}
-        super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
+def add_reasoning(responses: list[Row], requests: list[Row], predictions: list[Row]) -> None:
+    """Let the first answers hold reasoning: in a column, between marks, or unfinished."""
+    said = (" True", "<think>False?</think> True", "False? </think> True", "<think>It is false", "No.")
+    for row, text in zip(responses, said, strict=False):
+        row["response"] = text
+    responses[0]["reasoning"] = "False?"
+    for row, start, end in zip(requests[1:], (7, 0, 7), (13, 7, 18), strict=False):
+        row |= {"thought_start": start, "thought_end": end}
+    for k, reason in ((3, "is_unfinished_reasoning"), (4, "is_refused")):
+        requests[k] |= {"answer": None, "rule": None, reason: True}
+        predictions[k] |= {"prediction": None, "is_correct": False, "n_answers": 0, "n_agreeing": 0}
 
 
 def test_reasoning_is_shown_apart_from_the_response_and_refusals_are_counted(data: DataFolder) -> None:
-    other = Reasoner(data.root, pairs=data.pairs)
-    other.write_model("thinker")
-    other.write_answers(EDITION, "thinker", expert)
+    data.write_model("thinker")
+    data.write_answers(EDITION, "thinker", expert, change=add_reasoning)
     record = data.root / "predictions" / EDITION / "thinker" / "run.json"
     change_record(record, served=["x, fp_1", "x, fp_2"])
     build_warehouse(data.root)

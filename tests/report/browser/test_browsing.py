@@ -13,10 +13,11 @@ from report.page import PAGES, write_report
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME, WatchedPage
 from tests.report.conftest import fill_pairs, read_pages
 from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, query_rows
+from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from tests.warehouse.conftest import EDITION as TINY
 from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows
 
 SAMPLES = f"{EDITION}/samples/index.html"
 # An expression: an object of functions, which call those of the page.
@@ -86,7 +87,7 @@ def test_hostile_texts_are_shown_and_do_not_run(samples: Page, pages: Path) -> N
 
 
 def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> None:
-    rows = query_rows(
+    rows = read_rows(
         hostile,
         "select model_id, method, sample_id, prompt from prediction_details "
         "inner join responses using (model_id, prompt_key, repeat) where scoring_policy = 'strict'",
@@ -100,7 +101,7 @@ def test_the_prompt_is_the_one_that_was_sent(hostile: Path, samples: Page) -> No
 def test_search_and_order_are_those_of_sql(hostile: Path, samples: Page) -> None:
     words = ["chest PAIN", "alert(3)", "first rewording", "fever"]
     found, hardest = samples.evaluate(f"{SCRIPT}.searchAndOrder", words)
-    rows = query_rows(
+    rows = read_rows(
         hostile,
         "with pairs as (select pair_id, string_agg(head || '|' || tail, '|') as names from triplets "
         "where split = 'test' group by pair_id), "
@@ -145,7 +146,7 @@ def test_every_share_on_a_page_is_that_of_the_samples_behind_it(samples: Page, p
 
 def test_links_that_compare_select_as_many_facts_as_they_count(hostile: Path, samples: Page) -> None:
     figures = []
-    for row in query_rows(hostile, "from model_comparison where mastery is not null"):
+    for row in read_rows(hostile, "from model_comparison where mastery is not null"):
         against = {"against": row["other_model_id"], "there": "missed"}
         figures.append((name_samples(row, fact="mastered", **against), row["n_mastered_alone"]))
     counted = samples.evaluate(f"{SCRIPT}.countFacts", [fragment for fragment, _ in figures])

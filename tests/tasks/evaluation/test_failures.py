@@ -13,12 +13,12 @@ from report.page import write_pages
 from tasks.asking import model_session
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.scoring import score_finished
-from tests.support.data_folder import query_rows
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows as query_rows
 
 # 7 test pairs in one relation, and 2 in the other.
 N_SAMPLES = 9 * 16
