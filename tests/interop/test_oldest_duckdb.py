@@ -7,9 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
-import pytest
 
-from pretexeval.storage.layout import WAREHOUSE
 from tests.interop.conftest import require_environment
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
@@ -47,9 +45,9 @@ def read_with(interpreter: str | Path, path: Path) -> tuple[str, Rows]:
     return version, rows
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a published root of two editions with samples and questions, which two models answered."""
+def test_every_row_is_the_same_in_the_oldest_version(tmp_path: Path) -> None:
+    """The root has two editions with samples and questions, which two models answered."""
+    oldest = require_environment(".venv-duckdb")
     folder = fill_points(QuestionFolder(fill_pairs(DataFolder(tmp_path))))
     methods, policies = ("pretexeval", "prototype", "direct", "llmeval"), ("strict", "excluded")
     folder.data.write_edition(FRESH, methods)
@@ -62,14 +60,9 @@ def root(tmp_path: Path) -> Path:
         folder.data.write_answers(FRESH, name, rule, methods=methods, n_repeats=2)
         folder.write_answers(EDITION, name, erratic, policies=policies)
         folder.write_answers(EDITION, name, always_right, setting="chain_of_thought", n_repeats=5)
-    build_warehouse(tmp_path)
-    return tmp_path
-
-
-def test_every_row_is_the_same_in_the_oldest_version(root: Path) -> None:
-    oldest = require_environment(".venv-duckdb")
-    version, found = read_with(oldest, root / WAREHOUSE)
-    newest, expected = read_with(sys.executable, root / WAREHOUSE)
+    path = build_warehouse(tmp_path)
+    version, found = read_with(oldest, path)
+    newest, expected = read_with(sys.executable, path)
     assert (version, newest) == ("1.4.2", duckdb.__version__)
     assert sum(bool(rows) for _, rows in found.values()) > 30
     assert found == expected

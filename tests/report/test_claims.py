@@ -256,8 +256,7 @@ def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_config
 ) -> None:
     old, fresh = DataFolder(tmp_path), DataFolder(tmp_path, wording="fresh ", seed=2)
     for data in (old, fresh):
-        for k in range(60):
-            data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 60}")
+        data.add_pairs("signs", 60)
     other = "tiny-seed2-00000002"
     old.write_edition(EDITION)
     fresh.write_edition(other)

@@ -92,10 +92,10 @@ class DataFolder:
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
 
-    def add_six_pairs(self, relation: str) -> None:
-        """Add six pairs whose tails are each true once and false once."""
-        for k in range(6):
-            self.add_pair(relation, f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+    def add_pairs(self, relation: str, n: int) -> None:
+        """Add n pairs whose tails are each true once and false once, and whose names share no word."""
+        for k in range(n):
+            self.add_pair(relation, f"head{k}", f"tail{k}", f"tail{(k + 1) % n}")
 
     def triplets(self) -> list[Row]:
         tested = [pair for pair in self.pairs if pair[4] == "test"]

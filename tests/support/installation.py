@@ -142,15 +142,11 @@ def run_python(installation: Installation, source: str, *arguments: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-N_PAIRS = 15
-"""Enough for an interval of a difference."""
-
-
 def write_falling_score(folder: Path) -> Path:
     """Write a warehouse of two weeks, in the second of which the model is always wrong; return its root."""
     world = DataFolder(folder / "fall")
-    for k in range(N_PAIRS):
-        world.add_pair("symptoms", f"head{k}", f"tail{k}", f"tail{(k + 1) % N_PAIRS}")
+    # Enough for an interval of a difference.
+    world.add_pairs("symptoms", 15)
     world.write_model("student")
     for week, rule in (
         ("2026-W47", simulated_models.expert),

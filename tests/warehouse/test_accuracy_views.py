@@ -329,7 +329,9 @@ def test_methods_are_compared_on_what_both_grade(
         assert [row[name] for name in names] == pytest.approx([-ablated[name] for name in swapped])
 
 
-def test_pairs_count_what_was_asked_and_not_answered(published: DataFolder, predictions: list[Row]) -> None:
+def test_pairs_count_what_has_no_answer_and_a_failed_prompt_has_no_verdict(
+    published: DataFolder, predictions: list[Row]
+) -> None:
     rows = published.query(f"from pair_details where {PRETEXEVAL} and model_id = 'erratic'")
     own = select(predictions, model_id="erratic", method="pretexeval", scoring_policy="strict")
     assert any(row["n_no_answer"] for row in rows)
@@ -337,9 +339,6 @@ def test_pairs_count_what_was_asked_and_not_answered(published: DataFolder, pred
         pair: (len(samples), len(select(samples, has_answer=False)))
         for pair, samples in group(own, lambda sample: sample["pair_id"]).items()
     }
-
-
-def test_a_failed_prompt_has_its_error_and_no_verdict(published: DataFolder) -> None:
     where = f"where model_id = 'failing' and {PRETEXEVAL}"
     rows = published.query(f"from prediction_details {where} and is_failed")
     found = [(row["prediction"], row["is_correct"], row["has_answer"], row["error"]) for row in rows]

@@ -8,7 +8,7 @@ from statistics import mean
 import polars as pl
 import pytest
 
-from schemas.question_stages import FACET_OF, LETTERS
+from schemas.question_stages import LETTERS
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
@@ -37,7 +37,6 @@ POLICIES = ("strict", "excluded")
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 KNOWN = ("Disease 1", "Disease 2", "Disease 3")
-FACETS = tuple(FACET_OF.values())
 PARTS = 2520
 """A revision question's accuracy is a number of these parts."""
 
@@ -179,11 +178,6 @@ def taught(question: Row, repeat: int) -> str | None:
     return str(question["answer"]) if question["head"] in KNOWN else erratic(question, repeat)
 
 
-def answer_samples(sample: Row) -> bool | None:
-    rule = simulated_models.expert if sample["head"] in KNOWN[:2] else simulated_models.erratic
-    return rule(sample)
-
-
 MODELS = (agreeing, always_right, erratic, silent, taught)
 
 
@@ -200,7 +194,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> QuestionFolder:
         is_taught = rule is taught
         folder.data.write_model(rule.__name__, heads if is_taught else None, base if is_taught else None)
         folder.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
-    folder.data.write_answers(EDITION, "taught", answer_samples)
+    expert, guesser = simulated_models.expert, simulated_models.erratic
+    folder.data.write_answers(EDITION, "taught", lambda s: (expert if s["head"] in KNOWN[:2] else guesser)(s))
     folder.write_answers(EDITION, "erratic", erratic, setting="chain_of_thought", n_repeats=3)
     build_warehouse(folder.data.root)
     return folder
@@ -301,7 +296,7 @@ def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: 
     for row in rows:
         is_known = row["taught_with"] == "pool"
         part = [each for each in own if (each["head"] in KNOWN) == is_known]
-        observed, *_ = observe_mastery(part, FACETS, row["is_negated_included"])
+        observed, *_ = observe_mastery(part, FACET_ORDER, row["is_negated_included"])
         rate = mean(o.gained for o in observed.values())
         assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
         assert is_known or row["taught_with"] == "nothing"

@@ -100,20 +100,13 @@ def test_shares_by_hand(data: DataFolder, policies: tuple[str, ...]) -> None:
     assert direct["two_answer_accuracy"] is direct["two_answer_penalised_score"] is None
 
 
-def doubt(sample: Row) -> str:
-    return "U"
-
-
-def fail_some(sample: Row) -> str:
-    return "!" if sample["head"] == "Flu" else "U"
-
-
 def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no_row(
     data: DataFolder,
 ) -> None:
-    for name in ("m", "failing"):
+    rules: dict[str, Answer] = {"m": lambda _: "U", "failing": lambda s: "!" if s["head"] == "Flu" else "U"}
+    for name, rule in rules.items():
         data.write_model(name)
-        write_unsure(data, name, doubt if name == "m" else fail_some)
+        write_unsure(data, name, rule)
     build_warehouse(data.root)
     (row,) = data.query("from knows_guesses_errs")
     assert (row["model_id"], row["unsure_rate"], row["wrong_rate"], row["penalised_score"]) == ("m", 1, 0, 0)
@@ -136,7 +129,7 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
 def test_each_evaluation_is_loaded_shown_and_removed_alone(data: DataFolder) -> None:
     """One of two models is asked with three answers alone."""
     of_m = "from knows_guesses_errs where model_id = 'm'"
-    for name, answer in (("m", answer_by_head), ("n", doubt)):
+    for name, answer in (("m", answer_by_head), ("n", lambda _: "U")):
         data.write_model(name)
         write_unsure(data, name, answer)
     build_warehouse(data.root)

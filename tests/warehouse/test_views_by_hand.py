@@ -31,14 +31,10 @@ RIGHT = {
 PRICE = {"input": 2.0, "output": 10.0}
 
 
-class PartlyCounted(DataFolder):
-    """A data folder in which every fourth answer lacks its numbers of tokens."""
-
-    def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
-        unknown = {"n_prompt_tokens": None, "n_completion_tokens": None}
-        return super().write_responses(
-            name, model_id, [row | (unknown if k % 4 == 0 else {}) for k, row in enumerate(responses)]
-        )
+def forget_tokens(responses: list[Row], *_: object) -> None:
+    """Remove the numbers of tokens of every fourth answer."""
+    for row in responses[::4]:
+        row |= {"n_prompt_tokens": None, "n_completion_tokens": None}
 
 
 # Half of the samples of each sign, and one more; no sample of a site.
@@ -55,7 +51,7 @@ def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
 
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data")
+    data = DataFolder(tmp_path_factory.mktemp("worked") / "data")
     for head in RIGHT:
         data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
     replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
@@ -67,9 +63,10 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.write_edition(EDITION, attempts=attempts)
     data.write_model("writer")
     change_record(data.root / "responses" / "writer" / "model.json", price=PRICE)
+    forget_tokens(replies)
     data.write_responses("replies", "writer", replies)
     data.write_model("uneven", [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
-    data.write_answers(EDITION, "uneven", answer_by(RIGHT))
+    data.write_answers(EDITION, "uneven", answer_by(RIGHT), change=forget_tokens)
     change_record(data.root / "predictions" / EDITION / "uneven" / "run.json", price=PRICE)
     # The first contradicts the labels of one form; the second believes no inverted statement.
     for name in ("swapped", "unread"):
@@ -174,10 +171,9 @@ def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) 
 def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> None:
     """75 pairs make three strata. Seven tenths of the base are as rare as the first 60 tails."""
     data = DataFolder(tmp_path / "data")
-    for k in range(75):
-        data.add_pair("sign", f"head {k}", f"tail {k}", f"tail {(k + 1) % 75}")
-    data.commonness = {f"head {k}": 0.7 for k in range(60, 75)}
-    known = {f"head {k}": (8, 8) if k < 15 or k >= 65 else (0, 8) for k in range(75)}
+    data.add_pairs("sign", 75)
+    data.commonness = {f"head{k}": 0.7 for k in range(60, 75)}
+    known = {f"head{k}": (8, 8) if k < 15 or k >= 65 else (0, 8) for k in range(75)}
     data.write_edition(EDITION)
     data.write_model("model")
     data.write_answers(EDITION, "model", answer_by(known))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import packages_distributions
 from itertools import combinations
 from pathlib import Path
@@ -235,10 +235,10 @@ def test_the_versions_are_the_same_and_no_package_is_installed_from_two_lists() 
             assert read_list(one).keys() & read_list(other).keys() == set(), (one, other)
 
 
-def find_imported(paths: Iterator[Path], providers: Mapping[str, list[str]]) -> set[str]:
+def find_imported(*folders: str) -> set[str]:
     """Return the normalised names of the installed packages that modules import, and missing modules."""
-    found: set[str] = set()
-    for path in paths:
+    found, providers = set[str](), packages_distributions()
+    for path in (path for name in folders for path in (REPOSITORY / name).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
@@ -253,18 +253,11 @@ def find_imported(paths: Iterator[Path], providers: Mapping[str, list[str]]) -> 
 def test_the_lists_have_what_the_code_imports() -> None:
     run = {*read_list("cpu.txt"), *read_list("torch.txt"), "vllm", "pip"}
     folders = {name.partition(".")[0] for name in PROJECT["tool"]["setuptools"]["packages"]}
-    providers = packages_distributions()
-    program = find_imported(
-        (path for name in folders for path in (REPOSITORY / name).rglob("*.py")), providers
-    )
+    program = find_imported(*folders)
     assert len(program) > 15
     assert program - run == set()
-    tests = ("tests", "benchmarks", "docs", "examples", "training", "requirements")
-    others = find_imported((path for name in tests for path in (REPOSITORY / name).rglob("*.py")), providers)
+    others = find_imported("tests", "benchmarks", "docs", "examples", "training", "requirements")
     assert {"pytest", "marimo"} <= others
     assert others - run - read_list("dev.txt").keys() == set()
-
-
-def test_the_package_requires_what_the_program_imports() -> None:
     declared = {re.split(r"[^\w-]", line)[0].lower() for line in PROJECT["project"]["dependencies"]}
     assert declared <= read_list("cpu.txt").keys()

@@ -28,7 +28,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import CLIENT_SETTINGS, LOGS_FOLDER, PREFECT_FOLDER
 from tests.support.command import REPOSITORY, Outcome, build_environment, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
-from tests.support.endpoint import Endpoint, EndpointReply, serve_endpoint
+from tests.support.endpoint import EndpointReply, serve_endpoint
 from tests.support.fault_models import wait_until
 from tests.support.installation import MAKE_BLOCK, Installation, run_python, start_installation
 from tests.support.prefect_server import open_client
@@ -209,12 +209,6 @@ SEQUENCES: dict[str, list[tuple[list[dict[str, str]], list[str]]]] = {
 }
 
 
-@pytest.fixture
-def hook() -> Iterator[Endpoint]:
-    with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
-        yield receiver
-
-
 def create_deployment(api: PrefectApi, flow: str, name: str) -> str:
     return str(api.post("/deployments/", name=name, flow_id=api.create_flow(flow), tags=["pretexeval"])["id"])
 
@@ -242,34 +236,34 @@ def run_deployment(api: PrefectApi, deployment: str, name: str, states: list[Row
 @pytest.mark.long
 @NEEDS_POSTGRES
 def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
-    installation: Installation, api: PrefectApi, hook: Endpoint, tmp_path: Path
+    installation: Installation, api: PrefectApi, tmp_path: Path
 ) -> None:
     """The notifications are created with the commands of docs/operations.md."""
-    block = run_python(installation, MAKE_BLOCK, hook.base_url).strip()
-    file = tmp_path / "notifications.yaml"
-    written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
-    file.write_text(written.replace("BLOCK\n", f"{block}\n"))
-    create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
-    subprocess.run(create, env=build_environment(installation.environment), capture_output=True, check=True)
-    deployments = {name: create_deployment(api, "regenerate", name) for name in SEQUENCES}
-    child = create_deployment(api, "evaluate-model", "child")
-    for name, outcomes in SEQUENCES.items():
-        run_deployment(api, child, f"child of {name}", [FAILED])
-        for states, _ in outcomes:
-            run_deployment(api, deployments[name], name, states)
-    run_deployment(api, create_deployment(api, "regenerate", "last"), "last", [FAILED])
-
-    def read_notes() -> list[Row]:
-        return [note for *_, note in hook.requests]
-
     expected = [
         f"{name}: {what}" for name, outcomes in SEQUENCES.items() for _, caused in outcomes for what in caused
     ]
     expected.append("last: Failed")
-    # The server evaluates its automations one after another, so that the last failure can be told first.
-    wait_until(lambda: len(read_notes()) >= len(expected), "all messages")
-    assert Counter(note["subject"] for note in read_notes()) == Counter(expected)
-    bodies = [note["body"] for note in read_notes() if note["subject"].endswith(": Failed")]
+    with serve_endpoint(lambda *_: EndpointReply(body={})) as hook:
+        block = run_python(installation, MAKE_BLOCK, hook.base_url).strip()
+        file = tmp_path / "notifications.yaml"
+        written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
+        file.write_text(written.replace("BLOCK\n", f"{block}\n"))
+        create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
+        subprocess.run(
+            create, env=build_environment(installation.environment), capture_output=True, check=True
+        )
+        deployments = {name: create_deployment(api, "regenerate", name) for name in SEQUENCES}
+        child = create_deployment(api, "evaluate-model", "child")
+        for name, outcomes in SEQUENCES.items():
+            run_deployment(api, child, f"child of {name}", [FAILED])
+            for states, _ in outcomes:
+                run_deployment(api, deployments[name], name, states)
+        run_deployment(api, create_deployment(api, "regenerate", "last"), "last", [FAILED])
+        # The server evaluates its automations one after another, so that the last failure can be told first.
+        wait_until(lambda: len(hook.requests) >= len(expected), "all messages")
+    notes = [note for *_, note in hook.requests]
+    assert Counter(note["subject"] for note in notes) == Counter(expected)
+    bodies = [note["body"] for note in notes if note["subject"].endswith(": Failed")]
     assert sum(REASON in body for body in bodies) == len(bodies) - 1
     assert sum("before the flow began" in body for body in bodies) == 1
 

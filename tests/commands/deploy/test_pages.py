@@ -15,7 +15,8 @@ STATUSES = Path(__file__).with_name("statuses.tsv")
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a server for a root with pages, results and secrets."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "report"
     for path in (
@@ -38,11 +39,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place in (folder, root / "editions"):
         (place / "out.txt").symlink_to(root / "prefect" / "client.env")
         (place / "linked").symlink_to(root)
-    return root
-
-
-@pytest.fixture(scope="module")
-def port(root: Path) -> Iterator[int]:
     with serve_app(Results(directory=root, html=True)) as address:
         yield int(address.rpartition(":")[2])
 

@@ -222,7 +222,6 @@ def test_a_total_says_where_a_time_or_a_price_is_missing() -> None:
 
 N_STATEMENTS = 14 * 2 * 8
 REPHRASER = {"kind": "model", "writer": "pen", "max_attempts": 3, "max_tokens": 40}
-LLMEVAL: dict[str, Any] = {"methods": ("pretexeval", "llmeval"), "llmeval": {"writer": "pen"}}
 
 
 def configure_writer(folder: Path, methods: tuple[str, ...] = ("pretexeval",), **tables: Any) -> Config:  # noqa: ANN401
@@ -289,7 +288,7 @@ def test_the_panel_of_a_writer_is_asked_once_and_only_if_it_decides(tmp_path: Pa
 
 
 def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(tmp_path: Path) -> None:
-    config = configure_writer(tmp_path, **LLMEVAL, models=[FAR])
+    config = configure_writer(tmp_path, ("pretexeval", "llmeval"), llmeval={"writer": "pen"}, models=[FAR])
     edition = plan_edition(config)
     assert edition.rephraser is not None
     assert edition.llmeval is not None

@@ -20,8 +20,6 @@ from tests.support.stage_rows import Row, digest
 from tests.support.web_server import serve_app
 from warehouse.publishing import build_warehouse
 
-CHROMIUM = shutil.which("chromium")
-TIMEOUT_MS = 30_000
 SCREENSHOTS = "PRETEXEVAL_SCREENSHOTS"
 """The variable with the folder in which tests leave a picture of each page; without it, none are made."""
 EDITION = "hostile-seed1-00000005"
@@ -104,7 +102,7 @@ class WatchedPage:
     def __init__(self, context: BrowserContext, start: str) -> None:
         """Watch a new page of the context; `start` is how the addresses that it may load begin."""
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(TIMEOUT_MS)
+        self.page.set_default_timeout(30_000)
         self.problems: list[str] = []
         self.page.on("console", lambda message: self._note(message.type, message.text))
         self.page.on("pageerror", lambda error: self._note("error", str(error)))
@@ -129,11 +127,12 @@ def chromium() -> Iterator[Browser]:
 
     While it runs, no other test of this process can start a loop of asyncio.
     """
-    if CHROMIUM is None:
+    program = shutil.which("chromium")
+    if program is None:
         pytest.skip("there is no chromium on this machine: install the packages of ci/apt.txt")
     with sync_playwright() as driver:
         # Root, as in a container, has no sandbox.
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
 

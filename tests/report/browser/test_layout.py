@@ -46,7 +46,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the pages of an edition with twelve models and sixteen relations."""
     data = DataFolder(tmp_path_factory.mktemp("crowd") / "data")
     for relation in RELATIONS:
-        data.add_six_pairs(relation)
+        data.add_pairs(relation, 6)
     data.write_edition(CROWD)
     for k in range(12):
         data.write_model(f"instruct-model-{k}-of-12")
