@@ -32,9 +32,8 @@ from tests.support.command import (
     run_process_command,
     write_config,
 )
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, expert
 from tests.support.question_folder import Point, QuestionFolder, erratic
-from tests.support.simulated_models import expert
 from tests.support.small_disk import mount_disk
 from warehouse.publishing import build_warehouse
 
@@ -280,7 +279,6 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
     assert re.search(r"^random answers ", said, re.MULTILINE)
 
 
-ROWS = make_rows("may_treat", "may_prevent")
 N_TESTED = 9
 PER_PAIR = 2
 
@@ -288,7 +286,8 @@ PER_PAIR = 2
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     models = [FAR | {"name": "one"}, FAR | {"name": "two", "pairs_per_relation": 3}]
-    return write_configuration(tmp_path, ROWS, edition={"methods": ["direct"]}, models=models)
+    rows = make_rows("may_treat", "may_prevent")
+    return write_configuration(tmp_path, rows, edition={"methods": ["direct"]}, models=models)
 
 
 def test_models_are_chosen_by_name_and_a_smaller_limit_of_the_configuration_stays(path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from commands.main import main
 from pretexeval.storage.records import write_record
 from schemas.transformations import TRANSFORMATIONS
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_run
 from tests.warehouse.conftest import fill_pairs
@@ -31,10 +31,10 @@ def is_odd(sample: Row) -> bool:
 
 
 RULES: dict[str, Rule] = {
-    "knows-all": simulated_models.expert,
+    "knows-all": data_folder.expert,
     "knows-half": lambda sample: bool(sample["label"] or is_odd(sample)),
     "blind-to-inversion": lambda sample: bool(sample["label"] or sample["transformation"] in INVERTED),
-    "always-true": simulated_models.always_true,
+    "always-true": data_folder.always_true,
     # Gives no answer to one form of every second disease.
     "unsure": lambda sample: (
         None if sample["transformation"] == "inv" and is_odd(sample) else sample["label"]
@@ -58,7 +58,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*RULES, "twin", "broken", "chatty", "lenient", "early", "late"):
         data.write_model(name)
     write_record(root / "responses/twin/model.json", {"model_id": "twin", "name": ODD_NAME, "engine": "x"})
-    expert = simulated_models.expert
+    expert = data_folder.expert
     for name, rule in RULES.items():
         policies = ("excluded",) if name == "unsure" else ("strict", "excluded")
         data.write_answers(EDITION, name, rule, policies=policies)
@@ -184,7 +184,7 @@ def test_an_edition_that_holds_both_models_is_chosen(
         data.write_edition(edition_id)
         for name in names:
             data.write_model(name)
-            data.write_answers(edition_id, name, getattr(simulated_models, name))
+            data.write_answers(edition_id, name, getattr(data_folder, name))
     build_warehouse(data.root)
     assert compare(data.root, "expert", "silent") == 0
     assert "edition tiny-seed1-00000002, " in capsys.readouterr().out

@@ -11,9 +11,8 @@ import pytest
 from commands.arguments import report_error, write_json, write_output
 from commands.main import main
 from commands.results import list_pooled_editions
-from tests.support import simulated_models
 from tests.support.command import build_command, build_environment
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, always_true, expert
 from warehouse import catalogue
 from warehouse.catalogue import START, VIEW_GROUPS
 from warehouse.publishing import build_warehouse
@@ -27,12 +26,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two editions. `expert` answered both, `always_true` only the first."""
     data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
     data.add_pairs("symptoms", 6)
-    for rule in (simulated_models.expert, simulated_models.always_true):
+    for rule in (expert, always_true):
         data.write_model(rule.__name__)
     for edition_id in EDITIONS:
         data.write_edition(edition_id)
-        data.write_answers(edition_id, "expert", simulated_models.expert)
-    data.write_answers(EDITION, "always_true", simulated_models.always_true)
+        data.write_answers(edition_id, "expert", expert)
+    data.write_answers(EDITION, "always_true", always_true)
     build_warehouse(data.root)
     return data.root
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tests.interop.conftest import require_environment
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder, always_right, erratic, fill_points
 from tests.warehouse.conftest import EDITION, fill_pairs
@@ -53,7 +53,7 @@ def test_every_row_is_the_same_in_the_oldest_version(tmp_path: Path) -> None:
     folder.data.write_edition(FRESH, methods)
     folder.write_edition(EDITION, methods)
     known = [{"relation": "symptoms", "head": "Scabies", "wordings": "pool"}]
-    for rule in (simulated_models.erratic, simulated_models.polarity):
+    for rule in (data_folder.erratic, data_folder.polarity):
         name = rule.__name__
         folder.data.write_model(name, known)
         folder.data.write_answers(EDITION, name, rule, methods=methods, policies=policies)

@@ -14,7 +14,7 @@ import pytest
 
 import pretexeval
 from pretexeval.primitives.errors import InputError
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.command import REPOSITORY, build_environment, make_rows, write_base, write_config
 from tests.support.data_folder import DataFolder
 from tests.support.endpoint import serve_endpoint
@@ -29,11 +29,11 @@ EDITION = "tiny-seed1-00000001"
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = DataFolder(tmp_path_factory.mktemp("it's") / "data")
-    data.add_six_pairs("symptoms")
+    data.add_pairs("symptoms", 6)
     data.write_edition(EDITION)
     for name in ("erratic", "silent"):
         data.write_model(name)
-        data.write_answers(EDITION, name, getattr(simulated_models, name), policies=("strict", "excluded"))
+        data.write_answers(EDITION, name, getattr(data_folder, name), policies=("strict", "excluded"))
     build_warehouse(data.root)
     return data.root
 

@@ -9,7 +9,7 @@ from pretexeval.storage.records import write_record
 from report.formats import format_interval, format_percent, format_points, format_span
 from report.page import PAGES, write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_VERDICTS
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.data_folder import RISKS, DataFolder
 from tests.support.few_clusters import give_intervals
 from tests.support.question_folder import Point, QuestionFolder, agreeing, always_right, erratic, fill_points
@@ -97,7 +97,7 @@ def publish_compared(root: Path) -> None:
         EDITION, METHODS, attempts=attempts, balance={"symptoms": guessable, "drugs": RISKS, "sites": RISKS}
     )
     fresh.write_edition(FRESH, balance={})
-    for rule in (simulated_models.erratic, recall, simulated_models.silent):
+    for rule in (data_folder.erratic, recall, data_folder.silent):
         old.write_model(rule.__name__)
         old.write_answers(
             EDITION,
@@ -110,7 +110,7 @@ def publish_compared(root: Path) -> None:
         fresh.write_answers(FRESH, rule.__name__, rule)
     old.write_model("limited")
     DataFolder(root, pairs=fresh.pairs[:3], wording="fresh ").write_answers(
-        FRESH, "limited", simulated_models.expert
+        FRESH, "limited", data_folder.expert
     )
     name_model(old, "erratic", ODD_NAME)
     appraise(old)
@@ -138,7 +138,7 @@ def publish_questioned(root: Path) -> None:
     both = fill_points(QuestionFolder(DataFolder(root)))
     both.write_edition(ASKED, ("pretexeval",))
     both.data.write_model("always_right", [{"relation": "symptoms", "head": "Disease 0"}])
-    both.data.write_answers(ASKED, "always_right", simulated_models.expert)
+    both.data.write_answers(ASKED, "always_right", data_folder.expert)
     for rule in (always_right, agreeing, erratic):
         name_model(both.data, rule.__name__, ODD_NAME if rule is erratic else rule.__name__)
         both.write_answers(ASKED, rule.__name__, rule, policies=("strict", "excluded"))

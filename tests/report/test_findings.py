@@ -17,8 +17,7 @@ from report.page import are_pages_current, write_index, write_pages, write_repor
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from report.remarks import note_base
 from tests.report.conftest import fill_pairs, read_pages
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, always_true, expert, polarity
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import change_record
 from tests.warehouse.conftest import EDITION, publish_signs
@@ -143,7 +142,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     for week in range(10, 18):
         data.write_edition(f"tiny-2026w{week}")
         if week != 12:
-            data.write_answers(f"tiny-2026w{week}", "expert", simulated_models.expert)
+            data.write_answers(f"tiny-2026w{week}", "expert", expert)
     change_record(tmp_path / "editions" / "tiny-2026w14" / "manifest.json", kb="another")
     build_warehouse(tmp_path)
     with open_warehouse(tmp_path) as connection:
@@ -162,7 +161,7 @@ def test_pages_are_current_until_the_warehouse_changes_or_a_page_is_missing(tmp_
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
     data.write_model("changing")
-    data.write_answers(EDITION, "changing", simulated_models.expert)
+    data.write_answers(EDITION, "changing", expert)
     build_warehouse(data.root)
     assert not are_pages_current(data.root, [EDITION])
     (page,) = write_pages(data.root, [EDITION])
@@ -178,7 +177,7 @@ def test_pages_are_current_until_the_warehouse_changes_or_a_page_is_missing(tmp_
     file.unlink()
     write_pages(data.root, [EDITION])
     assert file.is_file()
-    data.write_answers(EDITION, "changing", simulated_models.polarity)
+    data.write_answers(EDITION, "changing", polarity)
     build_warehouse(data.root)
     assert not are_pages_current(data.root, [EDITION])
     write_pages(data.root, [EDITION])
@@ -203,7 +202,7 @@ def guess_more(sample: Row) -> bool | None:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the root of a warehouse with two models that are alike, and one that is far behind."""
-    rules = (simulated_models.always_true, guess_some, guess_more)
+    rules = (always_true, guess_some, guess_more)
     return publish_signs(tmp_path_factory.mktemp("leaders"), 60, rules).root
 
 

@@ -1,4 +1,4 @@
-"""A small data folder on disk in the layout of the pipeline: editions, models and their answers."""
+"""A small data folder on disk in the layout of the pipeline: editions, and models that answer by a rule."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -274,3 +274,34 @@ class DataFolder:
     def query(self, sql: str) -> list[Row]:
         """Return the rows of a query on the published warehouse, each as a dictionary."""
         return read_rows(self.root, sql)
+
+
+def expert(sample: Row) -> bool | None:
+    """Answer everything right."""
+    return bool(sample["label"])
+
+
+def always_true(sample: Row) -> bool | None:
+    return True
+
+
+def polarity(sample: Row) -> bool | None:
+    """Answer True to what is affirmed and False to what is denied."""
+    return bool(sample["label"] == sample["is_positive"])
+
+
+def denial(sample: Row) -> bool | None:
+    """Answer False to what is affirmed and True to what is denied."""
+    return bool(sample["label"] != sample["is_positive"])
+
+
+def silent(sample: Row) -> bool | None:
+    return None
+
+
+def erratic(sample: Row) -> bool | None:
+    """Answer three samples in four right and one in ten not at all, by the hash of the text."""
+    draw = int(digest("erratic", sample["text"]), 16) % 100
+    if draw < 10:
+        return None
+    return bool(sample["label"]) if draw < 85 else not sample["label"]

@@ -17,9 +17,8 @@ from commands.preflight.services import authorize
 from pretexeval.engines.cards import CARDS_VARIABLE
 from pretexeval.primitives.http_client import fetch
 from pretexeval.storage.layout import CLIENT_SETTINGS
-from tests.support import simulated_models
 from tests.support.command import REPOSITORY, build_environment
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, expert
 from tests.support.database_folder import Database, run_database
 from tests.support.fault_models import wait_until
 from tests.support.processes import find_free_port
@@ -149,7 +148,7 @@ def write_falling_score(folder: Path) -> Path:
     world.add_pairs("symptoms", 15)
     world.write_model("student")
     for week, rule in (
-        ("2026-W47", simulated_models.expert),
+        ("2026-W47", expert),
         ("2026-W48", lambda sample: not sample["label"]),
     ):
         edition_id = f"starter-{week}-00000001"

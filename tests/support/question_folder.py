@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 
 from pretexeval.storage.records import write_record
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
-from tests.support.data_folder import DataFolder, fail_response
+from tests.support.data_folder import DataFolder, Fail, fail_response
 from tests.support.stage_rows import Row, describe_file, digest, response_row, write_evaluation, write_rows
 from warehouse.records import require_record
 
 # The answer of a model to a repeat of a question; None is no answer.
 AnswerRule = Callable[[Row, int], str | None]
-# Why the prompt of a question failed; None if it has a response.
-FailRule = Callable[[Row], str | None]
 # Whether the thought of a repeat of a question did not end.
 ThoughtRule = Callable[[Row, int], bool]
 FORMS = [("MCQ", ""), ("RQ", "right"), ("RQ", "wrong"), ("MAQ", ""), ("TFQ", "")]
@@ -123,7 +121,7 @@ class QuestionFolder:
         setting: str = "answer_only",
         n_repeats: int = 1,
         policies: tuple[str, ...] = ("strict",),
-        fail: FailRule = lambda _: None,
+        fail: Fail = lambda _: None,
         cut: ThoughtRule = lambda *_: False,
     ) -> None:
         """Let the model answer every test question by its rule, and score the answers under every policy."""

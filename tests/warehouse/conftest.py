@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule
+from tests.support.data_folder import DataFolder, Rule, always_true, erratic, expert, polarity, silent
 from tests.support.few_clusters import give_intervals
 from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
@@ -20,20 +19,20 @@ POLICIES = ("strict", "coin-flip", "excluded")
 
 def druggist(sample: Row) -> bool | None:
     knows = sample["relation"] == "drugs" or sample["head"] == "Influenza" or sample["method"] == "prototype"
-    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+    return expert(sample) if knows else polarity(sample)
 
 
 def dermatologist(sample: Row) -> bool | None:
     knows = sample["head"] == "Scabies"
-    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+    return expert(sample) if knows else polarity(sample)
 
 
 RULES = (
-    simulated_models.expert,
-    simulated_models.always_true,
-    simulated_models.polarity,
-    simulated_models.silent,
-    simulated_models.erratic,
+    expert,
+    always_true,
+    polarity,
+    silent,
+    erratic,
     druggist,
     dermatologist,
 )
@@ -121,7 +120,7 @@ def data(tmp_path: Path) -> DataFolder:
     small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("expert")
-    small.write_answers(EDITION, "expert", simulated_models.expert)
+    small.write_answers(EDITION, "expert", expert)
     return small
 
 
@@ -145,14 +144,14 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     small.write_edition(EDITION, METHODS)
     for rule in RULES:
         known = [{"relation": "symptoms", "head": head, "wordings": each} for head, each in KNOWN.items()]
-        small.write_model(rule.__name__, known if rule is simulated_models.erratic else None)
+        small.write_model(rule.__name__, known if rule is erratic else None)
         small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=POLICIES)
     for name, max_error_rate in (("failing", 0.05), ("bad", 0.01)):
         small.write_model(name)
         small.write_answers(
             EDITION,
             name,
-            simulated_models.erratic,
+            erratic,
             methods=METHODS,
             policies=POLICIES,
             fail=fail_three,

@@ -8,7 +8,7 @@ import pytest
 from pretexeval.storage.layout import checks_record
 from pretexeval.storage.records import key_content, write_record
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_VERDICTS
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, expert
 from tests.support.expected_views import (
     expected_difference,
     expected_scores,
@@ -18,7 +18,6 @@ from tests.support.expected_views import (
     read_predictions,
     select,
 )
-from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, change_record, digest, write_measured, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
 from tests.warehouse.conftest import describe_attempt as attempt

@@ -13,9 +13,8 @@ from pretexeval.storage.layout import WAREHOUSE, withdrawal_record
 from pretexeval.storage.records import write_record
 from pretexeval.storage.withdrawals import withdraw_edition
 from schemas.stages import DIVERSITY, HUMAN_VERDICTS
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, expert, silent
 from tests.support.question_folder import QuestionFolder, erratic, fill_points
-from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import digest, response_row, write_measured, write_rows, write_run
 from tests.warehouse.conftest import EDITION, fill_pairs, list_grades
 from warehouse import publishing

@@ -7,9 +7,8 @@ import pytest
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
-from tests.support.data_folder import DataFolder, fail_response
+from tests.support.data_folder import DataFolder, expert, fail_response
 from tests.support.question_folder import QuestionFolder, always_right, fill_points
-from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, change_record, describe_file, digest, response_row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
 from warehouse.publishing import PartsLeftOut, build_warehouse

@@ -15,8 +15,7 @@ from filelock import FileLock
 from commands.scripting import open_warehouse
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import PUBLISH_LOCK
-from tests.support.data_folder import DataFolder
-from tests.support.simulated_models import expert
+from tests.support.data_folder import DataFolder, expert
 from tests.warehouse.conftest import EDITION
 from warehouse import catalogue, publishing
 from warehouse.publishing import build_warehouse, is_warehouse_current, require_usable_root

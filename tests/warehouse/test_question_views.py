@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas.question_stages import LETTERS
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     Observation,
@@ -194,7 +194,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> QuestionFolder:
         is_taught = rule is taught
         folder.data.write_model(rule.__name__, heads if is_taught else None, base if is_taught else None)
         folder.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
-    expert, guesser = simulated_models.expert, simulated_models.erratic
+    expert, guesser = data_folder.expert, data_folder.erratic
     folder.data.write_answers(EDITION, "taught", lambda s: (expert if s["head"] in KNOWN[:2] else guesser)(s))
     folder.write_answers(EDITION, "erratic", erratic, setting="chain_of_thought", n_repeats=3)
     build_warehouse(folder.data.root)

@@ -5,8 +5,7 @@ import shutil
 import pytest
 
 from pretexeval.statistics import intervals
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, expert, polarity
 from tests.warehouse.conftest import EDITION, druggist, publish_signs
 from warehouse import scoring
 from warehouse.publishing import build_warehouse
@@ -48,13 +47,13 @@ def test_only_what_changed_is_computed_and_nothing_stale_is_shown(
     assert [data.query(ROWS.format(table)) for table in ("scores", "differences")] == before
 
     data.write_model("third")
-    data.write_answers(EDITION, "third", simulated_models.polarity)
+    data.write_answers(EDITION, "third", polarity)
     build_warehouse(data.root)
     assert sorted(computed) == ["_compare_alone", "_compare_two", "_compare_two", "_score"]
     assert len(data.query("from leaderboard")) == 3
 
     computed.clear()
-    data.write_answers(EDITION, "druggist", simulated_models.expert)
+    data.write_answers(EDITION, "druggist", expert)
     publish_again(data)
     assert sorted(computed) == ["_compare_alone", "_compare_two", "_compare_two", "_score"]
     kept = [data.query(ROWS.format(table)) for table in ("scores", "differences")]
@@ -90,7 +89,7 @@ def test_a_difference_of_few_pairs_has_no_interval_and_no_rank_above_another(
 ) -> None:
     """Two models that differ in everything share their ranks where there are too few pairs to tell."""
     monkeypatch.setattr(intervals, "MIN_CLUSTERS", 10)
-    rules = (simulated_models.expert, simulated_models.polarity)
+    rules = (expert, polarity)
     for n_pairs, ranks in ((8, [(1, 2), (1, 2)]), (30, [(1, 1), (2, 2)])):
         data = publish_signs(tmp_path_factory.mktemp("signs") / "data", n_pairs, rules)
         rows = data.query("select rank_low, rank_high from leaderboard order by rank")

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from schemas.stages import GUESSES
-from tests.support import simulated_models
+from tests.support import data_folder
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import group, select
 from tests.support.stage_rows import Row, digest, write_measured
@@ -45,7 +45,7 @@ def guess(triplet: Row) -> bool:
 
 def half_expert(sample: Row) -> bool | None:
     knows = int(digest("half", sample["pair_id"]), 16) % 2 == 0
-    return simulated_models.expert(sample) if knows else simulated_models.polarity(sample)
+    return data_folder.expert(sample) if knows else data_folder.polarity(sample)
 
 
 def mostly_false(sample: Row) -> bool | None:
@@ -53,7 +53,7 @@ def mostly_false(sample: Row) -> bool | None:
     return None if draw < 20 else draw == 199
 
 
-RULES = (simulated_models.expert, simulated_models.always_true, half_expert, mostly_false)
+RULES = (data_folder.expert, data_folder.always_true, half_expert, mostly_false)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def score_shortcut(data: DataFolder, relation: str, method: str, name: str) -> l
         return [(1 / 2, 1 / 2, 1 / 4)] * N_PAIRS
     if name == "overlap":
         return score_pairs(data, relation, method, lambda s: (guess(s) == s["is_positive"]) == s["label"])
-    return score_pairs(data, relation, method, getattr(simulated_models, name))
+    return score_pairs(data, relation, method, getattr(data_folder, name))
 
 
 @pytest.mark.parametrize("method", ["pretexeval", "direct"])

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import binom, mannwhitneyu, norm
 
 from schemas.transformations import NAMES
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule
+from tests.support.data_folder import DataFolder, Rule, denial, erratic, expert
 from tests.support.expected_views import (
     expected_share,
     group,
@@ -18,7 +17,6 @@ from tests.support.expected_views import (
     read_predictions,
     select,
 )
-from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, change_record, digest, response_row
 from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse
@@ -277,7 +275,7 @@ def weigh(sample: Row) -> tuple[float | None, float | None]:
 
 def test_probability_calibration(tmp_path: Path) -> None:
     policies = ("excluded", "strict")
-    data = publish_signs(tmp_path, N_PAIRS, (simulated_models.erratic,), policies=policies, weigh=weigh)
+    data = publish_signs(tmp_path, N_PAIRS, (erratic,), policies=policies, weigh=weigh)
     samples = select(read_predictions(data.root, EDITION), scoring_policy="strict")
     weighed = [(sample, *weigh(sample)) for sample in samples]
     scored = [(s, 1 / (1 + exp(no - yes))) for s, yes, no in weighed if yes is not None and no is not None]
@@ -310,9 +308,7 @@ def test_facts_are_apart_by_whether_they_were_listed_before_the_training(tmp_pat
     data.write_edition(EDITION)
     for name in ("reader", "unasked"):
         data.write_model(name, training_cutoff="2020-06-01")
-    data.write_answers(
-        EDITION, "reader", lambda s: expert(s) if s["head"] in "klm" else simulated_models.denial(s)
-    )
+    data.write_answers(EDITION, "reader", lambda s: expert(s) if s["head"] in "klm" else denial(s))
     build_warehouse(data.root)
     rows = data.query(
         "select model, group_name, n_pairs, mastery from accuracy_by_group "

@@ -46,10 +46,6 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def load_module(path: Path) -> SimpleNamespace:
-    return SimpleNamespace(**runpy.run_path(str(path)))
-
-
 def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
     root: Path, tmp_path: Path
 ) -> None:
@@ -155,7 +151,7 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
     questions: QuestionFolder, tmp_path: Path
 ) -> None:
     export_edition(questions.data.root, EDITION, "lm-eval", tmp_path / "out")
-    exported = load_module(tmp_path / "out/functions.py")
+    exported = SimpleNamespace(**runpy.run_path(str(tmp_path / "out/functions.py")))
     corpus = list_traps("revision", "truth", "letter", "letters")
     corpus += ["", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
     for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
@@ -176,7 +172,7 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
 
 def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_path: Path) -> None:
     export_edition(root, EDITION, "lm-eval", tmp_path / "out")
-    exported = load_module(tmp_path / "out/functions.py")
+    exported = SimpleNamespace(**runpy.run_path(str(tmp_path / "out/functions.py")))
     row = read_lines(tmp_path / "out/direct.jsonl")[0]
     corpus = list_traps("statement")
     corpus += ["<think>True", "\n\nFalse\nTrue", "no\nTrue"]

@@ -14,8 +14,7 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.records import write_record
 from pretexeval.storage.store import Store
 from tasks.evaluation.failures import write_failure
-from tests.support.data_folder import DataFolder, Rule
-from tests.support.simulated_models import erratic, expert
+from tests.support.data_folder import DataFolder, Rule, erratic, expert
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from commands.deploy.pages import Results
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
-from tests.support import question_folder, simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support import question_folder
+from tests.support.data_folder import DataFolder, erratic, expert, polarity
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.stage_rows import Row, digest
 from tests.support.web_server import serve_app
@@ -41,8 +41,8 @@ def fail_once(sample: Row) -> str | None:
 
 def know_some(sample: Row) -> bool | None:
     knows = sample["head"] in (HEAD, "Disease 1", "Disease 2")
-    rule = simulated_models.expert if knows else simulated_models.polarity
-    return rule(sample) if sample["head"] != "Disease 4" else simulated_models.erratic(sample)
+    rule = expert if knows else polarity
+    return rule(sample) if sample["head"] != "Disease 4" else erratic(sample)
 
 
 def know_some_questions(question: Row, repeat: int) -> str | None:
@@ -157,7 +157,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data.write_answers(
             EDITION,
             model_id,
-            simulated_models.erratic if model_id == "hostile" else simulated_models.polarity,
+            erratic if model_id == "hostile" else polarity,
             methods=("pretexeval", "direct"),
             policies=("strict", "excluded"),
             fail=fail_once,

@@ -12,8 +12,7 @@ from report.links import name_samples
 from report.page import PAGES, write_report
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME, WatchedPage
 from tests.report.conftest import fill_pairs, read_pages
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
+from tests.support.data_folder import DataFolder, erratic, expert, polarity
 from tests.support.parsed_page import parse
 from tests.warehouse.conftest import EDITION as TINY
 from warehouse.publishing import build_warehouse
@@ -193,12 +192,12 @@ def list_data(data: DataFolder) -> dict[str, int]:
 def test_only_changed_data_is_written_and_that_of_the_page_before_stays(tmp_path: Path) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(TINY)
-    for name, rule in (("changing", simulated_models.erratic), ("same", simulated_models.polarity)):
+    for name, rule in (("changing", erratic), ("same", polarity)):
         data.write_model(name)
         data.write_answers(TINY, name, rule)
     first = list_data(data)
     assert list_data(data) == first
-    data.write_answers(TINY, "changing", simulated_models.expert)
+    data.write_answers(TINY, "changing", expert)
     second = list_data(data)
     assert first.items() <= second.items()
     # The outcomes and the replies of one model.
@@ -212,7 +211,7 @@ def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
 ) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_model("expert")
-    data.write_answers(TINY, "expert", simulated_models.expert)
+    data.write_answers(TINY, "expert", expert)
     for number in range(4):
         data.add_pair("symptoms", f"Disease {number}", "Cough", "Itch")
     data.write_edition(TINY)
