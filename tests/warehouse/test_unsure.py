@@ -16,7 +16,6 @@ from warehouse.publishing import build_warehouse
 # The answer of a model to a sample: T, F, U, None for no answer, or ! if the prompt failed.
 Answer = Callable[[Row], str | None]
 RIGHT = {True: "T", False: "F"}
-WRONG = {True: "F", False: "T"}
 
 
 def write_unsure(
@@ -69,7 +68,7 @@ def answer_by_head(sample: Row) -> str | None:
         return "U"
     if sample["head"] == "Scurvy" and sample["method"] == "pretexeval" and sample["is_positive"]:
         return (None, None, None, None, "!", "!", *[RIGHT[sample["label"]]] * 2)[sample["sample_index"]]
-    return (WRONG if sample["head"] == "Flu" else RIGHT)[sample["label"]]
+    return RIGHT[sample["label"] != (sample["head"] == "Flu")]
 
 
 @pytest.mark.parametrize("policies", [("strict",), ("coin-flip", "excluded")])

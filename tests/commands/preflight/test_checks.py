@@ -283,10 +283,8 @@ def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
             found = check_server()
         assert (found.state, f"version {theirs}" in found.found) == (state, True)
         assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
-
-
-def test_another_service_at_the_address_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    routes: dict[str, Route] = {
+    # Another service at the address is one message.
+    routes = {
         "/page/health": (200, "<!doctype html>"),
         "/busy/health": (503, None),
         "/closed/health": (200, True),

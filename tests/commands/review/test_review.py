@@ -318,9 +318,7 @@ def name_triplet(row: dict[str, str]) -> tuple[str, str]:
     return head, tail
 
 
-def test_the_most_doubtful_labels_come_first(
-    data: BuiltFolder,
-) -> None:
+def test_the_most_doubtful_labels_come_first(data: BuiltFolder) -> None:
     for kind, label, doubtful in (
         ("negatives", "false", ["doubt 50.0 %: true of similar heads", "doubt 25.0 %: a general tail"]),
         ("positives", "true", ["doubt 12.0 %: the name of the head"]),

@@ -20,8 +20,6 @@ from tests.support.stage_rows import Row, digest
 from tests.support.web_server import serve_app
 from warehouse.publishing import build_warehouse
 
-SCREENSHOTS = "PRETEXEVAL_SCREENSHOTS"
-"""The variable with the folder in which tests leave a picture of each page; without it, none are made."""
 EDITION = "hostile-seed1-00000005"
 MODEL_NAME = "</script><img src=x onerror=alert(1)>"
 HEAD = "=cmd|'/C calc'!A0 \u202eevil\u202c <svg onload=alert(2)>"
@@ -91,8 +89,8 @@ def find_serious(page: Page) -> list[str]:
 
 
 def keep_screenshot(page: Page, name: str) -> None:
-    """Write a picture of the whole page, if somebody wants to look at it."""
-    if folder := os.environ.get(SCREENSHOTS):
+    """Write a picture of the whole page into the folder that PRETEXEVAL_SCREENSHOTS names, if it is set."""
+    if folder := os.environ.get("PRETEXEVAL_SCREENSHOTS"):
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
