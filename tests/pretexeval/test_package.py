@@ -77,7 +77,7 @@ def test_predictions_of_one_model_or_all(root: Path) -> None:
     assert every.height == len(every.to_pandas()) == 2 * 6 * 16
     one = pretexeval.load_predictions(root, EDITION, "Erratic", method="pretexeval")
     assert one.equals(every.filter(model="Erratic"))
-    assert one["is_correct"].mean() == 11 / 16
+    assert one["is_correct"].mean() == 77 / 96
     excluded = pretexeval.load_predictions(root, EDITION, "Silent", scoring_policy="excluded")
     assert excluded["is_correct"].null_count() == 6 * 16
     # Those that are not there are explained with those that are.
