@@ -1,8 +1,9 @@
-"""Reading never fails and takes linear time, whatever a model writes; votes count answers only."""
+"""Replies are read as they are meant. Reading never fails and takes linear time, whatever a model writes."""
 
 import csv
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -85,7 +86,6 @@ def test_each_trap_is_read_with_its_rule_or_as_a_fragment() -> None:
 
 def test_doubts_are_an_answer_only_to_a_question_that_offers_it() -> None:
     assert "U" not in {read_answer("TFQ", reply).answer for reply in list_traps("doubt")}
-    assert read_answer("TFQ", "I'm not sure, so I would say Unsure.").answer is None
 
 
 def test_early_stop_changes_no_answer() -> None:
@@ -119,19 +119,26 @@ def test_completion_is_cut_after_its_first_line_with_text() -> None:
     assert {response: cut_completion(response) for response in texts} == texts
 
 
-def test_the_statement_of_another_question_is_another_question() -> None:
-    question = (
-        'A man has anemia after a gastrectomy. Statement: "Vitamin B12 deficiency is the likely cause."'
-    )
-    quoted = (
-        'The statement "Heparin prevents thrombosis in bedridden adults" is true.',
-        'Statement: "Lithium treats bipolar disorder in young people." True',
-    )
-    found = {text: read_answer("TFQ", text, question=question) for text in quoted}
-    assert found == dict.fromkeys(quoted, Reading(None, OTHER_QUESTION, "T"))
-    own = 'The statement "Vitamin B12 deficiency is the likely cause" is false.'
-    assert read_answer("TFQ", own, question=question).answer == "F"
-    assert read_answer("TFQ", f"False. {quoted[0]}", question=question).answer == "F"
+def test_replies_are_read_as_answers_to_their_own_question_and_its_options() -> None:
+    """The answer to another question is a fragment."""
+    rows, found = read_table("replies_in_context.csv"), []
+    for row in rows:
+        options = tuple(filter(None, row["options"].split("|")))
+        reading = read_answer(row["type"], row["reply"], options, None, row["question"])
+        found.append(row | {"answer": reading.answer or "", "fragment": reading.fragment or ""})
+        assert (reading.rule == OTHER_QUESTION) == (row["fragment"] != ""), row
+    assert found == rows
+
+
+def test_a_question_that_cannot_be_read_is_refused() -> None:
+    refused: dict[str, tuple[Any, ...]] = {
+        "The question type 'FITB' is unknown": ("FITB", "A", OPTIONS),
+        "needs the letter of the answer that it offers": ("RQ", "A", OPTIONS),
+        "needs its options": ("MCQ", "A"),
+    }
+    for message, arguments in refused.items():
+        with pytest.raises(ValueError, match=message):
+            read_answer(*arguments)
 
 
 @given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=10), response=st.text(max_size=200))
@@ -142,34 +149,7 @@ def test_any_options_can_be_read(texts: list[str], response: str) -> None:
         assert set((reading.answer or "A").split(",")) <= set("ABCDEFGHIJ")
 
 
-REPEATED = (
-    *("A ", "A, ", "A:\n", "answer is ", "Answer: ", "Option A ", "(", " ", "\n", "Question:\n", "*"),
-    *('"answer": ', "true or ", "aspirin is the ", "the most likely is aspirin ", "\\boxed{"),
-    *("1. A: Aspirin\n", "1. The correct answer is A\n", "the first question. question 2: A. "),
-    *("the answer is: true. D is false. ", "the best step is to give a ", "not ", "not the ", "an", "n't "),
-    *(
-        "a* ",
-        "not" + " " * 99,
-        '{"a": ',
-        "{'answer': 'A', ",
-        "[{",
-        "A ✅ ",
-        "I cannot say if ",
-        "Options: A: x ",
-    ),
-    *(
-        "\nno wait, ",
-        "A. Aspirin: x\n",
-        "→ A and ",
-        "the statement 'a ",
-        "although it sounds true, ",
-        "A=T, ",
-    ),
-    *("\\text{", "<answer>", "1. True ", "all of them but ", "答案", "It is not true or ", "True, "),
-)
-
-
-@pytest.mark.parametrize("piece", REPEATED)
+@pytest.mark.parametrize("piece", [row["piece"] for row in read_table("repeated.csv")])
 def test_reading_takes_linear_time(piece: str) -> None:
     # 10 kB take 0.005 to 0.05 s. Quadratic time would take 1.2 s and more.
     start = time.process_time()
