@@ -1,4 +1,4 @@
-"""Pools of prototypes: the bundled one, those in the format of this project, and those of the authors."""
+"""Pools of prototypes and texts of questions: those that are bundled, of one's own, and of the authors."""
 
 import csv
 import os
@@ -6,11 +6,21 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
 
+from benchmarks.naturalness import N_FACTS, list_filled, rank_wordings
 from pretexeval.primitives.errors import InputError
 from prototypes.pool import INSTANCE, check_pool, check_pool_wordings, load_pool
+from prototypes.question_wording import (
+    KEYS,
+    QuestionTexts,
+    QuestionWording,
+    check_question_wording,
+    load_question_wording,
+)
 from prototypes.templates import Cell
 from schemas.transformations import NAMES
+from tests.support.small_bases import names
 
 OWN = """
 [may_cure]
@@ -42,6 +52,8 @@ def test_the_bundled_pool_is_complete_and_no_text_is_in_two_cells() -> None:
         assert all(len(cell.wordings) >= 4 for cell in prototypes.cells.values())
         texts = [text for cell in prototypes.cells.values() for text in cell.texts]
         assert len(set(texts)) == len(texts), relation
+    assert revised.relations["affected_sites"].origin == "The affected sites of [X] include [Y]."
+    assert revised.relations["may_treat"].origin == "[X] may treat [Y]."
 
 
 def test_a_relation_of_ones_own_is_one_table_and_may_extend_a_bundled_pool(tmp_path: Path) -> None:
@@ -93,6 +105,10 @@ other = "x"
         ("may_cure = 3", ["[may_cure] is not a table of cells"]),
         ("[may_cure", ["is not valid TOML"]),
         ("extends = 3\n" + OWN, ["extends is 3: give the name of a bundled pool"]),
+        (
+            'extends = "revised"\n[r]\norigin = "The [X]."',
+            ["[r] origin is 'The [X].': give a sentence with"],
+        ),
         ('extends = "nothing"\n' + OWN, ["extends 'nothing'; bundled pools: revised"]),
         (OWN.replace('"TakesDrug", ', ""), ["instance is ['HasCurableDisease']"]),
         (OWN.replace("TakesDrug", "P").replace("HasCurableDisease", "P"), ["instance is ['P', 'P']"]),
@@ -166,16 +182,6 @@ def test_the_columns_of_the_csv_are_the_transformations(tmp_path: Path) -> None:
     assert pool.relations["may_prevent"].origin == "[X] may prevent [Y]."
 
 
-def test_the_template_of_origin_is_a_sentence(tmp_path: Path) -> None:
-    relations = load_pool("revised").relations
-    assert relations["affected_sites"].origin == "The affected sites of [X] include [Y]."
-    assert relations["may_treat"].origin == "[X] may treat [Y]."
-    own = tmp_path / "own.toml"
-    own.write_text('extends = "revised"\n[r]\norigin = "The [X]."\n')
-    with pytest.raises(InputError, match=r"\[r\] origin is 'The \[X\].': give a sentence with"):
-        load_pool(str(own))
-
-
 @pytest.mark.parametrize(
     ("rows", "header", "expected"),
     [
@@ -234,3 +240,112 @@ def test_the_published_pool_is_read() -> None:
     published = pl.read_parquet(PROTOTYPES)["pretex_csv"].drop_nulls().str.replace(r"\s+\.$", ".")
     read = {cell.prototype for p in pool.relations.values() for cell in p.cells.values()}
     assert set(published) <= read
+
+
+def test_the_least_natural_wording_of_a_relation_comes_first() -> None:
+    """A relation with long names surprises the model in its plain statement, too."""
+    rows = [
+        ("short", "none", 0, "plain", 3.0),
+        ("short", "none", 0, "plain", 5.0),
+        ("short", "dn", 1, "stilted", 6.0),
+        ("long", "none", 0, "plain", 8.0),
+        ("long", "ins", 2, "fluent", 7.5),
+    ]
+    columns = ["relation", "transformation", "entry", "template", "surprisal"]
+    ranked = rank_wordings(pl.DataFrame(rows, columns, orient="row"))
+    excess = [("stilted", 2.0), ("plain", 0.0), ("plain", 0.0), ("fluent", -0.5)]
+    assert ranked.select("template", "excess").rows() == excess
+
+
+def test_every_wording_of_a_relation_is_filled_with_several_facts() -> None:
+    rows = list_filled(load_pool("revised")).filter(relation="may_treat")
+    assert rows.group_by("transformation", "entry").len()["len"].to_list() == [N_FACTS] * 40
+    for head, tail, text in rows.select("head", "tail", "text").iter_rows():
+        assert head.lower() in text.lower()
+        assert tail.lower() in text.lower()
+
+
+QUESTIONS = """
+[may_cure.MCQ]
+question = "Which of the following may be cured with [X]?"
+negated = "Which of the following cannot be cured with [X]?"
+[may_cure.MAQ]
+question = "Which of the following are diseases that [X] may cure?"
+negated = "Which of the following are diseases that [X] cannot cure?"
+[may_cure.TFQ]
+statement = "The drug [X] may cure [Y]."
+negated = "The drug [X] cannot cure [Y]."
+"""
+
+
+def load_own(folder: Path, text: str) -> QuestionWording:
+    return load_question_wording(Path(write_pool(folder, text)))
+
+
+def test_the_bundled_questions_are_complete_and_state_the_prototypes() -> None:
+    """A TFQ and a sample of the first method then differ in nothing but the task."""
+    wording, pool = load_question_wording(), load_pool("revised")
+    assert check_question_wording(wording, pool.relations) == []
+    assert len(wording.relations) == 34
+    texts = set[str]()
+    for name, relation in wording.relations.items():
+        assert tuple(relation.texts) == tuple(KEYS)
+        cells = pool.relations[name].cells
+        assert relation.texts["TFQ"] == QuestionTexts(cells["none"].prototype, cells["dn"].prototype), name
+        texts |= {text for found in relation.texts.values() for text in (found.affirmed, found.negated)}
+    assert len(texts) == 34 * 6
+
+
+def test_own_relations_replace_and_extend_the_bundled_ones(tmp_path: Path) -> None:
+    alone = load_own(tmp_path, QUESTIONS)
+    assert (alone.name, list(alone.relations)) == ("own", ["may_cure"])
+    (problem,) = check_question_wording(alone, ["may_cure", "heals"])
+    assert "'own' has no texts for relation 'heals'" in problem
+    assert "add the tables [heals.MCQ], [heals.MAQ], [heals.TFQ]" in problem
+    with pytest.raises(InputError, match="no texts for relation 'heals'"):
+        alone.select_relation("heals")
+    extended = load_own(tmp_path, 'extends = "bundled"\n' + QUESTIONS.replace("may_cure.", "may_treat."))
+    assert len(extended.relations) == 34
+    assert extended.relations["may_treat"].texts == alone.relations["may_cure"].texts
+    assert extended.relations["may_prevent"] == load_question_wording().relations["may_prevent"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (QUESTIONS, "", "holds no relation: add the tables"),
+        (QUESTIONS, "may_cure = 1", "may_cure is not a table: write [may_cure.MCQ]"),
+        (QUESTIONS, 'extends = "revised"' + QUESTIONS, "extends is 'revised': write extends = \"bundled\""),
+        ("[may_cure.MAQ]", "[may_cure.XYZ]", "[may_cure] has unknown XYZ; allowed: MCQ, MAQ, TFQ"),
+        ("statement =", "text =", "[may_cure.TFQ] has unknown text; allowed: statement, negated"),
+        ("statement =", "text =", "[may_cure.TFQ] statement is missing: give a text"),
+        ("be cured with [X]", "be cured", "[may_cure.MCQ] question holds [X] 0 times instead of once"),
+        ("cured with [X]", "cured with [X] of [Y]", "question holds [Y], but the tails are its options"),
+        ("cure [Y].", "cure it.", "[may_cure.TFQ] statement holds [Y] 0 times instead of once"),
+        ("cannot be cured", "may be cured", "[may_cure.MCQ] negated does not deny its positive form"),
+        ("The drug [X] cannot cure [Y]", "No link joins [X] and [Y]", "[may_cure.TFQ] negated shares only"),
+    ],
+)
+def test_errors_name_the_file_the_table_and_the_remedy(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    assert old in QUESTIONS
+    with pytest.raises(InputError) as caught:
+        load_own(tmp_path, QUESTIONS.replace(old, new))
+    assert str(tmp_path / "own.toml") in str(caught.value)
+    assert expected in str(caught.value)
+
+
+@given(names(), names())
+def test_slots_are_filled_in_one_pass(head: str, tail: str) -> None:
+    texts = QuestionTexts("a [Y] b [X] c", "no [X] d [Y]")
+    assert texts.fill(is_negated=False, head=head, tail=tail) == f"a {tail} b {head} c"
+    assert texts.fill(is_negated=True, head=head, tail=tail) == f"no {head} d {tail}"
+
+
+def test_the_checksum_is_that_of_the_relations_own_texts(tmp_path: Path) -> None:
+    one = load_own(tmp_path, QUESTIONS).relations["may_cure"]
+    other = load_own(tmp_path, QUESTIONS.replace("may cure [Y]", "may well cure [Y]")).relations["may_cure"]
+    extended = load_own(tmp_path, 'extends = "bundled"\n' + QUESTIONS).relations["may_cure"]
+    assert len(one.checksum) == 32
+    assert one.checksum == extended.checksum != other.checksum
