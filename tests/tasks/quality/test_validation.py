@@ -1,21 +1,65 @@
-"""Validation with the real Great Expectations. Importing it takes seconds, so only this module does it."""
+"""The rules of the stages, and validation by them with the real Great Expectations.
 
+Importing it takes seconds, so only this module does it.
+"""
+
+import csv
+import json
 import socket
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
-from schemas.stages import SAMPLES, STAGES, TRIPLETS
+from schemas.columns import Column, Stage
+from schemas.expectations import RULES, count_unexpected, describe_structure, list_rules, may_break_rules
+from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
 from tasks.quality.validation import (
     StageInvalid,
     require_valid,
     validate_parts,
     validate_stage,
 )
-from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
 
+
+@dataclass(frozen=True)
+class BrokenRow:
+    """A change to one row of a stage, and the column and name of the expectation that must fail or warn."""
+
+    stage: str
+    row: int
+    values: dict[str, Any]
+    column: str
+    name: str
+    is_warning: bool
+
+    def make_frame(self) -> pl.DataFrame:
+        """Return the valid frame with one row changed."""
+        rows = make_frame(self.stage)
+        changed = rows.to_dicts()
+        changed[self.row] |= self.values
+        return pl.DataFrame(changed, schema=rows.schema)
+
+    def __str__(self) -> str:
+        return f"{self.stage}-{self.name}-{self.column}-{next(iter(self.values.values()))!r:.20}"
+
+
+with Path(__file__).with_name("broken_rows.csv").open(encoding="utf-8", newline="") as file:
+    BROKEN = [
+        BrokenRow(
+            row["stage"],
+            int(row["row"]),
+            json.loads(row["values"]),
+            row["column"],
+            row["name"],
+            is_warning=row["is_warning"] == "yes",
+        )
+        for row in csv.DictReader(file)
+    ]
 EDITION = "starter-seed1-00000000"
 GOOD = make_frame("triplets")
 FAILING = next(b for b in BROKEN if b.stage == "triplets" and not b.is_warning)
@@ -34,6 +78,7 @@ def test_broken_row_is_caught_and_named(broken: BrokenRow) -> None:
     ]
     assert [check.result for check in found] == ["warning" if broken.is_warning else "failed"]
     assert found[0].n_unexpected >= 1
+    assert broken.is_warning or may_break_rules(stage, frame)
     row = frame.row(broken.row, named=True)
     if found[0].n_unexpected <= 5:
         shown = ", ".join(f"{c}={row[c]!r}" for c in stage.key)
@@ -110,3 +155,36 @@ def test_warnings_of_later_parts_are_added_up() -> None:
     once = validate_stage(stage, frame, "edition").warnings
     report = validate_parts(stage, [make_frame(WARNING.stage), frame, frame], "edition")
     assert [check.n_unexpected for check in report.warnings] == [2 * check.n_unexpected for check in once]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_rules_hold_in_a_good_frame(name: str) -> None:
+    # The texts of the samples end in full stops and contain no slots, so there are no warnings either.
+    assert not any(count_unexpected(list_rules(STAGES[name]), make_frame(name)))
+    assert not may_break_rules(STAGES[name], make_frame(name))
+
+
+def test_every_rule_has_a_broken_row() -> None:
+    shown = {(b.stage, b.name) for b in BROKEN}
+    shared = {name for _, name in shown}
+    for stage, rules in RULES.items():
+        missing = {rule.name for rule in rules} - {n for s, n in shown if s == stage} - shared
+        assert missing == set(), stage
+
+
+def test_only_the_rule_about_null_values_reports_a_null_value() -> None:
+    frame = make_frame("statements").with_columns(statement=pl.lit(None, pl.String))
+    rules = list_rules(STATEMENTS)
+    counts = zip(rules, count_unexpected(rules, frame), strict=True)
+    assert [(rule.name, rule.columns, n) for rule, n in counts if n] == [("is_not_null", ("statement",), 32)]
+
+
+def test_structure_compares_found_and_declared_columns() -> None:
+    columns = (Column("a", pa.string(), "text"), Column("b", pa.int16(), "number"))
+    stage = Stage("pair", "two values", ("a",), columns)
+    found = pl.DataFrame({"b": [1], "c": ["x"], "a": ["y"]}, schema_overrides={"b": pl.Int64})
+    assert describe_structure(stage, found).rows() == [
+        ("b", "a", "Int64", "Int16"),
+        ("c", "b", "String", None),
+        ("a", "nothing", "String", "String"),
+    ]
