@@ -1,7 +1,8 @@
-"""The facts of a relation, related names, and the chance that a pair is true; what excludes a negative."""
+"""The facts of a relation: what excludes a negative or makes it doubtful, and how common its names are."""
 
-from itertools import chain
+from dataclasses import replace
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,19 @@ import pytest
 from pretexeval.config.tables import EvidenceKind
 from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
+from pretexeval.primitives.mixing import combine, hash_column
 from prototypes.pool import load_pool
+from tasks.drawing.doubts import MIN_SLOPE, Doubts, SimilarHeads, fit_doubts
 from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
 from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
 from tasks.drawing.pieces import Piece, Policy, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
-from tasks.drawing.relation_facts import RelationFacts, SameNames, collect_facts
-from tasks.edition.risks import estimate_wrong_twins
+from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames, collect_facts
+from tasks.edition.risks import compare_with_base, estimate_wrong_twins
 from tasks.edition.triplets import build_triplets
 from tasks.questions.points import collect_points
 from tests.support.published_bases import needs_reference, read_medlama
-from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
+from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts, make_base
 
 # Of 12 heads with "x", 9 have "y"; nobody else has "y".
 PAIRED = (
@@ -211,27 +214,8 @@ def test_names_are_the_same_through_shared_keys() -> None:
     }
 
 
-# A name, and one that has all its words.
-GENERAL = [
-    ("Carcinoma", "Squamous Cell Carcinoma"),
-    ("T-Lymphocyte", "t lymphocytes"),
-    ("T-Lymphocyte", "TLymphocyte"),
-    ("Pain, Back", "back pain"),
-    ("Lymphoma", "Lymphoma, Not Otherwise Specified"),
-    ("Allergies", "Food Allergy"),
-    ("Biopsies of the Lungs", "Lung biopsy"),
-    ("Lymphoma", "Non-Hodgkin Lymphoma"),
-    ("Non-small cell carcinomas", "Non-Small Cell Carcinoma, NOS"),
-    ("β-catenins", "Β Catenin"),
-]
-NOT_GENERAL = [
-    ("Hodgkin Lymphoma", "Non-Hodgkin Lymphoma"),
-    ("Small Cell Carcinoma", "Non-Small Cell Carcinoma"),
-    ("Adenocarcinoma", "Carcinoma"),
-    ("Disease of the Lung", "Disease of the Heart"),
-    ("of", "the"),
-    ("Squamous Cell Carcinoma", "Carcinoma"),
-]
+# A name, another one, and whether that one has all words of the first.
+NAMES = pl.read_csv(Path(__file__).with_name("general_names.tsv"), separator="\t")
 
 
 def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
@@ -246,7 +230,7 @@ def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
 
 def test_names_share_the_parts_that_both_have() -> None:
     odd = ("+++", "Déjà-vu syndromes", "Not otherwise specified pains", "TLymphocytes of the", "x")
-    names = sorted({*odd, *chain(*GENERAL)})
+    names = sorted({*odd, *NAMES["name"], *NAMES["other"]})
     features = NameFeatures(pl.Series(names))
     parts = [list_parts(name) for name in names]
     for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
@@ -255,12 +239,108 @@ def test_names_share_the_parts_that_both_have() -> None:
 
 
 def test_a_name_generalises_those_that_have_all_its_words() -> None:
-    for pair in GENERAL + NOT_GENERAL:
+    for *pair, is_general in NAMES.iter_rows():
         general, _ = RelatedNames(pl.Series(pair)).list_general(np.array([1]), np.array([0]))
-        assert (pair, len(general) > 0) == (pair, pair in GENERAL)
+        assert (pair, len(general) > 0) == (pair, is_general)
 
 
 def test_pairs_are_positions_in_both_lists() -> None:
     names = pl.Series(["Carcinoma", "Gout", "Lung", "Lung Carcinoma", "gout"])
     pairs = RelatedNames(names).list_general(np.array([3, 1, 2]), np.array([0, 2, 4]))
     assert set(zip(*(each.tolist() for each in pairs), strict=True)) == {(0, 0), (0, 1), (1, 2), (2, 1)}
+
+
+# Ten of twelve heads have pain, which is too general to be asked; "gout" has two further tails.
+COMMON = {
+    **{f"head {k}": ["pain"] for k in range(9)},
+    "gout": ["pain", "tophus", "fever"],
+    "flu": ["fever"],
+    "x": ["y"],
+}
+
+
+def test_a_fact_of_each_head_has_the_same_weight_and_general_tails_count() -> None:
+    facts = collect_facts(leave_untested(make_base(may_have=COMMON), ["may_have"], 0.2), "may_have")
+    assert "pain" not in facts.tails
+    heads, tails = facts.frequencies
+    assert dict(heads.rows())["gout"] == 3
+    found = {tail: (n, common) for tail, n, common in tails.rows()}
+    # Rare: tophus with a third of gout, and y. Then fever with another third, and flu.
+    rare, medium = 1 / 3 + 1, 1 / 3 + 1
+    assert {tail: n for tail, (n, _) in found.items()} == {"pain": 10, "tophus": 1, "fever": 2, "y": 1}
+    expected = {"tophus": 0, "y": 0, "fever": rare / 12, "pain": (rare + medium) / 12}
+    assert {tail: common for tail, (_, common) in found.items()} == pytest.approx(expected, abs=1e-6)
+    tested = pl.DataFrame({"head": ["gout"], "head_frequency": [3], "tail_frequency": [1]})
+    compared = compare_with_base(facts, [tested])
+    assert (compared["tails_per_head"], compared["tested_tails_per_head"]) == (round(14 / 12, 2), 3)
+    assert compared["heads_per_tail"] == round((10 * (9 + 1 / 3) + 2 * (1 + 1 / 3) + 1 + 1 / 3) / 12, 2)
+    assert (compared["tested_heads_per_tail"], compared["tested_head_length"]) == (1, 4)
+    assert compare_with_base(facts, [tested.clear()])["tested_head_length"] is None
+
+
+SMALL = (
+    "disease_has_associated_anatomic_site",
+    "disease_has_normal_tissue_origin",
+    "disease_may_have_molecular_abnormality",
+    "gene_product_has_associated_anatomy",
+)
+
+
+def draw_negatives(facts: RelationFacts) -> pl.DataFrame:
+    triplets = build_triplets(Piece(facts.relation), lambda: facts, TripletSampling(1))
+    return triplets.filter(~pl.col("is_positive"), split="test")
+
+
+def test_the_most_similar_head_with_the_tail_is_found() -> None:
+    facts = {
+        "renal cyst": ["pain"],
+        "renal cysts": ["fever"],
+        "gout": ["pain", "rash"],
+        "renal abscess": ["rash"],
+    }
+    pairs = pl.DataFrame({"head": ["renal cysts", "gout", "gout"], "tail": ["pain", "fever", "rash"]})
+    found = SimilarHeads(index_facts(as_facts(facts))).find_peers(pairs)
+    assert found.names.to_list() == ["renal cyst", None, None]
+    assert found.evidence[0] > 0.25
+    assert found.evidence[1] == 0
+    # The head itself does not count.
+    assert found.evidence[2] < 0.05
+
+
+def test_a_regression_tells_listed_facts_by_their_evidence() -> None:
+    listed, unlisted = np.repeat([0.0, 50.0], [20, 80]), np.repeat([0.0, 50.0], [80, 20])
+    doubts = fit_doubts(listed, unlisted, prior_odds=0.01)
+    low, high = doubts.estimate(np.array([0.0, 50.0]))
+    # The odds are those of a pair times 20 / 80, and times 80 / 20; the ridge makes them a little more alike.
+    assert low == pytest.approx(0.01 / 4, rel=0.2)
+    assert high == pytest.approx(0.01 * 4, rel=0.2)
+
+
+@pytest.mark.parametrize("listed", [[], [0.0], [5.0] * 3])
+def test_more_evidence_is_more_doubtful_even_if_the_base_shows_nothing(listed: list[float]) -> None:
+    doubts = fit_doubts(np.array(listed), np.array([9.0] * len(listed)), prior_odds=0.1)
+    assert doubts == Doubts(doubts.intercept, MIN_SLOPE)
+    assert (np.diff(doubts.estimate(np.array([0.0, 1.0, 40.0, 900.0]))) > 0).all()
+
+
+@needs_reference
+@pytest.mark.parametrize(("n_rows", "least"), [(1000, 0.6), pytest.param(None, 0.7, marks=pytest.mark.long)])
+def test_hidden_truths_come_early_in_the_order(n_rows: int | None, least: float) -> None:
+    """Bases of 1,000 rows, and all of MedLAMA, with 30 % of the facts hidden."""
+    base, ranks = read_medlama(), list[float]()
+    for relation in SMALL if n_rows else base.relations:
+        facts = collect_facts(base, relation)
+        listed = facts.rows.filter(~pl.col("also_true")).select(PAIR).unique()
+        n_of_heads = listed.join(facts.heads, on="head").group_by("head", "number").len().sort("number")
+        heads = n_of_heads.filter(pl.col("len").cum_sum() <= (n_rows or listed.height))["head"]
+        listed = listed.filter(pl.col("head").is_in(heads.implode()))
+        order = combine("hide", hash_column(listed["head"]), hash_column(listed["tail"]))
+        hidden = listed.with_columns(order=order).sort("order").head(3 * listed.height // 10).select(PAIR)
+        shown = facts.rows.filter(pl.col("head").is_in(heads.implode())).join(hidden, on=PAIR, how="anti")
+        negatives = draw_negatives(replace(facts, rows=shown)).sort("doubt")
+        assert negatives["doubt"].null_count() == 0
+        assert negatives["doubt"].n_unique() >= 100
+        places = negatives.with_columns(rank=pl.col("doubt").rank() / negatives.height)
+        ranks += places.join(hidden, on=PAIR, how="semi")["rank"].to_list()
+    assert len(ranks) >= (5 if n_rows else 15)
+    assert np.mean(ranks) >= least
