@@ -1,4 +1,4 @@
-"""The configuration file: what is wrong in it is named at once, and a key in it is not repeated."""
+"""The configuration file: what is wrong in it is named at once; and the files of the papers."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,7 @@ from pretexeval.config.file import PATH_KEYS, Config, load_config
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import MAX_DEPTH, parse_toml, write_toml
+from tests.support.command import REPOSITORY
 
 MODEL = '[[models]]\nname = "a"\nmodel = "m"\n'
 OPENAI = f'{MODEL}engine = "openai"\n'
@@ -248,3 +249,81 @@ def test_file_with_the_value_of_a_key_variable_is_refused(
     message = read_error(path)
     assert "edition.pool holds what looks like a key" in message
     assert "swordfish" not in message
+
+
+def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(path: Path) -> None:
+    for text, words in (
+        ('cron = "every monday"', "schedule: cron 'every monday' is not valid; give five fields: minute,"),
+        ('cron = "@weekly"', "cron '@weekly' is not valid; give five fields"),
+        ('cron = "0 25 * * 1"', "cron '0 25 * * 1' is not valid (Bad hour); give five fields"),
+        ('cron = "0 3 31 2 *"\nperiod = "month"', "cron '0 3 31 2 *' is not valid (Bad day-of-month)"),
+        ('cron = "0 3 * 2 MON#5"\ntimezone = "Mars"', "schedule.timezone: 'Mars' is no time zone; give a"),
+        ('period = "day"', 'runs at most once in a week: give period = "week"'),
+        ('cron = "0 3 1 * *"', 'runs at most once in a month: give period = "month"'),
+        ('cron = "0 3 1 1 *"\nperiod = "month"', "runs in 2 of 20 months, for example not in 2024-02"),
+        ('cron = "0 3 1,15 * *"', "weeks, for example not in 2024-W02: give a cron that runs in every week"),
+        ('cron = "0 3 * * 1#1,4#1"', "weeks, for example not in 2024-W02"),
+        ('period = "year"', "schedule.period = 'year': should be 'day', 'week' or 'month'"),
+    ):
+        assert words in read_error(path, f"[schedule]\n{text}"), text
+
+
+def test_schedule_of_any_cadence_is_accepted(path: Path) -> None:
+    for text in (
+        'cron = "0 3 * * MON-FRI"\nperiod = "day"',
+        'cron = "30 4 28 * *"\nperiod = "month"\ntimezone = "America/New_York"',
+        'cron = "0 3 1,15 * *"\nperiod = "month"',
+        'cron = "0 3 * * THU"\ntimezone = "UTC"',
+    ):
+        assert load(path, f"[schedule]\n{text}").schedule.cron in text, text
+
+
+# From section 4.1 of PretexEval and PretextTrans, and section 4.2 of MultifacetEval.
+PAPERS = {
+    "paper": "gemma-7b llama2-7b llama2-70b llama3-8b llama3-70b vicuna-7b vicuna-13b gpt-3.5-turbo gpt-4o "
+    "clinicalcamel-70b meditron-70b med42-70b",
+    "pretexttrans": "chatglm3-6b gemma-7b llama2-7b llama2-70b llama3-8b llama3-70b vicuna-7b vicuna-13b "
+    "gpt-3.5-turbo clinicalcamel-70b meditron-70b med42-70b",
+    "multifaceteval": "chatglm-6b llama2-7b llama2-70b vicuna-7b vicuna-13b bloomz-7b1-mt gpt-3.5-turbo "
+    "gemini-pro pulse-7b meditron-7b meditron-70b clinicalcamel-70b med42-70b",
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_models_of_a_paper(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRETEXEVAL_REFERENCE_DATA", "/nowhere")
+    config = load_config(REPOSITORY / "configs" / f"{paper}.toml")
+    assert sorted(model.name for model in config.models) == sorted(PAPERS[paper].split())
+    # The papers fill missing answers by a coin.
+    assert config.scoring.policies[0] == "coin-flip"
+    for model in config.models:
+        if model.engine == "openai":
+            assert (model.prompt_style, model.work_pool) == ("chat", "cpu")
+            continue
+        size = int(re.findall(r"(\d+)b", model.name)[0])
+        assert re.fullmatch(r"[\w-]+/[\w.-]+", model.model)
+        assert f"{size}b" in model.model.lower()
+        assert model.revision is None or re.fullmatch("[0-9a-f]{40}", model.revision)
+        # The weights take two bytes a parameter, and a card has 80 GB, of which vLLM takes 90 %.
+        assert 2 * size < 72 * model.n_cards
+        assert (model.work_pool, model.n_cards) == ("gpu", 1 if size < 70 else 4)
+        assert model.max_model_len == 2048
+        # The authors load the models of MultifacetEval in half precision.
+        assert model.dtype == ("float16" if paper == "multifaceteval" else "bfloat16")
+        assert paper == "multifaceteval" or model.max_tokens == 50
+        assert (model.prompt_style, model.temperature) == ("completion", 0)
+        assert model.trust_remote_code == (model.name == "chatglm3-6b")
+
+
+def test_two_papers_ask_about_one_edition_written_with_the_system_turn_of_the_authors() -> None:
+    """The system turn is in `prototype_rephrase.py` of github.com/THUMLP/PretexEval."""
+    paper, other_writers, earlier = (
+        load_config(REPOSITORY / "configs" / f"{name}.toml")
+        for name in ("paper", "paper-phi3", "pretexttrans")
+    )
+    for table in ("knowledge", "edition", "rephraser", "llmeval", "writers", "scoring"):
+        assert getattr(paper, table) == getattr(earlier, table)
+    for writer in (*paper.writers, *other_writers.writers):
+        turn = (writer.prompt_style, writer.system_prompt)
+        assert turn == ("chat", "You are an experienced clinical expert.")
+        assert writer.max_model_len == 4096
