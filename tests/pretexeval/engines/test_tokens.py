@@ -1,8 +1,9 @@
-"""Prompts whose demonstrations are tokenised once have the tokens of the whole text, with every tokenizer."""
+"""The tokens of prompts; those whose demonstrations are tokenised once have the tokens of the whole text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,9 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from pretexeval.engines import tokens
-from pretexeval.engines.tokens import MIN_GROUP, tokenise_sorted, tokenise_texts
+from pretexeval.engines.base import render_prompt
+from pretexeval.engines.tokens import MIN_GROUP, find_answer_token, tokenise_sorted, tokenise_texts
+from schemas.exchange import Prompt
 from tests.support.command import REPOSITORY
 
 ASKED = '", is the statement above true or false? Please answer True or False.\nAnswer:'
@@ -124,3 +127,31 @@ def test_demonstrations_are_tokenised_once(name: str, monkeypatch: pytest.Monkey
     )
     assert tokenise_sorted(TOKENIZERS[name], texts, "completion") == expected
     assert n_characters < sum(map(len, texts)) / 4
+
+
+BOS = 0
+CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_llama: Path) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(tiny_llama)
+
+
+def test_tokens_have_one_beginning_of_sequence(tokenizer: PreTrainedTokenizerBase) -> None:
+    for start in ("", "<s>", "<s><s>"):
+        text = render_prompt(tokenizer, Prompt("completion", f"{start}Fever may cause cough."))
+        (ids,) = tokenise_texts(tokenizer, [text], "completion")
+        assert (ids[0], ids.count(BOS)) == (BOS, 1)
+        assert len(ids) > 1
+    (chat,) = tokenise_texts(tokenizer, [render_prompt(tokenizer, CHAT)], "chat")
+    assert tokenizer.decode(chat) == "<s><|user|>Fever?\n<|assistant|>"
+    # A template that does not write it gets none.
+    assert tokenise_texts(tokenizer, ["Fever?"], "chat")[0][0] != BOS
+
+
+def test_answer_token_has_the_spelling_that_follows_the_text(tokenizer: PreTrainedTokenizerBase) -> None:
+    spelled = {"Statement\nAnswer:": " True", "<|assistant|>": " True", "assistant\n": "True"}
+    found = {text: [find_answer_token(tokenizer, text, "True")] for text in spelled}
+    assert found == {text: tokenizer.encode(word, add_special_tokens=False) for text, word in spelled.items()}
+    assert find_answer_token(tokenizer, "Answer:", "Entailed") is None, "it is several tokens"

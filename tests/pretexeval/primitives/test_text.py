@@ -1,6 +1,8 @@
-"""Secrets are hidden, and text that others wrote brings no control character and no formula with it."""
+"""Secrets are hidden, also in logs; text that others wrote brings no control character and no formula."""
 
 import logging
+import subprocess
+import sys
 from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote
 
@@ -8,6 +10,7 @@ import pytest
 
 from pretexeval.primitives.secrets import find_secret, has_secret, hide_secrets, hide_value
 from pretexeval.primitives.untrusted_text import escape_cell, escape_controls, escape_line, escape_logs
+from tests.support.command import REPOSITORY
 
 KNOWN = [
     "sk-proj-a1b2c3d4e5f6g7h8",
@@ -127,3 +130,32 @@ def test_messages_and_tracebacks_are_escaped_once(caplog: pytest.LogCaptureFixtu
         assert "\x1b" not in caplog.text
     finally:
         logging.setLogRecordFactory(make)
+
+
+LOGGING = f"""
+import logging
+from pretexeval.primitives.secrets import keep_out_of_logs
+logging.basicConfig(level=logging.DEBUG)
+keep_out_of_logs("short")
+log = logging.getLogger("vendor.client")
+log.debug("shown {KEY}")
+keep_out_of_logs("{KEY}")
+log.debug("headers %s", {{"Authorization": "Bearer {KEY}"}})
+log.info("a short word")
+try:
+    raise ValueError("refused {KEY}")
+except ValueError:
+    log.exception("it failed")
+"""
+
+
+def test_a_key_is_in_no_message_and_no_traceback_once_it_is_known() -> None:
+    """In a process of its own, because settings of logging are those of the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGING], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.count(KEY) == done.stderr.count(f"shown {KEY}") == 1
+    assert "DEBUG:vendor.client:headers {'Authorization': 'Bearer ***'}" in done.stderr
+    assert "Traceback" in done.stderr
+    assert "ValueError: refused ***" in done.stderr
+    assert "a short word" in done.stderr
