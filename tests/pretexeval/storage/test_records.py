@@ -9,9 +9,9 @@ import pytest
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import FileRef
+from pretexeval.storage.files import FileRef, write_stage_file
 from pretexeval.storage.labels import require_derived_labels
-from pretexeval.storage.layout import manifest_file
+from pretexeval.storage.layout import edition_folder, manifest_file
 from pretexeval.storage.records import (
     find_manifest,
     find_record,
@@ -23,12 +23,11 @@ from pretexeval.storage.records import (
     write_record,
 )
 from pretexeval.storage.withdrawals import require_published, withdraw_edition
+from schemas.stages import SAMPLES
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests
-from tests.pretexeval.storage.conftest import BASE
-from tests.support.small_bases import make_edition, write_files
-from tests.support.wrong_labels import plant_wrong_labels
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 from warehouse import catalogue
 from warehouse.publishing import PartsLeftOut, build_warehouse
 
@@ -139,6 +138,19 @@ def test_an_edition_is_withdrawn_once_and_for_a_reason(tmp_path: Path) -> None:
         require_published(tmp_path, "e")
 
 
+def plant_wrong_labels(root: Path, edition_id: str, is_flipped: pl.Expr) -> str:
+    """Flip the labels of these samples in the last file of samples; return the id of the first of them."""
+    files = read_manifest_files(root, edition_id)
+    path = max(read_manifest_files(root, edition_id, SAMPLES.name))
+    rows = pl.read_parquet(root / path)
+    flipped = rows.with_columns(label=pl.col("label") != is_flipped)
+    files[path] = write_stage_file(root, path, flipped, SAMPLES)
+    manifest = read_manifest(root, edition_id)
+    manifest["files"] = list_files(list(files.values()), edition_folder(edition_id))
+    write_record(root / manifest_file(edition_id), manifest)
+    return str(rows.filter(is_flipped)["sample_id"][0])
+
+
 IS_DEMONSTRATION = pl.col("split") == "demonstration"
 FLIPPED = {
     "demonstrations": IS_DEMONSTRATION,
@@ -152,7 +164,8 @@ def test_wrong_labels_stop_completion_asking_and_publication(
 ) -> None:
     monkeypatch.setattr(catalogue, "ESTIMATED", ())
     monkeypatch.setattr(catalogue, "VIEWS", ())
-    edition = make_edition(tmp_path, BASE, methods=("pretexeval", "direct"))
+    base = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
+    edition = make_edition(tmp_path, base, methods=("pretexeval", "direct"))
     files = list(write_files(edition).values())
     edition_id = complete_edition(edition, files, [])
     build_warehouse(tmp_path)

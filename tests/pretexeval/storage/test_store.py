@@ -1,4 +1,7 @@
-"""What hosts exchange through a bucket: editions, answers, evaluations, publications and removals."""
+"""What hosts exchange through a bucket: editions, answers, evaluations, publications and removals.
+
+Each host is a folder of its own, and Moto's server keeps the bucket.
+"""
 
 import errno
 import os
@@ -23,13 +26,19 @@ from pretexeval.storage.publication import hold_publication, list_pieces, remove
 from pretexeval.storage.records import read_manifest, read_manifest_files, write_record
 from pretexeval.storage.store import Store
 from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.run_record import is_complete
-from tests.pretexeval.storage.conftest import KINDS, Hosts, Stores, read_tree
 from tests.support.evaluations import CountingEngine, ask_model, finish, list_prompts
+from tests.support.object_storage import ObjectStorage
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
+BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
+KINDS = ("editions", "responses", "predictions")
+Hosts = tuple[StorageConfig, StorageConfig]
+Stores = tuple[Store, Store]
 Evaluations = list[Evaluation]
 # Every answer is read as a thought that does not end.
 UNFINISHED = Scoring(marks=("", "</think>"))
@@ -41,6 +50,47 @@ def forbid(_: EngineConfig) -> Engine:
 
 def fail(path: str, source: Path) -> None:
     raise InputError("the storage is unreachable")
+
+
+@pytest.fixture(scope="session")
+def model() -> ModelConfig:
+    return ModelConfig(name="model", engine="openai", model="x", base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory, model: ModelConfig) -> Path:
+    """Return the root of a complete edition that is evaluated."""
+    root = tmp_path_factory.mktemp("evaluated")
+    edition = make_edition(root, BASE)
+    complete_edition(edition, list(write_files(edition).values()), [])
+    evaluation = Evaluation(StorageConfig(root=root), edition.edition_id, model)
+    finish(evaluation, ask_model(evaluation, lambda _: CountingEngine()))
+    return root
+
+
+@pytest.fixture
+def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosts:
+    moto.set_environment(monkeypatch)
+    shared = moto.make_address()
+    a, b = (StorageConfig(root=tmp_path / name, shared=shared) for name in "ab")
+    return a, b
+
+
+@pytest.fixture
+def stores(hosts: Hosts) -> Stores:
+    return Store(hosts[0]), Store(hosts[1])
+
+
+@pytest.fixture
+def edition(hosts: Hosts, evaluated: Path) -> Edition:
+    """Return an edition that is complete on the first host."""
+    shutil.copytree(evaluated / "editions", hosts[0].root / "editions")
+    return make_edition(hosts[0].root, BASE)
+
+
+def read_tree(root: Path, *folders: str) -> dict[str, str]:
+    paths = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): checksum_file(path) for path in paths}
 
 
 @pytest.fixture
