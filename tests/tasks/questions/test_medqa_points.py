@@ -1,6 +1,5 @@
-"""Questions of other types that are made of those of MedQA, with synonyms of their options."""
+"""Questions of other types and sentences that are made of those of MedQA, with synonyms of their options."""
 
-import json
 import random
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from pretexeval.knowledge.medqa import MedqaItem, SynonymTable, fold_option, read_synonyms
 from schemas.expectations import count_unexpected, list_rules
 from schemas.question_stages import QUESTIONS
+from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.medqa_points import (
     build_medqa_questions,
     find_closing,
@@ -20,6 +20,8 @@ from tasks.questions.medqa_points import (
     replace_options,
     turn_item,
 )
+from tasks.questions.option_forms import Form, find_form, find_forms, make_singular
+from tasks.questions.statements import ask, find_option_forms, state
 from tests.support.command import REPOSITORY
 
 OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
@@ -142,49 +144,11 @@ def test_the_last_sentence_that_asks_is_found() -> None:
     assert parts == CLOSINGS
 
 
-# CUI, language, SUPPRESS, name. Two concepts have the name "Cold".
-CONCEPTS = """
-C1 ENG N Myocardial infarction
-C1 ENG N Heart attack
-C1 ENG N HEART ATTACK
-C1 ENG N Infarction, Myocardial
-C1 ENG N Myocardial infarctions
-C1 ENG N Myocardial infarction (disorder)
-C1 ENG O MI - obsolete
-C1 GER N Herzinfarkt
-C2 ENG N Cold
-C2 ENG N Common cold
-C3 ENG N Cold
-C3 ENG N Low temperature
-C4 ENG N Aspirin
-C4 ENG N Acetylsalicylic acid
-C4 ENG N The "wonder" drug
-"""
-
-
-def write_rrf(path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for line in CONCEPTS.strip().splitlines():
-            cui, language, suppress, name = line.split(" ", 3)
-            between = "P|L1|PF|S1|Y|A1||||MSH|PT|D1"
-            file.write(f"{cui}|{language}|{between}|{name}|0|{suppress}||\n")
-
-
 def test_synonyms_of_answers_are_read_from_umls(tmp_path: Path) -> None:
-    write_rrf(tmp_path / "MRCONSO.RRF")
-    medqa, synonyms = tmp_path / "test.jsonl", tmp_path / "synonyms.tsv"
-    items = [
-        {
-            "question": "Which of the following is the most likely diagnosis?",
-            "options": {"A": answer, **{letter: f"Option {letter}" for letter in "BCDE"}},
-            "answer_idx": "A",
-            "answer": answer,
-            "meta_info": "step1",
-        }
-        for answer in ("Myocardial infarction", "Cold", "aspirin", "Another disease")
-    ]
-    medqa.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
-    command = [sys.executable, "examples/umls_synonyms.py", str(tmp_path), str(medqa), str(synonyms)]
+    """Two concepts of the table have the name "Cold"."""
+    folder, synonyms = Path(__file__).with_name("umls"), tmp_path / "synonyms.tsv"
+    paths = [str(path) for path in (folder, folder / "test.jsonl", synonyms)]
+    command = [sys.executable, "examples/umls_synonyms.py", *paths]
     subprocess.run(command, cwd=REPOSITORY, check=True)
     assert pl.read_csv(synonyms, separator="\t").rows() == [
         ("Myocardial infarction", "Heart attack", "C1"),
@@ -193,3 +157,57 @@ def test_synonyms_of_answers_are_read_from_umls(tmp_path: Path) -> None:
     ]
     # The table is one that a configuration can name.
     assert read_synonyms(synonyms).find("Myocardial infarction") == ("Heart attack",)
+
+
+# One case a line: what is made of a sentence, of an option, or of both.
+TABLE = pl.read_csv(Path(__file__).with_name("statements.tsv"), separator="\t", quote_char=None)
+
+
+def read_cases(kind: str, *columns: str) -> list[tuple[str, ...]]:
+    cases = TABLE.filter(kind=kind).select(*columns).rows()
+    assert cases
+    return cases
+
+
+def parse(sentence: str) -> Clause:
+    clause = parse_clause(sentence)
+    assert isinstance(clause, Clause), clause
+    return clause
+
+
+def state_both(sentence: str, option: str) -> tuple[str, str]:
+    clause = parse(sentence)
+    (form,) = find_option_forms(clause, [option])
+    return state(clause, option, form, is_negated=False), state(clause, option, form, is_negated=True)
+
+
+def test_negated_question() -> None:
+    table = read_cases("negated", "sentence", "expected")
+    assert [(sentence, ask(parse(sentence), is_negated=True)) for sentence, _ in table] == table
+    # A question that is not negated keeps its words.
+    sentence = "If he smokes, which of the following nerves is most likely hurt"
+    assert ask(parse(sentence), is_negated=False) == f"{sentence}?"
+
+
+def test_statement_and_its_contradictory() -> None:
+    table = read_cases("stated", "sentence", "option", "expected", "negated")
+    assert [(*case, *state_both(*case)) for case in (row[:2] for row in table)] == table
+
+
+def test_what_cannot_be_turned_has_a_reason() -> None:
+    for sentence, reason in read_cases("not turned", "sentence", "expected"):
+        assert reason in str(parse_clause(sentence)), sentence
+
+
+def test_form_and_singular_of_an_option() -> None:
+    forms, singulars = (read_cases(kind, "option", "expected") for kind in ("form", "singular"))
+    assert [(option, find_form(option).name) for option, _ in forms] == forms
+    assert [(noun, make_singular(noun)) for noun, _ in singulars] == singulars
+
+
+def test_options_are_parallel() -> None:
+    options = ["It is harmless", "It is painful", "Gout spreads quickly"]
+    assert find_forms(options, are_sentences_likely=False) == [Form.SENTENCE] * 3
+    one = ["Gout", "It is harmless"]
+    assert find_forms(one, are_sentences_likely=False) == [Form.SINGULAR, Form.SENTENCE]
+    assert find_forms(one, are_sentences_likely=True) == [Form.SENTENCE] * 2
