@@ -1,6 +1,5 @@
 """Every configuration of the project is built from an excerpt of its base, up to the requests."""
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -21,38 +20,12 @@ from tests.support.endpoint import Body, EndpointReply, build_reply, reply_to_ch
 pytestmark = pytest.mark.slow
 
 FILES = sorted([*REPOSITORY.glob("configs/*.toml"), *REPOSITORY.glob("examples/*/config.toml")])
+# Made rows in the formats and under the names of the public files (docs/paper-results.md).
+EXCERPTS = Path(__file__).with_name("excerpts")
 STUDENT = REPOSITORY / "models" / "reference-facets-small"
 # Keys of a model that only its own files or cards need.
 OF_OTHER_FILES = ("revision", "tensor_parallel_size", "trust_remote_code", "quantization", "workers")
 N_HEADS = 8
-
-
-def write_excerpts(folder: Path) -> None:
-    """Write made rows in the formats and under the names of the public files (docs/paper-results.md)."""
-    rows = [f"C{n},drug {n},may_treat,disease {n % 4},D{n % 4}" for n in range(12)]
-    texts = ",".join(f"[X] {n} treats [Y] ." for n in range(9))
-    item = {"answer_idx": "B", "meta_info": "step1"}
-    items = [
-        item
-        | {
-            "question": f"A patient has disease {n}. Which drug is best?",
-            "options": {letter: f"drug {letter}{n}" for letter in "ABCDE"},
-            "answer": f"drug B{n}",
-        }
-        for n in range(N_HEADS)
-    ]
-    prompts = ",".join(["pid", "default_prompt", "human_prompt", *(f"prompt{n}" for n in range(2, 9))])
-    files = {
-        "medlama/data/medlama/2021AA/may_treat_1000.csv": [
-            "head_cui,head_name,rel,tail_names,tail_cuis",
-            *rows,
-        ],
-        "PretexEval/medlama_data/prompts_pretex.csv": [prompts, f"may_treat,{texts}"],
-        "data_clean/questions/US/test.jsonl": [json.dumps(item) for item in items],
-    }
-    for name, lines in files.items():
-        (folder / name).parent.mkdir(parents=True)
-        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_small(file: Path, target: Path, address: str) -> None:
@@ -85,8 +58,7 @@ def reply(body: Body, _: int) -> EndpointReply:
 def test_every_configuration_leads_to_requests(
     tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_excerpts(tmp_path)
-    environment = {"PRETEXEVAL_REFERENCE_DATA": str(tmp_path), "OPENAI_API_KEY": "-", "GEMINI_API_KEY": "-"}
+    environment = {"PRETEXEVAL_REFERENCE_DATA": str(EXCERPTS), "OPENAI_API_KEY": "-", "GEMINI_API_KEY": "-"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert main(["init", str(tmp_path / "mine")]) == 0
