@@ -15,7 +15,6 @@ from tests.support.command import (
     list_half_written,
     make_rows,
     read_bytes,
-    read_stamps,
     run_command,
     write_base,
     write_config,
@@ -109,28 +108,6 @@ def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) ->
     assert list_half_written(bench.root) == []
     kinds = [f"{kind}{stage}" for stage in STAGES for kind in ("", "check-")]
     assert bench.read_states("build-own-first") == dict.fromkeys(kinds, "Completed")
-
-
-def test_truncated_changed_or_missing_files_are_built_again(bench: Bench, first: Path) -> None:
-    before, stamps = read_bytes(first), read_stamps(first)
-    cut, changed, gone = (
-        first / stage / f"{relation}.parquet"
-        for stage, relation in (
-            ("samples", "may_treat"),
-            ("triplets", "may_treat"),
-            ("variants", RELATIONS[0]),
-        )
-    )
-    cut.write_bytes(cut.read_bytes()[:-100])
-    content = bytearray(changed.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    changed.write_bytes(content)
-    gone.unlink()
-    assert bench.build(bench.folder / "first.toml") == first
-    assert read_bytes(first) == before
-    after = read_stamps(first)
-    made = {name for name in after if after[name] != stamps[name]}
-    assert made == {str(path.relative_to(first)) for path in (cut, changed, gone)}
 
 
 def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intact(

@@ -68,12 +68,15 @@ def test_complete_edition_keeps_its_bytes(
     edition = make_edition(tmp_path, BASE, kind="none")
     built = build_edition(edition)
     stamps = read_stamps(tmp_path, "editions/*/*/*")
-    lost = tmp_path / built[0].files["s"].path
+    lost, cut = (tmp_path / stage.files["s"].path for stage in (built[0], built[-1]))
     lost.unlink()
+    cut.write_bytes(cut.read_bytes()[:-100])
     assert build_edition(edition) == built
     assert f"{lost} was lost; it is built again" in caplog.text
+    assert f"{cut} differs from its checksum in the manifest; it is built again" in caplog.text
     after = read_stamps(tmp_path, "editions/*/*/*")
-    assert [name for name in after if after[name] != stamps[name]] == [str(lost.relative_to(tmp_path))]
+    changed = {str(path.relative_to(tmp_path)) for path in (lost, cut)}
+    assert {name for name in after if after[name] != stamps[name]} == changed
     lost.unlink()
     # This imitates code that draws other triplets.
     monkeypatch.setattr("tasks.drawing.pieces.N_DEMONSTRATIONS", 4)
