@@ -233,9 +233,9 @@ def list_half_written(root: Path) -> list[str]:
     return [name for name in names if ".next" in name or ".probe" in name]
 
 
-def wait_for_servers_to_end(root: Path, timeout_s: float = 20) -> bool:
-    """Wait for Prefect's servers of the root to end, and return whether all have ended."""
-    deadline = time.monotonic() + timeout_s
+def wait_for_servers_to_end(root: Path) -> bool:
+    """Wait up to 20 s for Prefect's servers of the root to end, and return whether all have ended."""
+    deadline = time.monotonic() + 20
     while has_servers(root) and time.monotonic() < deadline:
         time.sleep(0.1)
     return not has_servers(root)

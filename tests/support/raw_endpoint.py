@@ -28,8 +28,7 @@ class RawReply:
     hold_s: float = 0.0
     """How long the connection stays open after the last byte."""
     unasked: bytes = b""
-    """What the endpoint sends after `unasked_s`, although nobody asked for it."""
-    unasked_s: float = 0.0
+    """What the endpoint sends at the end, although nobody asked for it."""
     keeps: bool = False
     """Whether the connection then serves further requests, unless the client closes it."""
 
@@ -97,7 +96,6 @@ def serve_bytes(
             for start in range(0, len(chosen.content), chosen.piece):
                 self.connection.sendall(chosen.content[start : start + chosen.piece])
                 time.sleep(chosen.pause_s)
-            time.sleep(chosen.unasked_s)
             self.connection.sendall(chosen.unasked)
             time.sleep(chosen.hold_s)
             with lock:

@@ -45,11 +45,13 @@ def save_tokenizer(folder: Path) -> tuple[int, list[int]]:
     return len(fast), [ids[0] for ids in true_false]
 
 
-def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_positions: int) -> None:
-    """Save a Llama of two layers with random weights."""
+def build_tiny_llama(folder: Path, seed: int) -> Path:
+    """Write a model of two layers with random weights, like a checkout from the hub; return its folder."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    folder.mkdir(parents=True)
+    n_tokens, answer_ids = save_tokenizer(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=n_tokens,
@@ -58,7 +60,7 @@ def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_
         num_hidden_layers=2,
         num_attention_heads=1,
         num_key_value_heads=1,
-        max_position_embeddings=n_positions,
+        max_position_embeddings=MAX_POSITIONS,
         initializer_range=0.5,
         bos_token_id=0,
         eos_token_id=1,
@@ -69,11 +71,4 @@ def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_
     with torch.no_grad():
         model.model.embed_tokens.weight[answer_ids] *= 3
     model.save_pretrained(folder)
-
-
-def build_tiny_llama(folder: Path, seed: int, n_positions: int = MAX_POSITIONS) -> Path:
-    """Write a complete model folder, like a checkout from the hub, and return it."""
-    folder.mkdir(parents=True)
-    n_tokens, answer_ids = save_tokenizer(folder)
-    save_model(folder, n_tokens, answer_ids, seed, n_positions)
     return folder

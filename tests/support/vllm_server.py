@@ -28,11 +28,9 @@ class VllmServer:
 
 
 @contextmanager
-def start_vllm_server(
-    model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat16"
-) -> Iterator[VllmServer]:
-    """Run a server during the block, on this port or a free one; the caller waits until it is ready."""
-    port = port or find_free_port()
+def start_vllm_server(model: Path, log: Path, *, dtype: str = "bfloat16") -> Iterator[VllmServer]:
+    """Run a server during the block on a free port; the caller waits until it is ready."""
+    port = find_free_port()
     module = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     options = ["--model", str(model), "--served-model-name", "tiny", "--dtype", dtype]
     address = ["--host", "127.0.0.1", "--port", str(port)]

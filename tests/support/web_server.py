@@ -71,7 +71,7 @@ def serve_app(app: object) -> Iterator[str]:
 
 @contextmanager
 def serve_routes(
-    routes: Mapping[str, Route], *, wait_s: float = 0, headers: Mapping[str, str] | None = None
+    routes: Mapping[str, Route], headers: Mapping[str, str] | None = None
 ) -> Iterator[WebServer]:
     """Run a server that answers with JSON by path, and with 404 for every other path."""
 
@@ -79,7 +79,6 @@ def serve_routes(
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"] or 0))
             web.requests.append((self.path, self.headers["Authorization"]))
-            time.sleep(wait_s)
             status, body = routes.get(self.path, (404, {}))
             content = json.dumps(body).encode()
             self.send_response(status)

@@ -67,10 +67,10 @@ def draw(
     return Drawn(draw_questions(facts, triplets, WORDING, sampling), triplets, missing)
 
 
-def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]]:
+def make_rich_facts(n_heads: int = 40) -> dict[str, list[str]]:
     """Return heads with one to five true tails."""
     random = Random(1)
-    tails = [f"tail {i}" for i in range(n_tails)]
+    tails = [f"tail {i}" for i in range(20)]
     return {f"head {i}": random.sample(tails, 1 + i % 5) for i in range(n_heads)}
 
 
