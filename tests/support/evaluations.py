@@ -1,16 +1,20 @@
 """An evaluation without flows, and engines for it: write the requests, ask the model, score the answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
+from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order
+from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.model_session import Advance, LoadEngine
+from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
@@ -61,6 +65,21 @@ class CountingEngine(Scripted):
 
 def ignore(_: int) -> None:
     """Show no progress."""
+
+
+def ask_in_session(
+    config: ModelConfig, root: Path, prompts: Mapping[str, Prompt], on_progress: Advance = ignore
+) -> tuple[ResponseStore, str | None]:
+    """Ask what has no answer under the root, as a run does; return the answers and why it ended early."""
+    error = None
+    with ModelSession(config, Store(StorageConfig(root=root))) as session:
+        settled = session.store.read_settled_keys()
+        waiting = {key: prompt for key, prompt in prompts.items() if key not in settled}
+        try:
+            session.ask(waiting.items(), Sampling(logprobs=True), on_progress)
+        except InputError as raised:
+            error = str(raised)
+    return session.store, error
 
 
 def ask_model(

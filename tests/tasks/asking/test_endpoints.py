@@ -17,16 +17,13 @@ from typing import Any
 import certifi
 import pytest
 
-from pretexeval.config.tables import StorageConfig
 from pretexeval.engines import openai_answers, openai_engine, openai_replies
 from pretexeval.engines.endpoint_client import EndpointClient
-from pretexeval.primitives.errors import InputError
 from pretexeval.storage.responses import ResponseStore
-from pretexeval.storage.store import Store
-from schemas.exchange import Prompt, Sampling
+from schemas.exchange import Prompt
 from tasks.asking import model_session
-from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
+from tests.support.evaluations import ask_in_session
 from tests.support.raw_endpoint import (
     RawEndpoint,
     RawReply,
@@ -72,23 +69,13 @@ def ask(
     root: Path,
     texts: list[str],
     on_progress: Callable[[int], None] = lambda _: None,
-    style: str = "completion",
     **more: object,
 ) -> Run:
     """Ask what has no answer on the disk, as a run does; only an InputError may come out of it."""
     table = {"api_key_env": "PRETEXEVAL_TEST_KEY", "timeout_s": 30, "max_attempts": 2} | more
-    error = None
     config = build_model_config(endpoint.base_url, **table)
-    with ModelSession(config, Store(StorageConfig(root=root))) as session:
-        settled = session.store.read_settled_keys()
-        waiting = {key: p for key, p in build_prompts(*texts, style=style).items() if key not in settled}
-        try:
-            session.ask(waiting.items(), Sampling(logprobs=True), on_progress)
-        except InputError as raised:
-            error = str(raised)
-    rows = session.store.read(["prompt", "status", "response", "error"]).rows()
-    if style == "chat":
-        rows = [(json.loads(prompt)[0]["content"], *row) for prompt, *row in rows]
+    store, error = ask_in_session(config, root, build_prompts(*texts), on_progress)
+    rows = store.read(["prompt", "status", "response", "error"]).rows()
     return Run({prompt: tuple(row) for prompt, *row in rows}, error)
 
 

@@ -20,14 +20,14 @@ from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
-from pretexeval.primitives.errors import FULL_DISK, InputError
+from pretexeval.primitives.errors import FULL_DISK
 from pretexeval.storage.layout import model_file
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.model_session import ModelSession, ReceivedAnswers
 from tests.support.endpoint import build_model_config
-from tests.support.evaluations import CountingEngine, ignore
+from tests.support.evaluations import CountingEngine, ask_in_session, ignore
 from tests.support.object_storage import ObjectStorage
 from tests.support.raw_endpoint import RawReply, build_prompts, render_answer, serve_bytes
 from tests.support.small_disk import mount_disk
@@ -152,14 +152,7 @@ def write_text(prompt: str, n_bytes: int = 130_000) -> str:
 def ask(base_url: str, root: Path) -> str | None:
     """Ask what has no answer; return why the session ended early."""
     config = build_model_config(base_url, timeout_s=30, concurrency=16)
-    prompts = build_prompts(*(f"p{n}" for n in range(N_PROMPTS)))
-    with ModelSession(config, Store(StorageConfig(root=root))) as session:
-        waiting = {key: prompts[key] for key in prompts.keys() - session.store.read_settled_keys()}
-        try:
-            session.ask(waiting.items(), Sampling(), lambda _: None)
-        except InputError as error:
-            return str(error)
-    return None
+    return ask_in_session(config, root, build_prompts(*(f"p{n}" for n in range(N_PROMPTS))))[1]
 
 
 def read_answers(root: Path) -> dict[str, str]:

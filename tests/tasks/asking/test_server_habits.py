@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from pretexeval.config.tables import StorageConfig
-from pretexeval.primitives.errors import InputError
-from pretexeval.storage.store import Store
-from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.model_session import ModelSession
+from schemas.exchange import Completion, Prompt
 from tasks.asking.server_habits import (
     HABITS,
     count_habits,
@@ -22,6 +18,7 @@ from tasks.asking.server_habits import (
     tabulate_replies,
 )
 from tests.support.endpoint import Body, EndpointReply, build_model_config, build_reply, serve_endpoint
+from tests.support.evaluations import ask_in_session
 
 N = 40
 LOOKS_LIKE_A_THOUGHT = next(name for name in HABITS if "look like a thought" in name)
@@ -38,19 +35,14 @@ def reply(text: str, **more: Any) -> EndpointReply:  # noqa: ANN401
 
 
 def ask(
-    root: Path, answer: Callable[[Body, int], EndpointReply], texts: list[str]
-) -> tuple[int, str, list[str | None]]:
+    root: Path, answer: Callable[[Body, int], EndpointReply], texts: list[str], style: str = "completion"
+) -> tuple[int, str | None, list[str | None]]:
     """Ask the prompts as a run does; return the number of requests, the error, and the stored answers."""
-    error = ""
+    prompts = {f"{hash(text) % 16**32:032x}": Prompt(style, text) for text in texts}
     with serve_endpoint(answer) as endpoint:
         config = build_model_config(endpoint.base_url, name="odd")
-        with ModelSession(config, Store(StorageConfig(root=root))) as session:
-            prompts = {f"{hash(text) % 16**32:032x}": Prompt("completion", text) for text in texts}
-            try:
-                session.ask(prompts.items(), Sampling(), lambda _: None)
-            except InputError as raised:
-                error = str(raised)
-        return len(endpoint.requests), error, session.store.read(["response"])["response"].to_list()
+        store, error = ask_in_session(config, root, prompts)
+    return len(endpoint.requests), error, store.read(["response"])["response"].to_list()
 
 
 def count_words(body: Body) -> int:
@@ -76,8 +68,8 @@ def test_prompts_that_the_server_cuts_are_an_error_after_the_first_ones(
         tmp_path, lambda body, _: reply("True", usage={"prompt_tokens": count(body)}), TEXTS
     )
     assert asked == n_requests
-    assert said in error
-    assert ("cuts the prompts" in error) == bool(said)
+    assert said in str(error)
+    assert ("cuts the prompts" in str(error)) == bool(said)
     assert answers == ([None] * 32 if said else ["True"] * N)
 
 
@@ -166,12 +158,7 @@ def test_a_share_of_replies_without_content_is_named_once_from_the_first_chunk_o
         message = {"content": "", "reasoning_content": THOUGHT} if number % 5 == 0 else {"content": "True"}
         return EndpointReply(body={"choices": [{"message": message, "finish_reason": "stop"}]})
 
-    with serve_endpoint(answer) as endpoint:
-        config = build_model_config(endpoint.base_url, name="odd")
-        with ModelSession(config, Store(StorageConfig(root=tmp_path))) as session:
-            chat = [json.dumps([{"content": text, "role": "user"}]) for text in TEXTS]
-            prompts = {f"{n:032x}": Prompt("chat", text) for n, text in enumerate(chat)}
-            session.ask(prompts.items(), Sampling(), lambda _: None)
+    ask(tmp_path, answer, [json.dumps([{"content": text, "role": "user"}]) for text in TEXTS], "chat")
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.startswith("model 'odd': 21.9 % of 32 replies: a thought and no content")
     assert repr(THOUGHT) in said
