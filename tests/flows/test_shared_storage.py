@@ -32,7 +32,7 @@ evaluate_model(**json.loads(sys.argv[1]))
 def test_hosts_share_editions_shards_and_results(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that is killed is tested in test_lease.py and test_store_evaluations.py."""
+    """A worker that is killed is tested in tests/pretexeval/storage."""
     moto.set_environment(monkeypatch)
     environment, storage = prefect_server | moto.environment, {"shared": moto.make_address()}
     with serve_endpoint(answer_by_checksum) as endpoint:
