@@ -15,7 +15,7 @@ from tests.support.command import Outcome, make_rows, run_command, write_base, w
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
-from warehouse.query import read_rows as query_rows
+from warehouse.query import read_rows
 
 pytestmark = pytest.mark.long
 
@@ -62,7 +62,7 @@ class Bench:
         return Counter(body["model"] for _, _, body in self.endpoint.requests)
 
     def query(self, sql: str) -> list[dict[str, Any]]:
-        return query_rows(self.root, sql)
+        return read_rows(self.root, sql)
 
     def list_scored(self) -> list[tuple[str, str]]:
         """Return week and model of the leaderboard."""

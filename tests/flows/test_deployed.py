@@ -27,7 +27,7 @@ from tests.support.installation import (
     start_installation,
     write_falling_score,
 )
-from warehouse.query import read_rows as query_rows
+from warehouse.query import read_rows
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
@@ -174,8 +174,8 @@ def test_cron_starts_a_run_that_asks_anchors_and_its_edition(
         assert done["auto_scheduled"]
         assert not done["parameters"].get("moment")
         assert len(endpoint.requests) == 16 * (N_PAIRS + n_anchors)
-    (asked,) = query_rows(root, "select period, n_asked from runs where period is not null")
+    (asked,) = read_rows(root, "select period, n_asked from runs where period is not null")
     planned = datetime.fromisoformat(done["expected_start_time"]).astimezone(ZoneInfo(zone))
     assert (planned.second, planned.microsecond) == (0, 0)
     assert asked == {"period": label_period(planned.date(), "week"), "n_asked": 16 * n_anchors}
-    assert "anchored" in {row["model"] for row in query_rows(root, "from leaderboard")}
+    assert "anchored" in {row["model"] for row in read_rows(root, "from leaderboard")}

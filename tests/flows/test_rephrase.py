@@ -32,7 +32,7 @@ from tests.support.endpoint import (
     reply_to_chat,
     serve_endpoint,
 )
-from warehouse.query import read_rows as query_rows
+from warehouse.query import read_rows
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ def test_files_are_built_again_from_stored_replies_and_the_writer_is_limited(rep
     assert panel["n_passed"] < panel["n_attempts"] / 10
     assert [row["statement"] for row in panel["rewordings"]] == read_panel()["statement"].to_list()
     assert f"{panel['n_passed']} of {panel['n_attempts']} rewordings of the panel" in said
-    (row,) = query_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
+    (row,) = read_rows(rephrased.root, "from sample_quality where method = 'pretexeval'")
     assert (row["max_new_words"], row["wrong_rate"]) == (0, limits["wrong_rate"])
     assert limits["max_new_words"] == 0
 
@@ -132,7 +132,7 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     rephrased.run("run")
     assert rephrased.endpoint.requests == []
     assert rephrased.read_files() == before
-    rows = query_rows(rephrased.root, "select method, scoring_policy from leaderboard")
+    rows = read_rows(rephrased.root, "select method, scoring_policy from leaderboard")
     assert {(row["method"], row["scoring_policy"]) for row in rows} == {
         (method, policy) for method in METHODS for policy in policies
     }
@@ -208,7 +208,7 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
     assert len(asked) == n_statements == len({body["prompt"] for body in asked})
     manifest = json.loads(next(root.glob("editions/*/manifest.json")).read_text())
     assert manifest["configuration"]["rephraser"]["gate"] == "off"
-    (quality,) = query_rows(root, "from sample_quality where method = 'pretexeval'")
+    (quality,) = read_rows(root, "from sample_quality where method = 'pretexeval'")
     assert (quality["accepted_rate"], quality["acceptance_rate"]) == (0.0, None)
     pages = [path.read_text() for path in root.glob("report/**/*.html")]
     sentence = "The gate was off: nobody checked that these texts say what their statements say."

@@ -18,10 +18,10 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum, count_requests
 from tests.support.quickstart import CONFIG, N_PAIRS, Quickstart
+from warehouse.query import read_rows
 
 NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
 
@@ -96,7 +96,7 @@ def test_configurations_run_one_after_the_other(tmp_path: Path, prefect_server: 
             str(page) for page in pages
         ]
         assert max(count_requests(endpoint, "far").values()) == 1
-    settings = query_rows(tmp_path / "data", "select setting from runs order by setting nulls first")
+    settings = read_rows(tmp_path / "data", "select setting from runs order by setting nulls first")
     assert [row["setting"] for row in settings] == [None] * 2 + ["true_false_unsure"] * 2
     # A second run of both would publish neither again.
     for file, page in zip((files[0], files[2]), pages, strict=True):

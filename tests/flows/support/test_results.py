@@ -18,7 +18,7 @@ from tests.support.data_folder import DataFolder, Rule, erratic, expert
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
-from warehouse.query import read_rows as query_rows
+from warehouse.query import read_rows
 from warehouse.records import require_record
 
 
@@ -140,7 +140,7 @@ def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(dispatch, "run_subflows", lambda _, calls, __: lost[: len(calls)])
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
     build_warehouse(data.root)
-    assert query_rows(data.root, "select model, reason from not_evaluated") == [
+    assert read_rows(data.root, "select model, reason from not_evaluated") == [
         {"model": "one", "reason": "the worker was lost"},
         {"model": "two", "reason": "vLLM cannot load it"},
     ]

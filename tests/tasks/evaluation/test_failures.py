@@ -18,7 +18,7 @@ from tests.support.evaluations import evaluate
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
-from warehouse.query import read_rows as query_rows
+from warehouse.query import read_rows
 
 # 7 test pairs in one relation, and 2 in the other.
 N_SAMPLES = 9 * 16
@@ -55,7 +55,7 @@ class Bench:
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         build_warehouse(self.root)
-        return query_rows(self.root, sql)
+        return read_rows(self.root, sql)
 
 
 @pytest.fixture
@@ -126,11 +126,11 @@ def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
     bench.reply = lambda body, number: replies[body["model"]](body, number)
     assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
     page = bench.write_pages()
-    rows = query_rows(bench.root, "from leaderboard")
+    rows = read_rows(bench.root, "from leaderboard")
     assert {row["model"] for row in rows} == set(replies)
     for row in rows:
         assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
-        answered = query_rows(
+        answered = read_rows(
             bench.root, f"from prediction_details where model = '{row['model']}' and response is not null"
         )
         assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
@@ -150,7 +150,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert WORDS in reason
     score_finished(bench.plan())
     page = bench.write_pages()
-    assert query_rows(bench.root, "from leaderboard") == []
+    assert read_rows(bench.root, "from leaderboard") == []
     assert "m is not evaluated: 7 of 144 samples failed (4.9%), more than max_error_rate" in page.text
     assert page.find("section") == []
     assert "m masters" not in page.text
@@ -211,7 +211,7 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_i
     # A model whose folder is missing has no id, and is listed too.
     assert {row["model"]: row["reason"] for row in rows} == reasons
     assert [row["model"] for row in rows if row["has_no_id"]] == ["gone"]
-    assert query_rows(bench.root, "from leaderboard") == []
+    assert read_rows(bench.root, "from leaderboard") == []
     bench.reply = answer_by_checksum
     assert bench.evaluate("m") == {"m": ""}
     assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
@@ -219,4 +219,4 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_i
     assert bench.query("select n_samples, n_errors from leaderboard") == [
         {"n_samples": N_SAMPLES, "n_errors": 0}
     ]
-    assert query_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
+    assert read_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]
