@@ -315,8 +315,11 @@ def test_the_models_of_a_paper(paper: str, monkeypatch: pytest.MonkeyPatch) -> N
         assert model.trust_remote_code == (model.name == "chatglm3-6b")
 
 
-def test_two_papers_ask_about_one_edition_written_with_the_system_turn_of_the_authors() -> None:
+def test_two_papers_ask_about_one_edition_written_with_the_system_turn_of_the_authors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The system turn is in `prototype_rephrase.py` of github.com/THUMLP/PretexEval."""
+    monkeypatch.setenv("PRETEXEVAL_REFERENCE_DATA", "/nowhere")
     paper, other_writers, earlier = (
         load_config(REPOSITORY / "configs" / f"{name}.toml")
         for name in ("paper", "paper-phi3", "pretexttrans")
