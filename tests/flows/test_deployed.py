@@ -140,7 +140,7 @@ def test_every_run_has_one_page_and_its_links_lead_to_what_they_name(
 def test_only_score_changes_and_runs_of_the_schedule_are_notified(
     regenerated: Row, hook: Endpoint, running: Installation, server: Server, root: Path, tmp_path: Path
 ) -> None:
-    """Runs that a person started, or that were killed and retried, are not: test_installed_server.py."""
+    """Runs that a person started, or that were killed and retried, are not: test_installation.py."""
     config = json.dumps({"storage": {"root": str(root)}})
     assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
     fallen = str(write_falling_score(tmp_path))
