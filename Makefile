@@ -22,7 +22,7 @@ INTEROP := inspect lm-eval duckdb eee
 # The knowledge bases that tests read: requirements/base-NAME.txt.
 BASES := hpo-2021 hpo-2025 icd-10-cm
 
-.PHONY: run cpu gpu dev test test-all others quick test-interop real-model test-real-model lint types docs pictures bench lock \
+.PHONY: run cpu gpu dev test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
 
 run: $(STAMP)
@@ -38,11 +38,8 @@ test: $(DEV)
 
 # Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools. Four
 # tests at a time, because these wait more for servers and processes.
-test-all: $(DEV) others
+test-all: $(DEV) $(INTEROP:%=.venv-%/.installed) $(BASES:%=.bases/%/.installed)
 	$(PYTEST) -n 4 -m "not real_model" --hypothesis-profile all
-
-# What tests read and start besides this project.
-others: $(INTEROP:%=.venv-%/.installed) $(BASES:%=.bases/%/.installed)
 
 # All tests but those that start real engines and servers.
 quick: $(DEV)

@@ -1,19 +1,34 @@
 """Stages readings and predictions: what responses answer, and whether it is right (method, 3 and 5)."""
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import polars as pl
 
+from pretexeval.engines import thoughts
 from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
+from tasks import answers as reader
 from tasks.answers.segments import cut_completion
 from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import ItemKind
 
 PREDICTIONS_VERSION = 5
-"""Count it up when `read_responses` or `score_readings` gives other rows for the same arguments."""
+"""Count it up when this module gives other rows for the same arguments and readings."""
 NEVER_ASKED = "the prompt was never asked"
+
+
+@cache
+def hash_reader() -> str:
+    """Return a hash of the code and the words that find the answer in a response (32 hex digits).
+
+    With another hash, stored answers are read again, so that all scores in a warehouse are read in one way.
+    """
+    folder = Path(reader.__file__).parent
+    files = sorted([*folder.glob("*.py"), *folder.glob("*.toml"), Path(thoughts.__file__)])
+    return hash_text(*(file.read_text(encoding="utf-8") for file in files), digits=32)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from schemas.columns import SCORING_POLICIES
 from tasks.asking.server_habits import count_habits, describe_change, list_remarks
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
-from tasks.evaluation.predictions import PREDICTIONS_VERSION
+from tasks.evaluation.predictions import PREDICTIONS_VERSION, hash_reader
 from tasks.evaluation.request_files import (
     RequestFiles,
     key_requests,
@@ -41,6 +41,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
             "requests": requests_key,
             "marks": evaluation.scoring.marks,
             "version": PREDICTIONS_VERSION,
+            "reader": hash_reader(),
             "precision": evaluation.precision if evaluation.asks_enough else None,
         },
         digits=32,

@@ -29,7 +29,7 @@ from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.prompts import ASK_TRUTH, ASK_UNSURE
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tasks.evaluation import scoring, subject
+from tasks.evaluation import run_record, scoring, subject
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import check_files, write_requests
@@ -91,6 +91,9 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
     for path in answers:
         path.rename(path.with_suffix(".parquet"))
     assert is_complete(evaluation)
+    with monkeypatch.context() as patched:
+        patched.setattr(run_record, "hash_reader", lambda: "another reader")
+        assert not is_complete(evaluation)
     monkeypatch.setattr(subject, "build_requests", None)
     # Every answer is read as a thought that does not end.
     unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
