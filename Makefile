@@ -36,10 +36,9 @@ PYTEST := POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadscope --n
 test: $(DEV)
 	$(PYTEST)
 
-# Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools. Four
-# tests at a time, because these wait more for servers and processes.
+# Also ten weekly editions, simulations, injected faults, deployments, training, published bases, and other tools.
 test-all: $(DEV) $(INTEROP:%=.venv-%/.installed) $(BASES:%=.bases/%/.installed)
-	$(PYTEST) -n 4 -m "not real_model" --hypothesis-profile all
+	$(PYTEST) -m "not real_model" --hypothesis-profile all
 
 # All tests but those that start real engines and servers.
 quick: $(DEV)
