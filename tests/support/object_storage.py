@@ -16,6 +16,14 @@ import pytest
 
 from tests.support.processes import END_WITH_PARENT, find_free_port, wait_until_served
 
+# One request at a time, because Moto checks the condition of a write before it writes, and holds no lock.
+SERVE_MOTO = """
+import sys
+from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import run_simple
+app = DomainDispatcherApplication(create_backend_app)
+run_simple("127.0.0.1", int(sys.argv[1]), app, request_handler=MotoRequestHandler)
+"""
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-tests"}
 
 
@@ -58,7 +66,7 @@ class ObjectStorage:
 def serve_moto() -> Iterator[ObjectStorage]:
     """Run Moto's server with an empty bucket during the block."""
     port = find_free_port()
-    with _start([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port) as storage:
+    with _start([sys.executable, "-c", SERVE_MOTO, str(port)], port) as storage:
         request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
         urllib.request.urlopen(request, timeout=20).close()
         yield storage
