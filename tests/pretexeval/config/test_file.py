@@ -22,6 +22,12 @@ WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
 GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
 QUESTIONS = '[questions]\nsettings = ["answer_only"]'
 TABLE = '[knowledge]\nformat = "table"\npath = "x"\nlayout = { '
+TWO_RELEASES = """
+[knowledge]
+format = "table"
+path = "x"
+releases = [{ name = "a", path = "y", test = "new" }, { name = "b", path = "z", test = "new" }]
+"""
 MEDQA = '[knowledge]\nformat = "medqa"\npath = "q.jsonl"'
 
 
@@ -78,6 +84,7 @@ def test_a_wrong_configuration_is_named(path: Path) -> None:
         (f'{MEDQA}\nlayout = {{ head = "a" }}', "knowledge: layout is not allowed with format 'medqa'"),
         (f"{TABLE}encoding = 'utf-9' }}", "knowledge.layout.encoding: 'utf-9' is no encoding; write for"),
         (f"{TABLE}haed = 'a' }}", "knowledge.layout.haed is not a known key (did you mean head?)"),
+        (TWO_RELEASES, "knowledge: test is set in several releases: keep one"),
         (f'{MODEL}leave_out = ["seed"]', "models[0]: leave_out is not allowed with engine 'vllm'"),
         (f"{MODEL}extra_body = {{ temperature = 1.0 }}", "models[0]: temperature must not be in extra_body"),
         (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
