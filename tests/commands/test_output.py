@@ -1,6 +1,7 @@
 """What the command prints: results of `pretexeval sql` in all formats, and no orders to a terminal."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +105,10 @@ def test_a_terminal_shows_the_columns_that_fit_and_a_pipe_gets_all_columns_and_r
     assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
     monkeypatch.setenv("COLUMNS", "80")
     *lines, _, note = ask(f"from leaderboard where edition_id = '{EDITION}'").splitlines()
+    shown = lines[0].split()
+    assert {"model", "mastery"} <= set(shown)
+    assert "n_pairs" not in shown
+    assert re.search(r" \d\.\d{4} \[\d\.\d{4}, \d\.\d{4}\]", lines[2])
     assert max(map(len, lines)) <= 80
     assert f"edition_id ({EDITION}), method (pretexeval)" in note
 

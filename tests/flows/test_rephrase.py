@@ -93,13 +93,20 @@ def rephrased(
         yield rephrased
 
 
-def test_files_are_built_again_from_stored_replies_and_the_writer_is_limited(rephrased: Rephrased) -> None:
-    """The gate rejects most rewordings, and the edition is complete."""
+def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased: Rephrased) -> None:
     attempts, samples, statements = map(rephrased.read_stage, ("attempts", "samples", "statements"))
+    reworded = samples.filter(method="pretexeval")
+    assert reworded.height == statements.height == attempts["variant_id"].n_unique()
     assert attempts.filter(~pl.col("is_accepted")).height > attempts.height * 0.9
-    assert (
-        samples.filter(method="pretexeval").height == statements.height == attempts["variant_id"].n_unique()
+    fallen = reworded.filter(status="fallback").join(
+        statements.select("variant_id", "statement"), on="variant_id"
     )
+    assert fallen["text"].to_list() == fallen["statement"].to_list()
+    assert fallen["attempts"].unique().to_list() == [2]
+    assert fallen.height + reworded.filter(status="accepted").height == reworded.height
+
+
+def test_files_are_built_again_from_stored_replies_and_the_writer_is_limited(rephrased: Rephrased) -> None:
     before = rephrased.read_files()
     rephrased.endpoint.requests.clear()
     for stage in ("attempts", "samples"):
@@ -202,10 +209,25 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
         asked = [body for _, _, body in endpoint.requests if "paraphrase" in body["prompt"]]
 
-    (statements,) = root.glob("editions/*/statements/may_treat.parquet")
-    n_statements = pl.read_parquet(statements)["statement"].n_unique()
+    attempts, samples, statements = (
+        pl.read_parquet(next(root.glob(f"editions/*/{stage}/may_treat.parquet")))
+        for stage in ("attempts", "samples", "statements")
+    )
     assert {body["temperature"] for body in asked} == {0}
-    assert len(asked) == n_statements == len({body["prompt"] for body in asked})
+    assert len(asked) == statements["statement"].n_unique() == len({body["prompt"] for body in asked})
+    assert attempts.height == statements.height
+    assert not attempts["is_accepted"].any()
+    reworded = samples.filter(method="pretexeval").join(
+        statements.select("variant_id", "statement"), on="variant_id"
+    )
+    is_empty = pl.col("statement").str.contains("cannot")
+    fallen, kept = reworded.filter(is_empty), reworded.filter(~is_empty)
+    assert fallen.height > 0
+    assert fallen["text"].equals(fallen["statement"], check_names=False)
+    assert fallen.select("status", "reasons").unique().rows() == [("fallback", ["no text"])]
+    assert kept.select("text", "status", "reasons").unique().rows() == [
+        ('"No idea:  nothing treats anything"', "as_is", ["gate off"])
+    ]
     manifest = json.loads(next(root.glob("editions/*/manifest.json")).read_text())
     assert manifest["configuration"]["rephraser"]["gate"] == "off"
     (quality,) = read_rows(root, "from sample_quality where method = 'pretexeval'")
