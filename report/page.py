@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_files, hash_text
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import page_file, samples_folder
 from report.browser.writer import write_browser
@@ -195,8 +195,7 @@ def _settle(value: object) -> object:
 @cache
 def _hash_code() -> str:
     """Return a hash of the files of this folder that pages are made with."""
-    files = sorted(path for path in TEMPLATES.rglob("*") if path.suffix in CODE)
-    return hash_text(*(path.read_text(encoding="utf-8") for path in files), digits=32)
+    return hash_files((path for path in TEMPLATES.rglob("*") if path.suffix in CODE), digits=32)
 
 
 def render_page(name: str, contents: Contents, with_page: Container[str] = (), inputs: str = "") -> str:

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.hashing import hash_files, hash_json
 from pretexeval.storage.files import link_or_copy
 from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
@@ -226,8 +226,8 @@ def describe_code() -> str:
 def _hash_code() -> str:
     """Return a hash of the code and the texts by which tables are made and filled."""
     folders = (Path(__file__).parent, Path(meanings.__file__).parent)
-    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES]
-    return hash_json([[path.name, path.read_text(encoding="utf-8")] for path in sorted(files)], digits=32)
+    files = (path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES)
+    return hash_files(files, digits=32)
 
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.hashing import hash_files, hash_json
 from pretexeval.statistics import clusters, intervals
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import SCORES_FOLDER
@@ -159,7 +159,7 @@ def _name(*parts: object) -> str:
 def hash_code() -> str:
     """Return a hash of the code that computes scores; its results are cheap enough to be computed again."""
     modules = (clusters, intervals, evaluations, scores, differences, label_audit)
-    return hash_json([Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules])
+    return hash_files(Path(str(module.__file__)) for module in modules)
 
 
 def create_scores(connection: duckdb.DuckDBPyConnection, root: Path) -> None:

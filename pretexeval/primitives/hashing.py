@@ -32,6 +32,14 @@ def hash_joined(texts: Iterable[str], digits: int = 16) -> str:
     return content.hexdigest()
 
 
+def hash_files(paths: Iterable[Path], digits: int = 16) -> str:
+    """Return the hash of the names and texts of files, in the order of their paths."""
+    return hash_text(
+        *(part for path in sorted(paths) for part in (path.name, path.read_text(encoding="utf-8"))),
+        digits=digits,
+    )
+
+
 def hash_json(value: object, digits: int = 16) -> str:
     """Return the hash of a JSON-like value. The order of its keys does not matter."""
     return hash_text(render_canonical_json(value), digits=digits)

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.engines import thoughts
-from pretexeval.primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_files, hash_text
 from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
 from tasks import answers as reader
@@ -27,8 +27,7 @@ def hash_reader() -> str:
     With another hash, stored answers are read again, so that all scores in a warehouse are read in one way.
     """
     folder = Path(reader.__file__).parent
-    files = sorted([*folder.glob("*.py"), *folder.glob("*.toml"), Path(thoughts.__file__)])
-    return hash_text(*(file.read_text(encoding="utf-8") for file in files), digits=32)
+    return hash_files([*folder.glob("*.py"), *folder.glob("*.toml"), Path(thoughts.__file__)], digits=32)
 
 
 @dataclass(frozen=True)
