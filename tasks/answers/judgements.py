@@ -108,7 +108,7 @@ def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
 
 def _read_cross(text: str) -> Judgement | None:
     cross = CROSSED.match(text)
-    return _build(cross, "cross") if cross else None
+    return Judgement(False, "cross", cross.end()) if cross else None
 
 
 def _read_wrapped(reply: UnwrappedReply) -> Judgement | None:

@@ -264,7 +264,11 @@ def read_ranking(text: str, options: AnswerOptions) -> Found:
         return (first[1],) if first[1] in options.letters else ()
     given = {letter: float(value) for letter, value in PROBABILITY.findall(text)}
     is_whole = any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100))
-    if set(given) != set(options.letters) or not is_whole or any(o[:1].isdigit() for o in options.texts):
+    if (
+        set(given) != set(options.letters)
+        or not is_whole
+        or any(option[:1].isdigit() for option in options.texts)
+    ):
         return ()
     return tuple(letter for letter, value in given.items() if value == max(given.values()))
 
