@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from benchmarks.other_tools import OFFLINE
 from pretexeval.engines.vllm_process import ENVIRONMENT
 from tests.interop.conftest import require_environment
 from tests.support.command import REPOSITORY, run_command, run_process_command, write_config
@@ -34,15 +35,6 @@ N_SAMPLES = 3 * N_PAIRS * 2 * 8
 MAX_TOKENS = 4
 STYLES = ("completion", "chat")
 FEW_PAIRS = ("--pairs-per-relation", str(N_PAIRS))
-# Nothing but loopback is reached: an attempt to reach anything else fails at once.
-NO_NETWORK = {
-    "HTTP_PROXY": "http://127.0.0.1:9",
-    "HTTPS_PROXY": "http://127.0.0.1:9",
-    "NO_PROXY": "127.0.0.1",
-    "HF_HUB_OFFLINE": "1",
-    "HF_DATASETS_OFFLINE": "1",
-    "DO_NOT_TRACK": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,7 @@ class Site:
         run_process(
             [*module, *files, *options],
             folder=self.folder,
-            environment=os.environ | ENVIRONMENT | NO_NETWORK,
+            environment=os.environ | ENVIRONMENT | OFFLINE,
             timeout_s=400,
         ).check_returncode()
         return out
@@ -149,7 +141,7 @@ def run_tool(environment: str, *arguments: str | Path, cwd: Path, **variables: s
     done = subprocess.run(
         [program, *map(str, arguments[1:])],
         cwd=cwd,
-        env=inherited | NO_NETWORK | {"HF_HOME": str(cwd / "hub")} | variables,
+        env=inherited | OFFLINE | {"HF_HOME": str(cwd / "hub")} | variables,
         capture_output=True,
         text=True,
         timeout=400,
