@@ -1,6 +1,7 @@
 """Fixtures that tests of several folders use."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -29,6 +30,9 @@ _FINDERS = [
 ]
 with mock.patch.object(sys, "meta_path", _FINDERS):
     import_module("pip")
+
+# A `make` that a test starts takes no flags, jobs or variables from a `make` that runs the tests.
+os.environ.pop("MAKEFLAGS", None)
 
 # Until all tests are collected, which imports everything: objects that stay would be scanned again and again.
 gc.disable()
