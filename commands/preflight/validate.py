@@ -156,7 +156,10 @@ def check_names(edition: Edition, _: Balance) -> Iterator[Finding]:
 
 
 def check_pool(edition: Edition, _: Balance) -> Iterator[Finding]:
-    """Warn of a gate that is off, of prototypes that contradict each other, and of guessed shapes."""
+    """Warn of a gate that is off, of prototypes that contradict each other, and of guessed shapes.
+
+    The relations that say the same as another one are listed, because their facts are not drawn as false.
+    """
     if edition.config.rephraser.gate == "off":
         off = "The gate is off: nothing checks that the rewordings say what their statements say."
         yield Finding("gate", "warning", off)
@@ -179,6 +182,14 @@ def check_pool(edition: Edition, _: Balance) -> Iterator[Finding]:
     if relations:
         possible = [relation for relation in relations if edition.pool.relations[relation].is_possibility]
         yield from (Finding("shape", "warning", line) for line in ask_for_shapes(edition.base, possible))
+    facts = {relation: edition.find_facts(relation) for relation in relations}
+    rows = [
+        {"relation": relation, "also stated by": names}
+        for relation, of_relation in facts.items()
+        if (names := of_relation.list_restating())
+    ]
+    if rows:
+        yield Finding("same facts", "ok", "what another relation states is not drawn as false", rows=rows)
 
 
 def check_wordings(edition: Edition, _: Balance) -> Iterator[Finding]:

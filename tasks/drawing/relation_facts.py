@@ -13,6 +13,7 @@ from pretexeval.knowledge.names import AliasTable, key_variants, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
+NO_EDGES = pl.DataFrame(schema={"child": pl.String, "parent": pl.String})
 MAYBE = "maybe "
 """Prefix of a guessed shape."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
@@ -71,7 +72,7 @@ class RelationFacts:
     aliases: AliasTable = field(default_factory=AliasTable)
     """The aliases by which names are the same."""
     base: KnowledgeBase | None = None
-    """The base, whose other relations may be the inverse of this one; None: none is."""
+    """The base, whose other relations may say the same as this one; None: none does."""
 
     @cached_property
     def heads(self) -> pl.DataFrame:
@@ -169,7 +170,7 @@ class RelationFacts:
         # The reverse of a fact costs one twin, so it is also excluded where nothing says which shape it is.
         if self.shape in REVERSIBLE or (self.shape is None and "hierarchy" in self.evidence):
             implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
-        implied.append(own.join(self.inverse, left_on="key", right_on="child").select("head", key="parent"))
+        implied.append(own.join(self.restated, left_on="key", right_on="child").select("head", key="parent"))
         classes = own.join(self.classes, on="key").select("head", "number").unique()
         implied.append(classes.join(self.classes, on="number").select("head", "key"))
         keys = pl.concat(implied).unique()
@@ -179,7 +180,7 @@ class RelationFacts:
     def links(self) -> pl.DataFrame:
         """The distinct facts as edges from a key of the head, child, to a key of the tail, parent."""
         own = self._link(self.rows, self.head_keys, self.tail_keys)
-        return pl.concat([own, self.inverse]).unique()
+        return pl.concat([own, self.restated]).unique()
 
     def _link(self, rows: pl.DataFrame, heads: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
         of_heads = rows.select(PAIR).unique().join(heads, on="head").rename({"key": "child"})
@@ -187,37 +188,57 @@ class RelationFacts:
         return edges.filter(pl.col("child") != pl.col("parent"))
 
     @cached_property
-    def inverse(self) -> pl.DataFrame:
-        """The facts of relations that are the inverse of this one, as edges like those of `links`.
+    def restated(self) -> pl.DataFrame:
+        """The facts of relations that say the same as this one, as edges like those of `links`."""
+        found = [self._link(rows, *keys) for rows, keys in self._restatements]
+        return pl.concat([NO_EDGES, *found]).unique()
 
-        Of such a relation, most facts turn round into a head and a tail of this one, or into facts of it.
+    def list_restating(self) -> list[str]:
+        """Return the other relations whose facts are, as they are or turned round, facts of this one."""
+        return sorted({name for rows, _ in self._restatements for name in rows["relation"]})
+
+    @cached_property
+    def _restatements(self) -> list[tuple[pl.DataFrame, list[pl.DataFrame]]]:
+        """The facts of relations that say the same, with the keys of their heads and of their tails.
+
+        Of a relation of the same direction, most facts whose head and tail this one knows are facts of it. Of
+        an inverse, which is turned round, it suffices that this one knows both names of most facts.
         """
-        empty = pl.DataFrame(schema=dict.fromkeys(("child", "parent"), pl.String))
         if self.base is None or "hierarchy" not in self.evidence:
-            return empty
-        turned = self.base.triplets.filter(pl.col("relation") != self.relation)
-        turned = turned.select("relation", head="tail", tail="head")
-        known, keys = turned, {}
-        for end, other, own in (("head", "tail", self.head_keys), ("tail", "head", self.tail_keys)):
-            keys[end] = self._join_keys(*self.base.keys[other], end)
-            known = known.join(keys[end].join(own, on="key", how="semi"), on=end, how="semi")
-        # In most bases, no relation is the inverse of another one.
+            return []
+        others = self.base.triplets.filter(pl.col("relation") != self.relation)
+        found = []
+        for ends in (PAIR, PAIR[::-1]):
+            facts = others.select("relation", head=ends[0], tail=ends[1]).unique()
+            keys = [self._join_keys(*self.base.keys[end], own) for end, own in zip(ends, PAIR, strict=True)]
+            rows = self._select_restating(facts, keys, is_inverse=ends != PAIR)
+            found += [] if rows.is_empty() else [(rows, keys)]
+        return found
+
+    def _select_restating(
+        self, facts: pl.DataFrame, keys: list[pl.DataFrame], *, is_inverse: bool
+    ) -> pl.DataFrame:
+        """Return the facts of the relations that say the same."""
+        known = facts
+        for end, of_end, own in zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True):
+            known = known.join(of_end.join(own, on="key", how="semi"), on=end, how="semi")
+        # In most bases, no relation says the same as another one.
         if known.is_empty():
-            return empty
-        known = known.unique().with_row_index("row")
-        for end, own in (("head", self.head_keys), ("tail", self.tail_keys)):
-            same = keys[end].join(own.rename({end: f"own_{end}"}), on="key").drop("key")
+            return known
+        known = known.with_row_index("row")
+        for end, of_end, own in zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True):
+            same = of_end.join(own.rename({end: f"own_{end}"}), on="key").drop("key")
             known = known.join(same.unique(), on=end)
         listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
-        turned = turned.join(known, on="relation", how="semi").unique()
-        counted = turned.group_by("relation").agg(n=pl.len())
+        facts = facts.join(known, on="relation", how="semi")
+        counted = facts.group_by("relation").agg(n=pl.len())
         for rows, name in ((known, "n_known"), (listed, "n_listed")):
             counts = rows.group_by("relation").agg(pl.col("row").n_unique().alias(name))
             counted = counted.join(counts, on="relation", how="left").fill_null(0)
-        are_known = 2 * pl.col("n_known") >= pl.col("n")
-        are_listed = (2 * pl.col("n_listed") >= pl.col("n_known")) & (pl.col("n_listed") > 0)
-        rows = turned.join(counted.filter(are_known | are_listed), on="relation", how="semi")
-        return self._link(rows, keys["head"], keys["tail"])
+        is_same = (2 * pl.col("n_listed") >= pl.col("n_known")) & (pl.col("n_listed") > 0)
+        if is_inverse:
+            is_same |= 2 * pl.col("n_known") >= pl.col("n")
+        return facts.join(counted.filter(is_same), on="relation", how="semi")
 
     @cached_property
     def classes(self) -> pl.DataFrame:

@@ -114,6 +114,7 @@ def test_no_twin_follows_from_the_rows(pairs: list[Pair], has_ids: bool, policy:
         (SAME, [], close({*SAME, *reverse(SAME)}), False, "maybe transitive"),
         (USED[::2] + USED[1:9:2], reverse(USED), set(USED), False, None),
         (USED[::2], reverse(USED[1::2]), set(USED), True, None),
+        (USED[::2] + USED[1:9:2], USED, set(USED), False, None),
         (CHILDREN, reverse(PARENTS), close(CHAINS), False, None),
         (FEW, [], reverse(FEW), True, None),
         (CIRCLE, [], close(CIRCLE) - {("ab", "ab"), ("cd", "cd")}, False, None),
