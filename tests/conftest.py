@@ -42,12 +42,19 @@ for name, n_examples in PROFILES.items():
     settings.register_profile(name, deadline=None, derandomize=True, max_examples=n_examples)
 settings.load_profile("suite")
 
+# In an order in which files that mostly wait run beside files that compute.
+LONGEST = (
+    *("weeks", "faults", "planted_errors", "cards", "documented_commands", "deployed", "training"),
+    *("cancelled", "default", "other_tools"),
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the weeks first, which last longest, and then the files with slow tests, which wait for servers."""
+    """Run the longest files first, and then the other files with slow tests, which wait for servers."""
     marks = ("slow", "long", "interop")
     slow = {item.path for item in items if any(map(item.get_closest_marker, marks))}
-    items.sort(key=lambda item: (item.path.name != "test_weeks.py", item.path not in slow))
+    ranks = {f"test_{name}.py": rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (ranks.get(item.path.name, len(ranks)), item.path not in slow))
 
 
 def pytest_collection_finish() -> None:
@@ -89,6 +96,13 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     Commands that use it log what they would log without it.
     """
     return share(tmp_path_factory, "prefect", start_prefect)
+
+
+@pytest.fixture
+def variables_of_server(prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the commands that a test starts as processes use the server, because each own one takes 8 s."""
+    for variable, value in prefect_server.items():
+        monkeypatch.setenv(variable, value)
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ def test_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list_rows(measure_builds(tmp_path, [400])) == ["800 rows"]
 
 
+@pytest.mark.usefixtures("variables_of_server")
 def test_bare_engine(tmp_path: Path) -> None:
     table = measure_engine(tmp_path, MODEL, 1, ["may_treat"])
     assert list_rows(table) == ["pretexeval evaluate", "bare engine", "pretexeval evaluate, early_stop"]
@@ -49,6 +50,7 @@ def test_dispatch() -> None:
     assert "2 runs for 2 workers of 1 at a time" in done.stdout
 
 
+@pytest.mark.usefixtures("variables_of_server")
 def test_small_jobs(tmp_path: Path) -> None:
     # Each job checks the number of prompts that it asks.
     assert list_rows(measure_small_jobs(tmp_path, 1))[:2] == ["pretexeval run", "the same again"]

@@ -11,6 +11,7 @@ from commands.preflight.services import authorize
 from tests.support.fault_models import wait_until
 from tests.support.installation import Installation
 
+MOMENT = "2026-11-16T03:00:00+00:00"
 ENDS = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 Row = dict[str, Any]
 
@@ -47,6 +48,10 @@ class Deployed:
         deployment_id = self.ask("GET", f"deployments/name/{flow}/{deployment}")["id"]
         made = self.ask("POST", f"deployments/{deployment_id}/create_flow_run", {"parameters": parameters})
         return str(made["id"])
+
+    def regenerate(self, config: Path) -> str:
+        """Start a run for the week of MOMENT, and return its id."""
+        return self.start("regenerate", config.stem, config_file=str(config), moment=MOMENT)
 
     def wait_for_runs(self, what: str, run_ids: Sequence[str], states: Sequence[str] = ENDS) -> list[Row]:
         """Wait until all runs are in one of the states, and return them."""

@@ -24,7 +24,6 @@ from tests.support.prefect_server import open_client
 pytestmark = pytest.mark.long
 
 MODELS = {"whole": {}, "in-shards": {"workers": 2}}
-MOMENT = "2026-11-16T03:00:00+00:00"
 # The state that is set, after so many more prompts: at first, a shard is about to start.
 CANCELLATIONS = (("CANCELLING", 1), ("CANCELLED", 60), ("CANCELLING", 250))
 
@@ -35,9 +34,6 @@ class Cancelled(Deployed):
 
     endpoint: Endpoint = field(kw_only=True)
     config: Path = field(kw_only=True)
-
-    def regenerate(self) -> str:
-        return self.start("regenerate", "c", config_file=str(self.config), moment=MOMENT)
 
     def count_asked(self) -> Counter[tuple[str, str]]:
         counts = {name: count_requests(self.endpoint, name) for name in MODELS}
@@ -80,7 +76,7 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(d
     """After a restart of the server, its events reach the workers no more: they ask for cancelled runs."""
     for state, n_more in CANCELLATIONS:
         moment = len(deployed.count_asked()) + n_more
-        run_id = deployed.regenerate()
+        run_id = deployed.regenerate(deployed.config)
         wait_until(lambda m=moment: len(deployed.count_asked()) >= m, f"{moment} are asked")  # type: ignore[misc]
         deployed.ask("POST", f"flow_runs/{run_id}/set_state", {"state": {"type": state}})
         wait_until(deployed.have_ended, f"all runs have ended after {state} at {moment}")
@@ -90,7 +86,7 @@ def test_cancelled_runs_and_their_children_stop_and_every_prompt_is_asked_once(d
         if n_more == 1:
             deployed.installation.kill("server")
     cancelled = deployed.list_runs("regenerate", "evaluate-model")
-    (regenerated,) = deployed.wait_for_runs("the rest is asked", [deployed.regenerate()])
+    (regenerated,) = deployed.wait_for_runs("the rest is asked", [deployed.regenerate(deployed.config)])
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
     assert set(deployed.count_asked().values()) == {1}
     assert deployed.read_stored() == set(deployed.count_asked())

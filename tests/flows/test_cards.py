@@ -12,28 +12,23 @@ import psutil
 import pytest
 
 from tests.support.command import (
-    REPOSITORY,
     Environment,
     build_command,
     build_environment,
+    run_command,
     run_process_command,
     write_config,
 )
-from tests.support.fault_models import KNOWLEDGE, list_different_tables, wait_until
+from tests.support.fault_models import (
+    KNOWLEDGE,
+    build_reference_table,
+    list_different_tables,
+    wait_until,
+)
 from tests.support.simulated_host import A100, list_cards, write_program
 
 pytestmark = pytest.mark.long
-# In float32 a reference model answers the same in every batch.
-MODELS = [
-    {
-        "name": name,
-        "model": str(REPOSITORY / "models" / f"reference-{name}"),
-        "dtype": "float32",
-        "max_tokens": 1,
-        **own,
-    }
-    for name, own in (("small", {}), ("large", {"workers": 2}))
-]
+MODELS = [build_reference_table("small"), build_reference_table("large", workers=2)]
 
 
 @pytest.fixture
@@ -45,7 +40,7 @@ def environment(tmp_path: Path) -> Environment:
 
 
 def test_each_run_of_a_model_takes_a_card_and_the_tables_are_those_of_one_process(
-    tmp_path: Path, environment: Environment
+    tmp_path: Path, environment: Environment, prefect_server: dict[str, str]
 ) -> None:
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=KNOWLEDGE, models=MODELS)
     run_process_command("run", config, folder=tmp_path, environment=environment).require()
@@ -55,14 +50,15 @@ def test_each_run_of_a_model_takes_a_card_and_the_tables_are_those_of_one_proces
         assert sum(name.startswith("evaluate-large") and name.endswith(end) for name in names) == 1
     assert len(list((tmp_path / "host").glob("pretexeval-cards-*/card-GPU-?"))) == 2
     config = write_config(tmp_path / "d.toml", tmp_path / "alone", knowledge=KNOWLEDGE, models=MODELS)
-    run_process_command("run", config, folder=tmp_path).require()
+    run_command("run", config, folder=tmp_path, environment=prefect_server).require()
     assert list_different_tables(tmp_path / "data", tmp_path / "alone") == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_ended_command_ends_its_processes_and_keeps_their_answers(
-    tmp_path: Path, environment: Environment, number: int
+    tmp_path: Path, environment: Environment, prefect_server: dict[str, str], number: int
 ) -> None:
+    environment = {**environment, **prefect_server}
     models = [model for model in MODELS if "workers" in model]
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=KNOWLEDGE, models=models)
     command, variables = build_command("run", config), build_environment(environment)

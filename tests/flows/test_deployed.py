@@ -70,7 +70,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(root: Path) -> Iterator[Installation]:
-    with start_installation(root, n_gpu_workers=2) as processes:
+    with start_installation(root) as processes:
         config = write_config(
             root.parent / "config.toml",
             root,

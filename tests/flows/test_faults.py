@@ -15,14 +15,7 @@ import polars as pl
 import pytest
 
 from tests.flows.deployed import Deployed, Row
-from tests.support.command import (
-    REPOSITORY,
-    Table,
-    read_bytes,
-    run_command,
-    run_process_command,
-    write_config,
-)
+from tests.support.command import REPOSITORY, Table, read_bytes, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.fault_models import (
@@ -30,6 +23,7 @@ from tests.support.fault_models import (
     answer_by_checksum,
     answer_slowly,
     build_model_table,
+    build_reference_table,
     count_requests,
     list_different_tables,
     wait_until,
@@ -38,16 +32,8 @@ from tests.support.installation import start_installation
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
-# In float32 a reference model answers the same in every batch; in bfloat16 a near-tie may change.
-# It is asked for its answer alone: what it would write next depends on the batch of the prompt.
-LARGE = {
-    "name": "large",
-    "model": str(REPOSITORY / "models" / "reference-large"),
-    "dtype": "float32",
-    "max_tokens": 1,
-}
+LARGE = build_reference_table("large")
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
-MOMENT = "2026-11-16T03:00:00+00:00"
 GPU_WORKERS = ("gpu-0", "gpu-1")
 # The number of prompts after which a fault happens: within the first chunk, before any answer is stored.
 IN_THE_MIDDLE = 400
@@ -68,9 +54,6 @@ class Story(Deployed):
     def configure(self, name: str, *models: Table) -> Path:
         path = self.root.parent / f"{name}.toml"
         return write_config(path, self.root, knowledge=KNOWLEDGE, models=models)
-
-    def regenerate(self, config: Path) -> str:
-        return self.start("regenerate", "c", config_file=str(config), moment=MOMENT)
 
     def read_answers(self, name: str) -> pl.DataFrame:
         """Return the stored answers of the model with this name."""
@@ -151,7 +134,9 @@ def test_evaluation_survives_a_restart_of_server_or_database(story: Story, name:
     assert set(count_requests(story.endpoint, name).values()) == {1}
 
 
-def test_tables_equal_those_of_an_undisturbed_run(story: Story, tmp_path: Path) -> None:
+def test_tables_equal_those_of_an_undisturbed_run(
+    story: Story, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     series = manifest["configuration"]["series"]
     edition = {"seed": manifest["seed"], "label": manifest["label"]}
@@ -160,5 +145,5 @@ def test_tables_equal_those_of_an_undisturbed_run(story: Story, tmp_path: Path) 
     with serve_endpoint(answer_by_checksum) as quick:
         models = [LARGE, *(build_model_table(name, quick) for name in RESTARTED)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
-        run_process_command("run", config, folder=tmp_path).require()
+        run_command("run", config, folder=tmp_path, environment=prefect_server).require()
     assert list_different_tables(story.root, root) == []

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.other_tools import OFFLINE
 from pretexeval.engines.vllm_process import ENVIRONMENT
 from tests.interop.conftest import require_environment
-from tests.support.command import REPOSITORY, run_command, run_process_command, write_config
+from tests.support.command import REPOSITORY, run_command, write_config
 from tests.support.processes import run_process
 from tests.support.vllm_server import start_vllm_server
 from warehouse.query import run_query
@@ -209,7 +209,7 @@ CASES = tuple(product(ASKED, STYLES))
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Site]:
     """Serve the model, evaluate it in both styles, and export the edition for all tools."""
     folder = tmp_path_factory.mktemp("interop")
     # Rounding in float32 does not depend so much on the batch that another token becomes the most likely one.
@@ -226,7 +226,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             questions={"settings": ["answer_only"]},
             models=models,
         )
-        run_process_command("run", config, folder=folder).require()
+        run_command("run", config, folder=folder, environment=prefect_server).require()
         _, [(edition_id,)] = run_query(folder / "data", "select edition_id from editions")
         served = Site(folder, edition_id, server.base_url)
         for tool in ("inspect", "lm-eval", "batch"):

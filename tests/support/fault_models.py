@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.command import Table
+from tests.support.command import REPOSITORY, Table
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply
 from warehouse.query import run_query
 
@@ -39,6 +39,15 @@ def build_model_table(name: str, endpoint: Endpoint, **settings: object) -> Tabl
     table = {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url}
     # In the pool whose workers the tests end.
     return table | {"pool": "gpu", "timeout_s": 120, "concurrency": 8} | settings
+
+
+def build_reference_table(name: str, **settings: object) -> Table:
+    """Return the table [[models]] of a reference model, which answers the same in every batch.
+
+    In bfloat16 a near-tie may change, and what it writes after its answer depends on the batch of the prompt.
+    """
+    path = str(REPOSITORY / "models" / f"reference-{name}")
+    return {"name": name, "model": path, "dtype": "float32", "max_tokens": 1, **settings}
 
 
 def count_requests(endpoint: Endpoint, name: str) -> Counter[str]:

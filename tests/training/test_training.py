@@ -110,12 +110,9 @@ def test_a_card_says_what_its_recipe_teaches(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("variables_of_server")
 @pytest.mark.parametrize("measure", ["statements", "unsure", "questions", "writing"])
-def test_a_model_masters_what_it_was_taught_and_nothing_else(
-    prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch, measure: str
-) -> None:
-    for variable, value in prefect_server.items():
-        monkeypatch.setenv(variable, value)
+def test_a_model_masters_what_it_was_taught_and_nothing_else(measure: str) -> None:
     names = [name for name, recipe in RECIPES.items() if recipe.measure == measure]
     recipe = RECIPES[names[0]]
     if measure in RELATIONS:

@@ -53,10 +53,6 @@ def build(planned: Config) -> Edition:
     return edition
 
 
-def finish_evaluation(root: Path, edition_id: str) -> None:
-    (root / f"predictions/{edition_id}/far-1234/run.json").write_text("{}")
-
-
 def list_editions(root: Path) -> list[str]:
     return sorted(path.name for path in (root / "editions").iterdir())
 
@@ -145,7 +141,7 @@ def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
     planned = plan_week(config, 2)
     weeks.append(build(planned).edition_id)
     for week in (*weeks[:2], weeks[3]):
-        finish_evaluation(root, week)
+        (root / f"predictions/{week}/far-1234/run.json").write_text("{}")
     (root / f"failures/{weeks[3]}").mkdir(parents=True)
     (root / f"failures/{weeks[3]}/far.json").write_text("{}")
     assert [(old.edition_id, old.kept_because) for old in list_old_editions(planned)] == [

@@ -40,10 +40,6 @@ from tests.support.command import build_environment
 DAILY_FILE = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"'
 
 
-def set_parameters(monkeypatch: pytest.MonkeyPatch, **parameters: Any) -> None:  # noqa: ANN401 - of any flow
-    monkeypatch.setattr(runtime.flow_run, "parameters", parameters, raising=False)
-
-
 def test_a_configuration_is_given_or_a_file_that_may_be_named_by_its_stem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +82,8 @@ def test_name_of_regenerate_contains_the_period_of_its_moment_or_schedule(
 ) -> None:
     file = tmp_path / "medlama.toml"
     file.write_text(schedule, encoding="utf-8")
-    set_parameters(monkeypatch, config_file=str(file), moment=moment)
+    parameters = {"config_file": str(file), "moment": moment}
+    monkeypatch.setattr(runtime.flow_run, "parameters", parameters, raising=False)
     planned = datetime.fromisoformat(scheduled).replace(tzinfo=UTC)
     monkeypatch.setattr(runtime.flow_run, "scheduled_start_time", planned, raising=False)
     assert name_period_run() == f"regenerate-medlama-{period}"
