@@ -26,7 +26,7 @@ _KNOWN = re.compile(
         | (?i:bearer|basic)\ +(?=\S*[0-9])[\w.~+/=-]{12,}
     )
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY
-    | (?<=[?&])[\w-]*(?i:key|token|secret|password|signature)=[^&\s]+
+    | (?<=[?&])[\w-]*(?i:key|token|secret|password|signature)=[^&\s]*[^&\s'"`)>\]},;.:]
     """,
     re.VERBOSE,
 )

@@ -22,7 +22,7 @@ def test_secrets_are_hidden_and_refused_and_names_paths_and_words_stay() -> None
     for text, hidden, is_refused in TEXTS.iter_rows():
         assert (hide_secrets(text), has_secret(text)) == (hidden, is_refused), text
         assert has_secret(f"a path/{text}, and more") == is_refused, text
-        assert (text in hide_secrets(f"seed = '{text}': no")) == (text == hidden), text
+        assert hide_secrets(f"seed = '{text}': no") == f"seed = '{hidden}': no"
 
 
 def test_place_of_a_secret_is_found() -> None:
