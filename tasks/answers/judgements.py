@@ -23,7 +23,7 @@ START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
-    rf"(?:(?P<true>true|entailed|yes|agree|(?:the\scase|holds?(?:\s(?:up|true))?)(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
+    rf"(?:(?P<true>true(?!\sthat\s(?:it|this|the\s\w+)\sis\s(?:not\s)?(?:true|false)\b)|entailed|yes|agree|(?:the\scase|holds?(?:\s(?:up|true))?)(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
     rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
@@ -47,11 +47,16 @@ BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
 NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
+PROBABILITY = re.compile(
+    r"\b(true|false)\b[\s\"'):=*_|–—-]{1,6}(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)", re.IGNORECASE
+)
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
 HEDGES = re.compile(rf"\b(?:{WORDS_OF['hedges']})\b", re.IGNORECASE)
 WHETHER = compile_phrases("whether")
-SENTENCE_END = re.compile(r"[.;!?\n]\s|,?\s(?:but|however|therefore)\b,?")
+SENTENCE_END = re.compile(
+    r"[.;!?\n]\s|,?\s(?:(?:but|however|therefore)\b,?|although\b|(?:even )?though\b(?!,))"
+)
 NAMED_OPTION = compile_phrases("named_option")
 OTHER_OPTIONS = compile_phrases("other_options")
 MAX_CLAUSE = 160
@@ -76,6 +81,10 @@ class Judgement:
 def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
+    given = {word.casefold(): float(value) for word, value in PROBABILITY.findall(text)}
+    if len(given) == 2 and any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100)):
+        is_open = given["true"] == given["false"]
+        return None if is_open else Judgement(given["true"] > given["false"], "ranking", len(text))
     verdicts = [VERDICTS.get(word) for word in NOT_SIGNS.findall(text.casefold())]
     # A model that only completes text may go on with such words after its answer, without any marks.
     is_apart = NO_MARKS.fullmatch(text) is None

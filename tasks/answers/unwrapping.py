@@ -130,10 +130,15 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
     if isinstance(data, dict):
         names = [OPTION_NAME.sub("", str(key)) for key in data]
         verdicts = list(map(_read_verdict, data.values()))
+        numbers = [value for value in data.values() if isinstance(value, float)]
         is_choice = weight >= 2 or (len(names) == 1 and not _has(path, "denies"))
         if len(names) > 1 and None not in verdicts and all(len(x) == 1 or not _weigh([x]) for x in names):
             chosen = (name for name, verdict in zip(names, verdicts, strict=True) if verdict)
             yield max(2, weight), ", ".join(chosen)
+        elif len(numbers) == len(names) > 1 and all(len(x) == 1 or x.casefold() in VERDICTS for x in names):
+            # The probability of each answer.
+            best = (name for name, number in zip(names, numbers, strict=True) if number == max(numbers))
+            yield max(1, weight), ", ".join(best)
         elif is_choice and all(len(name) == 1 and name.isalpha() for name in names):
             yield max(2, weight), ", ".join(names)
         else:

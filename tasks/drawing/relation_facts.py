@@ -209,7 +209,7 @@ class RelationFacts:
         others = self.base.triplets.filter(pl.col("relation") != self.relation)
         found = []
         for ends in (PAIR, PAIR[::-1]):
-            facts = others.select("relation", head=ends[0], tail=ends[1]).unique()
+            facts = others.select("relation", head=ends[0], tail=ends[1])
             keys = [self._join_keys(*self.base.keys[end], own) for end, own in zip(ends, PAIR, strict=True)]
             rows = self._select_restating(facts, keys, is_inverse=ends != PAIR)
             found += [] if rows.is_empty() else [(rows, keys)]
@@ -225,12 +225,12 @@ class RelationFacts:
         # In most bases, no relation says the same as another one.
         if known.is_empty():
             return known
-        known = known.with_row_index("row")
+        known = known.unique().with_row_index("row")
         for end, of_end, own in zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True):
             same = of_end.join(own.rename({end: f"own_{end}"}), on="key").drop("key")
             known = known.join(same.unique(), on=end)
         listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
-        facts = facts.join(known, on="relation", how="semi")
+        facts = facts.join(known, on="relation", how="semi").unique()
         counted = facts.group_by("relation").agg(n=pl.len())
         for rows, name in ((known, "n_known"), (listed, "n_listed")):
             counts = rows.group_by("relation").agg(pl.col("row").n_unique().alias(name))
