@@ -47,7 +47,7 @@ BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
 NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
-PROBABILITY = re.compile(
+TRUTH_PROBABILITY = re.compile(
     r"\b(true|false)\b[\s\"'):=*_|–—-]{1,6}(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)", re.IGNORECASE
 )
 N_CONTEXT = 40
@@ -81,7 +81,7 @@ class Judgement:
 def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
-    given = {word.casefold(): float(value) for word, value in PROBABILITY.findall(text)}
+    given = {word.casefold(): float(value) for word, value in TRUTH_PROBABILITY.findall(text)}
     if len(given) == 2 and any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100)):
         is_open = given["true"] == given["false"]
         return None if is_open else Judgement(given["true"] > given["false"], "ranking", len(text))
