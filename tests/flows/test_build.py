@@ -53,7 +53,7 @@ class Bench:
     def read_states(self, run_name: str) -> dict[str, str]:
         """Return name of a task -> name of its state, of the last run of that name on the server.
 
-        The server records the states of tasks from events, some time after the tasks end.
+        The server records the names and states of tasks from events, some time after the tasks begin and end.
         """
         states: dict[str, str] = {}
 
@@ -64,11 +64,11 @@ class Bench:
 
         def are_final() -> bool:
             tasks = ask("task_runs", task_runs={"flow_run_id": {"any_": [run["id"]]}})
+            states.clear()
             states.update({each["name"].partition(":")[0]: each["state_name"] for each in tasks})
             return len(states) == 2 * len(STAGES) and {"Pending", "Running"}.isdisjoint(states.values())
 
-        named = {"name": {"any_": [run_name]}}
-        (run,) = ask("flow_runs", flow_runs=named, sort="START_TIME_DESC", limit=1)
+        (run,) = ask("flow_runs", flow_runs={"name": {"any_": [run_name]}}, sort="START_TIME_DESC", limit=1)
         wait_until(are_final, f"the states of the tasks of {run_name}")
         return states
 
