@@ -128,12 +128,12 @@ def test_what_the_rows_and_other_spellings_imply_is_never_false(
     triplets = {"r": pairs, "s": sorted(others)}
     rows = [{"relation": name, "head": h, "tail": t} for name, of in triplets.items() for h, t in of]
     base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
-    possible = ["r", "s"] if is_possible else []
-    shaped = replace(base, shapes=find_shapes(base, None, possible, is_guessed=True))
+    shaped = replace(base, shapes=find_shapes(base, None, ["r", "s"] if is_possible else [], is_guessed=True))
     assert guessed in (None, shaped.shapes.get("r"))
     alone = replace(base, triplets=base.select_relation("r"), shapes={"r": "directed"})
     assert list_possible(alone) & true
     assert not list_possible(shaped) & true
+    assert collect_facts(shaped, "r").list_restating() == (["s"] if others else [])
 
 
 def test_names_on_both_sides_are_the_same_by_an_alias() -> None:
