@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import (
+    PROBABILITY_VALUE,
+    VERDICTS,
+    WORDS_OF,
+    UnwrappedReply,
+    compile_phrases,
+    read_probabilities,
+)
 
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
@@ -47,9 +54,7 @@ BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
 NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
-TRUTH_PROBABILITY = re.compile(
-    r"\b(true|false)\b[\s\"'):=*_|–—-]{1,6}(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)", re.IGNORECASE
-)
+TRUTH_PROBABILITY = re.compile(rf"\b(true|false)\b[\s\"'):=*_|–—-]{{1,6}}{PROBABILITY_VALUE}", re.IGNORECASE)
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
 HEDGES = re.compile(rf"\b(?:{WORDS_OF['hedges']})\b", re.IGNORECASE)
@@ -81,10 +86,10 @@ class Judgement:
 def read_truth(reply: UnwrappedReply) -> Judgement | None:
     """Return what a response says of a statement, or None if it says nothing or judges several."""
     text = QUOTED.sub('""', reply.text)
-    given = {word.casefold(): float(value) for word, value in TRUTH_PROBABILITY.findall(text)}
-    if len(given) == 2 and any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100)):
-        is_open = given["true"] == given["false"]
-        return None if is_open else Judgement(given["true"] > given["false"], "ranking", len(text))
+    given = read_probabilities(TRUTH_PROBABILITY.findall(text))
+    if len(given) == 2:
+        is_open = given["TRUE"] == given["FALSE"]
+        return None if is_open else Judgement(given["TRUE"] > given["FALSE"], "ranking", len(text))
     verdicts = [VERDICTS.get(word) for word in NOT_SIGNS.findall(text.casefold())]
     # A model that only completes text may go on with such words after its answer, without any marks.
     is_apart = NO_MARKS.fullmatch(text) is None

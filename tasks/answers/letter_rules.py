@@ -18,7 +18,14 @@ from tasks.answers.letters import (
     scan_letters,
 )
 from tasks.answers.segments import remove_repeated_options
-from tasks.answers.unwrapping import VERDICTS, WORDS_OF, UnwrappedReply, compile_phrases
+from tasks.answers.unwrapping import (
+    PROBABILITY_VALUE,
+    VERDICTS,
+    WORDS_OF,
+    UnwrappedReply,
+    compile_phrases,
+    read_probabilities,
+)
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
@@ -136,7 +143,7 @@ ELIMINATED = compile_phrases("eliminated")
 CONTRAST = re.compile(r"[^.\n]{0,160}?(?=\b(?:but|however|yet)\b)", re.IGNORECASE)
 VERDICT = compile_phrases("verdict")
 RANKED = re.compile(r"\W{0,8}([A-J])\s?[>≻＞]{1,2}\s?[A-J]\b")
-PROBABILITY = re.compile(r"(?<!\w)([A-J])\b[\s):=*|_–—-]{1,6}(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)")
+PROBABILITY = re.compile(rf"(?<!\w)([A-J])\b[\s):=*|_–—-]{{1,6}}{PROBABILITY_VALUE}")
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
@@ -262,13 +269,8 @@ def read_ranking(text: str, options: AnswerOptions) -> Found:
     """Read the first of "B > A > C", and the most probable options if each has a probability."""
     if first := RANKED.match(text):
         return (first[1],) if first[1] in options.letters else ()
-    given = {letter: float(value) for letter, value in PROBABILITY.findall(text)}
-    is_whole = any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100))
-    if (
-        set(given) != set(options.letters)
-        or not is_whole
-        or any(option[:1].isdigit() for option in options.texts)
-    ):
+    given = read_probabilities(PROBABILITY.findall(text))
+    if set(given) != set(options.letters) or any(option[:1].isdigit() for option in options.texts):
         return ()
     return tuple(letter for letter, value in given.items() if value == max(given.values()))
 

@@ -7,7 +7,7 @@ words whether it holds the answer, names what was rejected, or explains (`words.
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
 VERDICTS = {word: kind == "right" for kind, words in VOCABULARY["verdicts"].items() for word in words}
 MAX_OBJECTS = 20
+# A probability behind an answer, in "A: 5%, B: 95%".
+PROBABILITY_VALUE = r"(\d{1,3}(?:\.\d+)?)\s?(?:%|[,;|\s]|$)"
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,13 @@ class UnwrappedReply:
     """The rule and the content of each wrapping; the most important one is first."""
     refuses: bool = False
     """True if its first clause refuses to answer, or asks for something."""
+
+
+def read_probabilities(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Return answer, in capitals -> probability; empty unless they add up to 1, or to 100 %."""
+    given = {answer.upper(): float(value) for answer, value in pairs}
+    is_whole = any(0.98 * whole <= sum(given.values()) <= 1.02 * whole for whole in (1, 100))
+    return given if is_whole else {}
 
 
 def unwrap_reply(text: str) -> UnwrappedReply:
