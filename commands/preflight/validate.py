@@ -156,10 +156,7 @@ def check_names(edition: Edition, _: Balance) -> Iterator[Finding]:
 
 
 def check_pool(edition: Edition, _: Balance) -> Iterator[Finding]:
-    """Warn of a gate that is off, of prototypes that contradict each other, and of guessed shapes.
-
-    The relations that say the same as another one are listed, because their facts are not drawn as false.
-    """
+    """Warn of a gate that is off, of prototypes that contradict each other, and of guessed shapes."""
     if edition.config.rephraser.gate == "off":
         off = "The gate is off: nothing checks that the rewordings say what their statements say."
         yield Finding("gate", "warning", off)
@@ -182,11 +179,15 @@ def check_pool(edition: Edition, _: Balance) -> Iterator[Finding]:
     if relations:
         possible = [relation for relation in relations if edition.pool.relations[relation].is_possibility]
         yield from (Finding("shape", "warning", line) for line in ask_for_shapes(edition.base, possible))
-    facts = {relation: edition.find_facts(relation) for relation in relations}
+
+
+def show_same_facts(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """List the relations that say the same as another one, or the inverse."""
+    relations = edition.base.relations if edition.has_triplets else []
     rows = [
-        {"relation": relation, "also stated by": names}
-        for relation, of_relation in facts.items()
-        if (names := of_relation.list_restating())
+        {"relation": relation, "also_stated_by": names}
+        for relation in relations
+        if (names := edition.find_facts(relation).list_restating())
     ]
     if rows:
         yield Finding("same facts", "ok", "what another relation states is not drawn as false", rows=rows)
@@ -289,6 +290,7 @@ def validate_config(config: Config, n_texts: int | None = None, *, is_deep: bool
             check_questions,
             check_names,
             check_pool,
+            show_same_facts,
             check_wordings,
         )
         yield from show_texts(edition, n_texts) if n_texts else ()

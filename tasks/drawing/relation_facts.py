@@ -7,13 +7,12 @@ from functools import cached_property
 import polars as pl
 
 from pretexeval.config.tables import EVIDENCE, EvidenceKind
-from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.base import HIERARCHY, KnowledgeBase
 from pretexeval.knowledge.hierarchy import climb, list_groups
 from pretexeval.knowledge.names import AliasTable, key_variants, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
-NO_EDGES = pl.DataFrame(schema={"child": pl.String, "parent": pl.String})
 MAYBE = "maybe "
 """Prefix of a guessed shape."""
 CLOSED = ("transitive", f"{MAYBE}transitive")
@@ -189,20 +188,19 @@ class RelationFacts:
 
     @cached_property
     def restated(self) -> pl.DataFrame:
-        """The facts of relations that say the same as this one, as edges like those of `links`."""
+        """The facts of relations that say the same, or the inverse, as edges like those of `links`."""
         found = [self._link(rows, *keys) for rows, keys in self._restatements]
-        return pl.concat([NO_EDGES, *found]).unique()
+        return pl.concat([pl.DataFrame(schema=HIERARCHY), *found]).unique()
 
     def list_restating(self) -> list[str]:
-        """Return the other relations whose facts are, as they are or turned round, facts of this one."""
-        return sorted({name for rows, _ in self._restatements for name in rows["relation"]})
+        """Return the names of the other relations that say the same as this one, or the inverse."""
+        return sorted({name for rows, _ in self._restatements for name in rows["relation"].unique()})
 
     @cached_property
     def _restatements(self) -> list[tuple[pl.DataFrame, list[pl.DataFrame]]]:
         """The facts of relations that say the same, with the keys of their heads and of their tails.
 
-        Of a relation of the same direction, most facts whose head and tail this one knows are facts of it. Of
-        an inverse, which is turned round, it suffices that this one knows both names of most facts.
+        The facts of an inverse relation are turned round.
         """
         if self.base is None or "hierarchy" not in self.evidence:
             return []
@@ -212,21 +210,26 @@ class RelationFacts:
             facts = others.select("relation", head=ends[0], tail=ends[1])
             keys = [self._join_keys(*self.base.keys[end], own) for end, own in zip(ends, PAIR, strict=True)]
             rows = self._select_restating(facts, keys, is_inverse=ends != PAIR)
-            found += [] if rows.is_empty() else [(rows, keys)]
+            if not rows.is_empty():
+                found.append((rows, keys))
         return found
 
     def _select_restating(
         self, facts: pl.DataFrame, keys: list[pl.DataFrame], *, is_inverse: bool
     ) -> pl.DataFrame:
-        """Return the facts of the relations that say the same."""
-        known = facts
-        for end, of_end, own in zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True):
+        """Return the facts of the relations that say the same.
+
+        A relation says the same if half of its facts whose head and tail this one knows are facts of this
+        one. For an inverse, it also suffices that this one knows both names of half of its facts.
+        """
+        known, ends = facts, list(zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True))
+        for end, of_end, own in ends:
             known = known.join(of_end.join(own, on="key", how="semi"), on=end, how="semi")
         # In most bases, no relation says the same as another one.
         if known.is_empty():
             return known
         known = known.unique().with_row_index("row")
-        for end, of_end, own in zip(PAIR, keys, (self.head_keys, self.tail_keys), strict=True):
+        for end, of_end, own in ends:
             same = of_end.join(own.rename({end: f"own_{end}"}), on="key").drop("key")
             known = known.join(same.unique(), on=end)
         listed = known.join(self.rows, left_on=["own_head", "own_tail"], right_on=PAIR, how="semi")
