@@ -42,7 +42,7 @@ for name, n_examples in PROFILES.items():
     settings.register_profile(name, deadline=None, derandomize=True, max_examples=n_examples)
 settings.load_profile("suite")
 
-# In an order in which files that mostly wait run beside files that compute.
+# The longest files, in an order in which those that mostly wait run beside those that compute.
 LONGEST = (
     *("weeks", "faults", "planted_errors", "cards", "documented_commands", "deployed", "training"),
     *("cancelled", "default", "other_tools"),
@@ -100,7 +100,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def variables_of_server(prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the commands that a test starts as processes use the server, because each own one takes 8 s."""
+    """Let processes that a test starts use the server: each of their own takes 8 s of processor time."""
     for variable, value in prefect_server.items():
         monkeypatch.setenv(variable, value)
 

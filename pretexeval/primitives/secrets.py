@@ -13,7 +13,7 @@ HIDDEN = "***"
 MIN_LENGTH = 8
 
 # Keys of vendors, model hubs and clouds by their prefixes, web tokens, private keys, and addresses with a
-# password or a key.
+# password or a key. A quotation mark, bracket or full stop behind an address is not part of its key.
 _KNOWN = re.compile(
     r"""
     (?<=://)[^/?\#\s]+(?=@)

@@ -62,12 +62,10 @@ def test_a_value_agrees_only_near_the_expected_one() -> None:
 
 
 @pytest.mark.long
-def test_every_value_of_the_views_is_as_expected(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+@pytest.mark.usefixtures("variables_of_server")
+def test_every_value_of_the_views_is_as_expected(tmp_path: Path) -> None:
     tables = {"knowledge": KNOWLEDGE, "edition": {"seed": 1, "methods": METHODS}}
-    with pytest.MonkeyPatch.context() as patch:
-        for variable, value in prefect_server.items():
-            patch.setenv(variable, value)
-        proof = prove_instrument(tables, tmp_path)
+    proof = prove_instrument(tables, tmp_path)
     assert not [check for check in proof.checks if not check.agrees]
     assert {check.model for check in proof.checks} == set(TABLE)
     # 45 values of a model, those of both relations, and both kinds of taught facts of knows-half.

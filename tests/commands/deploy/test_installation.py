@@ -259,7 +259,7 @@ def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
             for states, caused in outcomes:
                 run_deployment(api, deployments[name], name, states)
                 n_notes += len(caused)
-                # Prefect may read events of different runs in another order if they are close together.
+                # Prefect may read the events of runs that follow each other closely out of order.
                 wait_until(lambda n=n_notes: len(hook.requests) >= n, f"{n_notes} notes")  # type: ignore[misc]
         run_deployment(api, create_deployment(api, "regenerate", "last"), "last", [FAILED])
         wait_until(lambda: len(hook.requests) >= len(expected), "all messages")
