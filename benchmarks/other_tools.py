@@ -99,7 +99,7 @@ def answer_bare(model: str, prompts_file: str, answers_file: str) -> None:
     prompts = pl.read_parquet(prompts_file)["prompt"].to_list()
     prepare_environment(is_local=True)
     config = ModelConfig(name="bare", model=model, dtype="bfloat16")
-    llm = load_llm(config, str(Path(model)))
+    llm = load_llm(config, str(Path(model))).llm
     from vllm import SamplingParams
 
     params = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, stop=list(SAMPLE_STOP_TEXTS))

@@ -83,7 +83,7 @@ class VllmEngine(Engine):
         check_parameters(config)
         require_readable(config)
         try:
-            self._llm: LLM = load_llm(config, str(folder or config.model))
+            self._loaded = load_llm(config, str(folder or config.model))
         except Exception as error:
             cause = describe_cause(error)
             if OF_CARDS.search(cause):
@@ -91,6 +91,7 @@ class VllmEngine(Engine):
             release_frames(error)
             free_memory()
             raise InputError(f"model {config.name!r}: vLLM cannot load {config.model!r}: {cause}") from error
+        self._llm: LLM = self._loaded.llm
         try:
             self._tokenizer = self._llm.get_tokenizer()
             self._max_model_len: int = self._llm.model_config.max_model_len
@@ -99,7 +100,7 @@ class VllmEngine(Engine):
             scheduler = self._llm.llm_engine.vllm_config.scheduler_config
             self._n_most = QUEUE_FACTOR * scheduler.max_num_seqs
         except BaseException:
-            retire_llm(self._llm)
+            retire_llm(self._loaded, is_idle=False)
             raise
         self._running: dict[str, tuple[_Call, _Request]] = {}
         self._announced: tuple[dict[int, Completion], Sequence[Prompt], Sampling] | None = None
@@ -212,8 +213,9 @@ class VllmEngine(Engine):
         if not self._is_open:
             return
         self._is_open = False
-        retire_llm(self._llm)
-        del self._llm, self._tokenizer, self._splitter
+        # After a crash, or when a call was interrupted, requests are left.
+        retire_llm(self._loaded, is_idle=not self._running)
+        del self._loaded, self._llm, self._tokenizer, self._splitter
 
     def _render(self, prompt: Prompt) -> str:
         if prompt.style == "chat" and not self._tokenizer.chat_template:

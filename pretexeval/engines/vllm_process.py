@@ -9,14 +9,14 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.identity import find_commit, find_folder
+from pretexeval.engines.identity import find_commit, find_folder, identify_model
 from pretexeval.engines.thoughts import MARK, opens_thought, split_reply
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
@@ -56,8 +56,23 @@ DETERMINISM_VARIABLE = "VLLM_BATCH_INVARIANT"
 # On H100, FlashAttention 3 is not batch-invariant beside long prompts (vllm-project/vllm#51902).
 DETERMINISTIC_ATTENTION = "TRITON_ATTN"
 MIN_DETERMINISTIC_CAPABILITY = 80
-# Closed engines that still hold memory.
-_retired: list[LLM] = []
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """An engine of vLLM, and what it was loaded from."""
+
+    llm: LLM
+    identity: dict[str, object]
+    options: dict[str, Any]
+
+    def is_of(self, identity: dict[str, object], options: dict[str, Any]) -> bool:
+        """Return whether the engine would be the same if it were loaded from these."""
+        return (self.identity, self.options) == (identity, options)
+
+
+# Closed engines that still hold memory, each with whether it can be used again.
+_retired: list[tuple[LoadedModel, bool]] = []
 _hub_is_chosen_by_user = HUB_VARIABLE in os.environ
 
 
@@ -68,43 +83,58 @@ def import_vllm() -> None:
         from vllm import LLM  # noqa: F401 (this line imports most of vLLM)
 
 
-def load_llm(config: EngineConfig, model: str) -> LLM:
-    """Free the memory of retired engines, and return the loaded `vllm.LLM`. Raise whatever vLLM raises."""
-    if _retired:
-        free_memory()
+def load_llm(config: EngineConfig, model: str) -> LoadedModel:
+    """Return the loaded `vllm.LLM`. Raise whatever vLLM raises.
+
+    It is a retired engine, if one is of the same model: loading takes from seconds to minutes. Otherwise the
+    memory of retired engines is freed first.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         import_vllm()
         from vllm import LLM
         from vllm.platforms import current_platform
 
-        options: dict[str, Any] = {}
+        identity = identify_model(config).identity
+        options: dict[str, Any] = {
+            "model": model,
+            "revision": config.revision,
+            "tokenizer_revision": config.revision,
+            "dtype": config.dtype,
+            "quantization": config.quantization,
+            "trust_remote_code": config.trust_remote_code,
+            "max_model_len": config.max_model_len,
+            "tensor_parallel_size": config.tensor_parallel_size,
+            "pipeline_parallel_size": config.pipeline_parallel_size,
+            "gpu_memory_utilization": config.gpu_memory_utilization,
+            "enable_prefix_caching": True,
+            "block_size": CPU_BLOCK_SIZE if current_platform.is_cpu() else None,
+            # vLLM 0.32 crashes on the CPU at a seeded request whose prompt is processed in chunks ("CPU
+            # Generator does not use offset").
+            "enable_chunked_prefill": False if current_platform.is_cpu() else None,
+            # On the CPU, compiling takes 30 s per load and saves a third of the time per prompt. With the
+            # reference models this pays off only after some 15,000 prompts.
+            "enforce_eager": current_platform.is_cpu(),
+            "use_tqdm_on_load": False,
+        }
         if config.deterministic:
             options["attention_backend"] = DETERMINISTIC_ATTENTION
             if not current_platform.has_device_capability(MIN_DETERMINISTIC_CAPABILITY):
                 raise ValueError("deterministic needs NVIDIA cards of compute capability 8.0 or more")
-        return LLM(
-            model=model,
-            revision=config.revision,
-            tokenizer_revision=config.revision,
-            dtype=config.dtype,
-            quantization=config.quantization,
-            trust_remote_code=config.trust_remote_code,
-            max_model_len=config.max_model_len,
-            tensor_parallel_size=config.tensor_parallel_size,
-            pipeline_parallel_size=config.pipeline_parallel_size,
-            gpu_memory_utilization=config.gpu_memory_utilization,
-            enable_prefix_caching=True,
-            block_size=CPU_BLOCK_SIZE if current_platform.is_cpu() else None,
-            # vLLM 0.32 crashes on the CPU at a seeded request whose prompt is processed in chunks ("CPU
-            # Generator does not use offset").
-            enable_chunked_prefill=False if current_platform.is_cpu() else None,
-            # On the CPU, compiling takes 30 s per load and saves a third of the time per prompt. With the
-            # reference models this pays off only after some 15,000 prompts.
-            enforce_eager=current_platform.is_cpu(),
-            use_tqdm_on_load=False,
-            **options,
-        )
+        if retired := _take_again(identity, options):
+            return retired
+        if _retired:
+            free_memory()
+        return LoadedModel(LLM(**options), identity, options)
+
+
+def _take_again(identity: dict[str, object], options: dict[str, Any]) -> LoadedModel | None:
+    """Return the retired engine of this model, or None. Nothing that it answered before is in its cache."""
+    for k, (loaded, is_idle) in enumerate(_retired):
+        if is_idle and loaded.is_of(identity, options) and loaded.llm.reset_prefix_cache():
+            del _retired[k]
+            return loaded
+    return None
 
 
 def describe_served(llm: LLM, config: EngineConfig) -> str:
@@ -152,9 +182,13 @@ def describe_cause(error: Exception) -> str:
     return line[:300] or type(error).__name__
 
 
-def retire_llm(llm: LLM) -> None:
-    """Keep the engine until another is loaded: a shutdown takes 2 to 4 s, the end of the process no time."""
-    _retired.append(llm)
+def retire_llm(loaded: LoadedModel, *, is_idle: bool) -> None:
+    """Keep the engine until another model is loaded: a shutdown takes 2 to 4 s, the end of a process no time.
+
+    Args:
+        is_idle: the engine has finished all requests, so that it can be used again for the same model.
+    """
+    _retired.append((loaded, is_idle))
 
 
 def free_memory() -> None:
@@ -162,7 +196,7 @@ def free_memory() -> None:
     while _retired:
         # An engine that crashed may not shut down; its memory may still be freed.
         with contextlib.suppress(Exception):
-            _retired.pop().llm_engine.engine_core.shutdown()
+            _retired.pop()[0].llm.llm_engine.engine_core.shutdown()
     # The module is missing if importing vLLM itself failed.
     if state := sys.modules.get("vllm.distributed.parallel_state"):
         # This also shows the collector what an import while the engine was loaded has hidden from it
@@ -227,6 +261,8 @@ def build_params(
         seed=sampling.seed_of_repeat,
         stop=list(sampling.stop) or None,
         logprob_token_ids=[token for token in answer_tokens if token is not None] or None,
+        # vLLM changes the copy of each request only by what is the same for all requests of a model.
+        skip_clone=True,
         **options | _select_parameters(sampling.read_extra_body()),
     )
 

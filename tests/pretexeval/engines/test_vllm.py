@@ -63,8 +63,11 @@ class Session:
     alone: list[Completion]
     mixed: list[Completion]
     stopped: list[Completion]
-    kept: dict[int, Completion]
     n_done: int
+    again: list[Completion]
+    """What the engine answers to the batch after it was closed and opened again."""
+    kept: dict[int, Completion]
+    engine: weakref.ref[object]
 
 
 def configure(folder: Path, **settings: object) -> ModelConfig:
@@ -111,8 +114,13 @@ def session(tiny_llama: Path, _variables: None) -> Session:
         plain = Sampling(max_tokens=4, stop=stop)
         with_stop = replace(plain, extra_body='{"include_stop_str_in_output":true}')
         stopped = [engine.generate(SHORT[:1], sampling)[0] for sampling in (plain, with_stop)]
+        used = weakref.ref(engine._llm)
+    with closing(load_engine(configure(tiny_llama))) as engine:
+        assert isinstance(engine, VllmEngine)
+        assert engine._llm is used()
+        again = engine.generate(SHORT, GREEDY)
         kept = crash(engine, SHORT * 20)
-    return Session(batch, alone, mixed, stopped, kept, sum(progress))
+    return Session(batch, alone, mixed, stopped, sum(progress), again, kept, used)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -170,6 +178,19 @@ def test_answers_are_the_same_alone_and_before_a_crash(session: Session) -> None
     assert 0 < len(session.kept) < 20 * len(SHORT)
     expected = [session.batch[position % len(SHORT)] for position in session.kept]
     assert_same_but_for_ties(list(session.kept.values()), expected)
+
+
+@pytest.mark.slow
+def test_a_closed_engine_is_used_again_unless_it_crashed_or_other_settings_are_asked_for(
+    session: Session, tiny_llama: Path
+) -> None:
+    assert session.again == session.batch
+    used = session.engine
+    for settings in ({}, {"max_model_len": 128}):
+        with closing(load_engine(configure(tiny_llama, **settings))) as engine:
+            assert isinstance(engine, VllmEngine)
+            assert engine._llm is not used()
+            used = weakref.ref(engine._llm)
 
 
 @pytest.mark.long
