@@ -35,6 +35,8 @@ from tasks.judging.judge import plan_judge
 EDITION_FORMAT = 3
 QUESTION_FORMAT = 3
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
+MAX_CACHED_ROWS = 100_000
+"""The most rows of a base whose facts are cached for all relations at a time; MedLAMA has 40,000."""
 _LOCK = Lock()
 
 
@@ -102,18 +104,19 @@ class Edition:
     def find_facts(self, relation: str) -> RelationFacts:
         """Return the facts of a relation, indexed.
 
-        Those of the last relation are cached for its pieces, until `forget_facts`. Threads of other pieces
-        wait for them.
+        They are cached, those of a large base until `forget_facts` or until another relation is asked for.
+        Threads of other pieces wait for them.
         """
         with _LOCK:
             if relation not in self._found_facts:
-                self._found_facts.clear()
+                self.forget_facts()
                 self._found_facts[relation] = collect_facts(self.base, relation, self.config.edition.evidence)
             return self._found_facts[relation]
 
     def forget_facts(self) -> None:
-        """Free the memory of the cached facts."""
-        self._found_facts.clear()
+        """Free the memory of the cached facts, unless the base is small."""
+        if self.base.triplets.height > MAX_CACHED_ROWS:
+            self._found_facts.clear()
 
     @cached_property
     def _found_facts(self) -> dict[str, RelationFacts]:

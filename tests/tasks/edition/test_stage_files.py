@@ -81,7 +81,7 @@ def test_complete_edition_keeps_its_bytes(
     # This imitates code that draws other triplets.
     monkeypatch.setattr("tasks.drawing.pieces.N_DEMONSTRATIONS", 4)
     with pytest.raises(InputError, match=r"triplets/s\.parquet was lost .*restore the file, or delete"):
-        build_edition(edition)
+        build_edition(make_edition(tmp_path, BASE, kind="none"))
 
 
 def test_small_relations_share_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
