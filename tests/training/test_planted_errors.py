@@ -1,13 +1,12 @@
 """Wrong labels and wrong facts, planted into the pool and the base, are noticed by trained models.
 
 They were taught without these errors. The view `suspect_prototypes` must name the wrong cells and no other,
-and `label_audit` must tell the wrong facts from the right ones.
+and `label_audit` must tell the wrong facts from the right ones, which are most of them.
 """
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,13 +29,9 @@ N_SWAPS, N_FACTS = 5, 16
 """Relations with swapped cells, and heads with a false tail; the edition tests most of these heads."""
 SUSPECT_CELLS = """
     select distinct relation, transformation
-    from suspect_prototypes inner join editions using (edition_id)
-    where label = '{}' and model = 'large' and is_suspect
+    from suspect_prototypes where model = 'large' and is_suspect
 """
-AUDITED = """
-    select relation, head, is_positive, is_contradicted_by_all, wrong_probability
-    from label_audit inner join editions using (edition_id) where label = '{}'
-"""
+AUDITED = "select relation, head, is_positive, is_contradicted_by_all, wrong_probability from label_audit"
 Names = frozenset[tuple[str, str]]
 """Cells are (relation, transformation), facts are (relation, head)."""
 
@@ -92,23 +87,15 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
         for name in NAMES
     ]
     knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
-    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-        "clean": ({}, {}),
-        "planted": ({"pool": str(tmp_path / "pool.toml")}, {"knowledge": knowledge}),
-    }
-    for label, (own, tables) in cases.items():
-        edition = {"seed": 1, "label": label, **own}
-        config = write_config(tmp_path / f"{label}.toml", root, models=models, edition=edition, **tables)
-        run_command("run", config, folder=tmp_path, environment=prefect_server).require()
-
-    def read(sql: str, label: str) -> list[tuple[Any, ...]]:
-        return run_query(root, sql.format(label))[1]
-
+    edition = {"seed": 1, "pool": str(tmp_path / "pool.toml")}
+    config = write_config(
+        tmp_path / "planted.toml", root, models=models, edition=edition, knowledge=knowledge
+    )
+    run_command("run", config, folder=tmp_path, environment=prefect_server).require()
     assert len(cells) == 2 * N_SWAPS
-    assert cells == set(read(SUSPECT_CELLS, "planted"))
-    assert not read(SUSPECT_CELLS, "clean")
+    assert cells == set(run_query(root, SUSPECT_CELLS)[1])
     # A head with a false tail that the edition leaves out is no error of the edition.
-    audited_labels = read(AUDITED, "planted")
+    audited_labels = run_query(root, AUDITED)[1]
     wrong = [row[3:] for row in audited_labels if row[2] and row[:2] in facts]
     right = [row[3:] for row in audited_labels if row[:2] not in facts]
     assert len(wrong) >= 10
@@ -118,9 +105,6 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
     assert sum(is_by_all for is_by_all, _ in right) <= 2
     # The models hardly err alone, so the probabilities are cautious.
     assert max(p for _, p in right) < 0.05
-    clean = [row[3:] for row in read(AUDITED, "clean")]
-    assert max(p for _, p in clean) < 0.05
-    assert not any(is_by_all for is_by_all, _ in clean)
 
 
 def rank_higher(wrong: Sequence[float], right: Sequence[float]) -> float:
