@@ -117,8 +117,8 @@ def _write_cell(value: float | str | datetime.date | datetime.time | datetime.ti
 
 
 def fold_column(name: str) -> str:
-    """Return a column's name as it is compared."""
-    return name.strip().casefold()
+    """Return a column's name as it is compared. Many public tables have their header in a comment line."""
+    return name.strip().lstrip("#").strip().casefold()
 
 
 def find_columns(

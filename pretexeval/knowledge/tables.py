@@ -144,12 +144,15 @@ def _find_extension(path: Path) -> str:
 
 
 def _read_delimited(path: Path, find: Find, encoding: str) -> pl.DataFrame:
-    """Return the columns of a text. Blank lines are skipped."""
+    """Return the columns of a text. Blank lines are skipped, and comments below a header that is one."""
     text = read_text(path, encoding)
     records = _iterate_records(path, text, _find_delimiter(text, find))
     first = list(islice(records, N_TITLES)) or [(1, [])]
     start = _find_header(first, find) or 0
-    return _select_cells(first[start][1], chain(first[start + 1 :], records), find)
+    rest = chain(first[start + 1 :], records)
+    if (header := first[start][1]) and header[0].startswith("#"):
+        rest = (row for row in rest if not row[1][0].startswith("#"))
+    return _select_cells(header, rest, find)
 
 
 def _find_header(rows: Rows, find: Find) -> int | None:

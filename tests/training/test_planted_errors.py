@@ -27,10 +27,7 @@ from warehouse.query import run_query
 NAMES = ("large", "small", "unsure", "facets-large", "facets-small")
 N_SWAPS, N_FACTS = 5, 16
 """Relations with swapped cells, and heads with a false tail; the edition tests most of these heads."""
-SUSPECT_CELLS = """
-    select distinct relation, transformation
-    from suspect_prototypes where model = 'large' and is_suspect
-"""
+SUSPECTS = "select relation, transformation from suspect_prototypes where model = 'large' and is_suspect"
 AUDITED = "select relation, head, is_positive, is_contradicted_by_all, wrong_probability from label_audit"
 Names = frozenset[tuple[str, str]]
 """Cells are (relation, transformation), facts are (relation, head)."""
@@ -88,12 +85,10 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
     ]
     knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
     edition = {"seed": 1, "pool": str(tmp_path / "pool.toml")}
-    config = write_config(
-        tmp_path / "planted.toml", root, models=models, edition=edition, knowledge=knowledge
-    )
+    config = write_config(tmp_path / "c.toml", root, models=models, edition=edition, knowledge=knowledge)
     run_command("run", config, folder=tmp_path, environment=prefect_server).require()
     assert len(cells) == 2 * N_SWAPS
-    assert cells == set(run_query(root, SUSPECT_CELLS)[1])
+    assert cells == set(run_query(root, SUSPECTS)[1])
     # A head with a false tail that the edition leaves out is no error of the edition.
     audited_labels = run_query(root, AUDITED)[1]
     wrong = [row[3:] for row in audited_labels if row[2] and row[:2] in facts]

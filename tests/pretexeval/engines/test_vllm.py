@@ -64,8 +64,7 @@ class Session:
     mixed: list[Completion]
     stopped: list[Completion]
     n_done: int
-    again: list[Completion]
-    """What the engine answers to the batch after it was closed and opened again."""
+    reopened: list[Completion]
     kept: dict[int, Completion]
     engine: weakref.ref[object]
 
@@ -118,9 +117,9 @@ def session(tiny_llama: Path, _variables: None) -> Session:
     with closing(load_engine(configure(tiny_llama))) as engine:
         assert isinstance(engine, VllmEngine)
         assert engine._llm is used()
-        again = engine.generate(SHORT, GREEDY)
+        reopened = engine.generate(SHORT, GREEDY)
         kept = crash(engine, SHORT * 20)
-    return Session(batch, alone, mixed, stopped, sum(progress), again, kept, used)
+    return Session(batch, alone, mixed, stopped, sum(progress), reopened, kept, used)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -184,7 +183,7 @@ def test_answers_are_the_same_alone_and_before_a_crash(session: Session) -> None
 def test_a_closed_engine_is_used_again_unless_it_crashed_or_other_settings_are_asked_for(
     session: Session, tiny_llama: Path
 ) -> None:
-    assert session.again == session.batch
+    assert session.reopened == session.batch
     used = session.engine
     for settings in ({}, {"max_model_len": 128}):
         with closing(load_engine(configure(tiny_llama, **settings))) as engine:

@@ -83,6 +83,7 @@ def test_a_table_is_read_as_it_is(tmp_path: Path) -> None:
         ("t.csv", TWO.encode(), {"layout": NAMED}, "fever"),
         ("t.csv", b'"a, b";C\nfever;gout\n', {"layout": {**NAMED, "tail": "A, b", "head": "c"}}, "fever"),
         ("t.csv", b'"Facts, 2024"\nsep=;\nhead;relation;tail\ngout;may_treat;fever\n', {}, "fever"),
+        ("t.tsv", b"# Facts\n# Head\trelation\ttail\n#\ngout\tmay_treat\tfever\n", {}, "fever"),
         ("t.csv", b"Head,head,relation,tail\nx,gout,may_treat,fever\n", {}, "fever"),
         ("t.json", json.dumps({"v": 1, "rows": OBJECTS}, indent=1).encode(), {"layout": NAMED}, "fever"),
         ("t.json.gz", gzip.compress(json.dumps(OBJECTS).encode(), mtime=0), {"layout": NAMED}, "fever"),
