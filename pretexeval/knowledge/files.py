@@ -192,7 +192,7 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
     """Return line, object and problem of each line that is not blank; of .json, the index and not the line.
 
     Raises:
-        InputError: a file named .json is one value without a list of objects.
+        InputError: a file named .json is one value without a list of objects, and no object of lists.
     """
     text = read_text(path, encoding)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
@@ -206,7 +206,22 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
         return [(index, record, None) for index, record in enumerate(lists[0])]
+    if isinstance(whole, dict) and (records := _list_facts(whole)):
+        return [(index, record, None) for index, record in enumerate(records)]
     raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json($path)')}")
+
+
+def _list_facts(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the facts of an object from heads to tails, or to relations and their tails; none of another one."""
+    records: list[dict[str, Any]] = []
+    for head, value in whole.items():
+        if isinstance(value, dict):
+            records += [{"head": head, "relation": name, "tail": tails} for name, tails in value.items()]
+        else:
+            records.append({"head": head, "tail": value})
+    tails = (record["tail"] for record in records)
+    are_texts = all(isinstance(tail, list) and all(isinstance(each, str) for each in tail) for tail in tails)
+    return records if are_texts else []
 
 
 def _parse_line(line: str) -> tuple[dict[str, Any], str | None]:

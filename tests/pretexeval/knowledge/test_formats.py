@@ -127,6 +127,8 @@ def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) ->
         ),
         ("t.json", json.dumps(objects).encode(), pair, two),
         ("t.jsonl", json.dumps(lists).encode(), {}, one),
+        ("t.json", b'{"gout": {"r": ["fever", "pain"], "s": []}}', {}, one),
+        ("t.json", b'{"flu": ["cough"], "gout": ["fever", "pain"]}', {"layout": {"relation": "r"}}, two),
     ]
     for name, content, settings, facts in cases:
         (tmp_path / name).write_bytes(content)
