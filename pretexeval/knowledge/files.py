@@ -212,7 +212,7 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
 
 
 def _list_facts(whole: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the facts of an object from heads to tails, or to relations and their tails; none of another one."""
+    """Return the facts of an object from heads to tails, or to relations and tails; none of another one."""
     records: list[dict[str, Any]] = []
     for head, value in whole.items():
         if isinstance(value, dict):
