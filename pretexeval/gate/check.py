@@ -181,7 +181,8 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
     unsure = {word for word in name_words if tag_word(word) & {"likely", "often", "mainly", "part"}}
     text = tuple(word for word in text if word not in unsure)
     own, other = extract_features(statement), extract_features(text)
-    known = frozenset(map(stem_word, (*own.tokens, *name_words)))
+    lacking = WORDS["privative"] if own.polarity.absent else ()
+    known = frozenset(map(stem_word, (*own.tokens, *name_words, *lacking)))
     changed = compare_polarity(own, other)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),

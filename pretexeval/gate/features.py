@@ -64,6 +64,9 @@ def read_polarity(tokens: Sequence[str], tags: Tags, known: frozenset[str] | Non
 def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | None) -> str | None:
     """Return the slot that the negation denies, as in "other than X", "what is not X" or "without X"."""
     before, after = tokens[max(0, at - 2) : at], tokens[at + 1 : at + 6]
+    # "X deficiency" says the same as "a lack of X".
+    if known and before and before[-1] in known and tokens[at] in ("deficiency", "shortage"):
+        return before[-1]
     end = next((i for i, word in enumerate(after) if word in SLOTS or word in _PHRASE_ENDS), len(after))
     slot = after[end] if end < len(after) and after[end] in SLOTS else None
     if tokens[at] == "not" and at == 2 and tokens[0] == "it" and "that" in tokens[at:]:
@@ -150,6 +153,8 @@ def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> 
             return "not always"
         if any("evidence" in found for found in reach):
             return "doubtful"
+        if at and tokens[at - 1] in ("need", "needs"):
+            return "not always"
         if tokens[at] != "no" and not WORDS["may"].isdisjoint(tokens[max(0, at - 2) : at]):
             return "may not"
     return "unlikely" if "likely" in vocabulary else "not often" if "often" in vocabulary else "denied"

@@ -5,13 +5,25 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pretexeval.gate.features import SentenceFeatures
-from pretexeval.gate.lexicon import CACHE_SIZE, MARKS, PATTERNS, WORDS, stem_word, tag_word
+from pretexeval.gate.lexicon import (
+    CACHE_SIZE,
+    MARKS,
+    PATTERNS,
+    WORDS,
+    load_groups,
+    make_singular,
+    stem_word,
+    tag_word,
+)
 from pretexeval.gate.names import SLOTS
 from pretexeval.gate.relations import find_ideas, find_noun_kinds, is_predicate_noun, list_hinted, list_stated
 
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
 _NEVER_ADDED = _NEVER_IMPLIED | {"cure", "worse", "bind", "map", "regulate"}
+_VAGUE = frozenset(("have", "vague"))
+_PAIRS = load_groups("opposites")
+_PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre")
 # What a gene encodes, or what a cause brings about, also originates from it.
 _IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}}
 
@@ -34,7 +46,23 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_lost = bool(own) and not own & text.hinted and not ("cause" in own and "origin" in text.hinted)
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
     is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
-    return is_changed or (not statement.hinted and _has_other_idea(statement.tokens, text.tokens))
+    is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
+    is_vague = bool(statement.hinted) and (bool(text.hinted) or statement.hinted <= _VAGUE)
+    return is_changed or (not is_vague and _has_other_idea(statement.tokens, text.tokens))
+
+
+def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the text has the opposite of a word, or the word with a prefix that changes it.
+
+    "X is anterior to Y" says the same as "Y is posterior to X".
+    """
+    new = set(text).difference(statement)
+    first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
+    pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
+    is_opposite = first == other and any(_PAIRS.get(word) in pairs for word in new)
+    stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
+    bare = (word[len(prefix) :] for word in new for prefix in _PREFIXES if word.startswith(prefix))
+    return is_opposite or any(stem_word(word) in stems for word in bare)
 
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -144,7 +172,7 @@ def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
     if after[0] in ("and", "or", "plus", "of"):
         following = [word for word in after[1:] if word not in WORDS["determiners"] | WORDS["prepositions"]]
         return bool(following) and _is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
-    is_other = stem_word(after[0]) in _TYPE_CHANGING and stem_word(after[0]) not in known
+    is_other = make_singular(after[0]) in WORDS["type_changing"] and stem_word(after[0]) not in known
     return after[0].isdigit() or is_other or _is_noun(after[0], after[1:2], known)
 
 
