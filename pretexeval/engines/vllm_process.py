@@ -64,11 +64,8 @@ class LoadedModel:
 
     llm: LLM
     identity: dict[str, object]
+    """That of the model (`identify_model`), which tells whether its files have changed."""
     options: dict[str, Any]
-
-    def is_of(self, identity: dict[str, object], options: dict[str, Any]) -> bool:
-        """Return whether the engine would be the same if it were loaded from these."""
-        return (self.identity, self.options) == (identity, options)
 
 
 # Closed engines that still hold memory, each with whether it can be used again.
@@ -131,7 +128,8 @@ def load_llm(config: EngineConfig, model: str) -> LoadedModel:
 def _take_again(identity: dict[str, object], options: dict[str, Any]) -> LoadedModel | None:
     """Return the retired engine of this model, or None. Nothing that it answered before is in its cache."""
     for k, (loaded, is_idle) in enumerate(_retired):
-        if is_idle and loaded.is_of(identity, options) and loaded.llm.reset_prefix_cache():
+        is_same = (loaded.identity, loaded.options) == (identity, options)
+        if is_idle and is_same and loaded.llm.reset_prefix_cache():
             del _retired[k]
             return loaded
     return None

@@ -212,7 +212,8 @@ def _is_exchanged_copy(statement: Words, text: Words) -> bool:
     """Return whether the text is nearly the statement with exchanged names; not for symmetric relations."""
     own, other = ({word for word in words if word not in _NO_RELATION} for words in (statement, text))
     relation = {w for w, after in pairwise(statement) if after == "of" or not find_noun_kinds(w)} & own
-    is_told = not any(word.endswith(("s", "ed", "ing")) for word in relation - other)
+    stems = set(map(stem_word, other))
+    is_told = all(stem_word(word) in stems for word in relation if word.endswith(("s", "ed", "ing")))
     is_told = is_told and all(map(find_noun_kinds, other - own)) and bool(relation - WORDS["copulas"])
     if not is_told:
         return False

@@ -153,7 +153,7 @@ def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> 
             return "not always"
         if any("evidence" in found for found in reach):
             return "doubtful"
-        if at and tokens[at - 1] in ("need", "needs"):
+        if "some" in tokens[:at] or tokens[at - 1 : at] in (("need",), ("needs",)):
             return "not always"
         if tokens[at] != "no" and not WORDS["may"].isdisjoint(tokens[max(0, at - 2) : at]):
             return "may not"
@@ -210,11 +210,20 @@ def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str
     """Return "polarity" if the text reverses the statement, "modality" if it is more or less sure."""
     own, other = statement.polarity, read_polarity(text.tokens, text.tags, statement.polarity.absent)
     ways = {"up", "down"}
-    is_turned = bool(ways & statement.vocabulary and ways & text.vocabulary - statement.vocabulary)
+    is_turned = False
+    if ways & statement.vocabulary and ways & text.vocabulary:
+        lost, new = _list_own_tags(statement, text) & ways, _list_own_tags(text, statement) & ways
+        is_turned = bool(ways & text.vocabulary - statement.vocabulary or (lost and new and lost != new))
     if is_turned or replace(own, force="") != replace(other, force=""):
         return "polarity"
     is_kept = own.force == other.force and _is_modality_kept(statement, text, other.is_negated)
     return None if is_kept else "modality"
+
+
+def _list_own_tags(one: SentenceFeatures, other: SentenceFeatures) -> frozenset[str]:
+    """Return the tags of the words of a sentence that the other one does not have."""
+    pairs = zip(one.tokens, one.tags, strict=True)
+    return frozenset().union(*(tags for token, tags in pairs if token not in other.tokens))
 
 
 def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_denied: bool) -> bool:

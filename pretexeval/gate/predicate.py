@@ -57,12 +57,13 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
     "X is anterior to Y" says the same as "Y is posterior to X".
     """
     new = set(text).difference(statement)
-    first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
-    pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
-    is_opposite = first == other and any(_PAIRS.get(word) in pairs for word in new)
-    stems = {stem_word(word) for word in statement if word not in SLOTS and not _is_neutral(word)}
-    bare = (word[len(prefix) :] for word in new for prefix in _PREFIXES if word.startswith(prefix))
-    return is_opposite or any(stem_word(word) in stems for word in bare)
+    if not new.isdisjoint(_PAIRS):
+        first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
+        pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
+        if first == other and any(_PAIRS.get(word) in pairs for word in new):
+            return True
+    bare = [word[len(prefix) :] for word in new for prefix in _PREFIXES if word.startswith(prefix)]
+    return bool(bare) and not set(map(stem_word, bare)).isdisjoint(map(stem_word, statement))
 
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -221,7 +222,8 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         is_limit = word == "not" and after.endswith("ly") and after not in WORDS["confirming"]
         if is_limit and not tag_word(after) and stem_word(after) not in known:
             return True
-        if PATTERNS["adjective"].search(word) and stem_word(after) in known and is_added(word):
+        is_described = stem_word(after) in known and after not in WORDS["prepositions"]
+        if PATTERNS["adjective"].search(word) and is_described and is_added(word):
             return True
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)

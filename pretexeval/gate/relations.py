@@ -161,6 +161,7 @@ _PHRASE_STARTS = WORDS["copulas"] | WORDS["governing_prepositions"] | frozenset(
 _ADVERBS = frozenset(("neg", "rare", "may", "can", "often", "mainly", "likely", "must", "only"))
 _NO_VERBS = MARKS | WORDS["prepositions"] | WORDS["symmetric"] | frozenset(SLOTS)
 _NO_OWNER = WORDS["states"] | WORDS["frames"] | WORDS["before_verb"]
+_AGENTS = WORDS["agent_prepositions"] | {"in"}
 _HELPERS = WORDS["articles"] | WORDS["auxiliaries"] | WORDS["helpers"]
 
 
@@ -236,7 +237,9 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     elif at < second and _is_role_verb(tokens, at) and is_governing:
         is_participle = verb.endswith(("ed", "en", "wn", "un")) or "by" in after
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
-        yield stem_word(stem_word(verb)), other if is_passive and after else subject
+        # "X is stored in Y" is what Y does, "X is attached to Y" is what X does.
+        is_turned = is_passive and not _AGENTS.isdisjoint(after)
+        yield stem_word(stem_word(verb)), other if is_turned else subject
     if tokens[second - 1] in ("includes", "include", "has", "have"):
         own = find_phrase_start(tokens, first)
         noun = tokens[-1] if "as" in tokens[second + 1 :] else tokens[own - 2] if own > 1 else ""

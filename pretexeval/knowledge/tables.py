@@ -149,7 +149,7 @@ def _read_delimited(path: Path, find: Find, encoding: str) -> pl.DataFrame:
     records = _iterate_records(path, text, _find_delimiter(text, find))
     first = list(islice(records, N_TITLES)) or [(1, [])]
     start = _find_header(first, find) or 0
-    rest = chain(first[start + 1 :], records)
+    rest: Iterator[tuple[int, list[str]]] = chain(first[start + 1 :], records)
     if (header := first[start][1]) and header[0].startswith("#"):
         rest = (row for row in rest if not row[1][0].startswith("#"))
     return _select_cells(header, rest, find)
