@@ -147,8 +147,10 @@ def prepare_prefect(root: Path) -> None:
 
 
 @contextmanager
-def _begin_flows(root: Path) -> Iterator[None]:
+def _begin_flows(root: Path, *, has_checks: bool = False) -> Iterator[None]:
     """Import the flows while the server starts, and tag the runs of the block for the automations.
+
+    If they check what they write, Great Expectations is imported as well: the server needs longer to start.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
@@ -159,6 +161,11 @@ def _begin_flows(root: Path) -> Iterator[None]:
         # It imports all flows.
         import_module("flows.regenerate")
         from prefect import tags
+
+        if has_checks:
+            from tasks.quality.validation import import_great_expectations
+
+            import_great_expectations()
 
     wait_for_server()
     with nullcontext() if is_own_server() else tags("pretexeval"):
@@ -209,13 +216,7 @@ def run_build(config: Config) -> str:
     if edition.is_whole():
         store.push_edition(edition.edition_id)
         return edition.edition_id
-    prepare_prefect(config.storage.root)
-    with pause_collector():
-        from tasks.quality.validation import import_great_expectations
-
-        # The server needs longer to start than this process to import.
-        import_great_expectations()
-    with _begin_flows(config.storage.root):
+    with _begin_flows(config.storage.root, has_checks=True):
         from flows.build_test_set import build_test_set
         from flows.support.runs import call_flow
 
@@ -227,7 +228,7 @@ def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
     if is_evaluated_here(config, edition_id):
         return {}
-    with _begin_flows(config.storage.root):
+    with _begin_flows(config.storage.root, has_checks=True):
         from flows.regenerate import evaluate_models, list_failures
 
         return list_failures(evaluate_models(config, edition_id))
@@ -273,7 +274,7 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     if is_evaluated_here(config, edition_id) and is_published(config, edition_id):
         tell("everything is complete and published already")
         return RunResult(edition_id, root, {})
-    with _begin_flows(root):
+    with _begin_flows(root, has_checks=True):
         from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)
