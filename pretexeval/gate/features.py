@@ -213,7 +213,9 @@ def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str
     is_turned = False
     if ways & statement.vocabulary and ways & text.vocabulary:
         lost, new = _list_own_tags(statement, text) & ways, _list_own_tags(text, statement) & ways
-        is_turned = bool(ways & text.vocabulary - statement.vocabulary or (lost and new and lost != new))
+        is_turned = bool(
+            ways & text.vocabulary - statement.vocabulary or (lost and new and lost.isdisjoint(new))
+        )
     if is_turned or replace(own, force="") != replace(other, force=""):
         return "polarity"
     is_kept = own.force == other.force and _is_modality_kept(statement, text, other.is_negated)
