@@ -95,8 +95,8 @@ def read_sheets(path: Path) -> dict[str, Rows]:
         return {sheet.name: _read_rows(workbook.get_sheet_by_name(sheet.name)) for sheet in sheets}
     except CalamineError as error:
         raise InputError(
-            f"{path} cannot be read as a workbook ({error}): save it as .xlsx without a password; if it is "
-            "text, name it .csv"
+            f"{path} cannot be read as a workbook ({error}): open it in a spreadsheet program and save it as "
+            ".xlsx without a password; if it is text, name it .csv"
         ) from error
 
 
