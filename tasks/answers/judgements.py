@@ -22,7 +22,10 @@ from tasks.answers.unwrapping import (
 # in "It would be wrong to call this true".
 ABOUT_ANSWER = r"(?! (?:answer|response|choice|option|statement|information)s?\b)"
 CALLS = r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:(?:un)?true|false|correct|right|wrong)\b)"
-NEGATORS = r"not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"
+NEGATORS = (
+    r"(?:un|not )likely(?: that (?:it|this|that|the)(?: statement| claim)? is)?|improbable"
+    r"|not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"
+)
 # A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
 FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|called|(?:to\s+)?be(?:en)?"
 # Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
