@@ -63,7 +63,13 @@ def reserve_space(folder: Path, n_bytes: int, n_least: int | None = None) -> Ite
 
 
 def _allocate(file: int, n_bytes: int) -> bool:
-    """Give an empty file this size; return whether the disk has the space."""
+    """Give an empty file this size; return whether the disk has the space.
+
+    More space than is free is not asked for: until that failed, the disk would be full for all programs.
+    """
+    disk = os.fstatvfs(file)
+    if n_bytes > disk.f_bavail * disk.f_frsize:
+        return False
     try:
         os.posix_fallocate(file, 0, n_bytes)
         return True
