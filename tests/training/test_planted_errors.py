@@ -1,7 +1,7 @@
 """Wrong labels and wrong facts, planted into the pool and the base, are noticed by trained models.
 
 They were taught without these errors. The view `suspect_prototypes` must name the wrong cells and no other,
-and `label_audit` must tell the wrong facts from the right ones, which are most of them.
+and `label_audit` must tell the wrong facts from the right ones.
 """
 
 from collections import Counter
@@ -27,8 +27,10 @@ from warehouse.query import run_query
 NAMES = ("large", "small", "unsure", "facets-large", "facets-small")
 N_SWAPS, N_FACTS = 5, 16
 """Relations with swapped cells, and heads with a false tail; the edition tests most of these heads."""
-SUSPECTS = "select relation, transformation from suspect_prototypes where model = 'large' and is_suspect"
-AUDITED = "select relation, head, is_positive, is_contradicted_by_all, wrong_probability from label_audit"
+OF = "inner join editions using (edition_id) where label = '{}'"
+SUSPECTS = f"select relation, transformation from suspect_prototypes {OF} and model = 'large' and is_suspect"
+LABELS = "select relation, head, is_positive, is_contradicted_by_all, wrong_probability from label_audit"
+AUDITED = f"{LABELS} {OF}"
 Names = frozenset[tuple[str, str]]
 """Cells are (relation, transformation), facts are (relation, head)."""
 
@@ -83,14 +85,17 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
         {"name": name, "model": str(MODELS / f"reference-{name}"), "dtype": "bfloat16", "max_tokens": 1}
         for name in NAMES
     ]
+    edition = {"seed": 1, "label": "clean"}
+    clean = write_config(tmp_path / "clean.toml", root, models=models, edition=edition)
+    edition |= {"label": "planted", "pool": str(tmp_path / "pool.toml")}
     knowledge = {"name": base.name, "format": "table", "path": str(tmp_path / "base.parquet")}
-    edition = {"seed": 1, "pool": str(tmp_path / "pool.toml")}
-    config = write_config(tmp_path / "c.toml", root, models=models, edition=edition, knowledge=knowledge)
-    run_command("run", config, folder=tmp_path, environment=prefect_server).require()
+    planted = write_config(tmp_path / "c.toml", root, models=models, edition=edition, knowledge=knowledge)
+    run_command("run", clean, planted, folder=tmp_path, environment=prefect_server).require()
     assert len(cells) == 2 * N_SWAPS
-    assert cells == set(run_query(root, SUSPECTS)[1])
+    assert cells == set(run_query(root, SUSPECTS.format("planted"))[1])
+    assert not run_query(root, SUSPECTS.format("clean"))[1]
     # A head with a false tail that the edition leaves out is no error of the edition.
-    audited_labels = run_query(root, AUDITED)[1]
+    audited_labels = run_query(root, AUDITED.format("planted"))[1]
     wrong = [row[3:] for row in audited_labels if row[2] and row[:2] in facts]
     right = [row[3:] for row in audited_labels if row[:2] not in facts]
     assert len(wrong) >= 10
@@ -100,6 +105,9 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
     assert sum(is_by_all for is_by_all, _ in right) <= 2
     # The models hardly err alone, so the probabilities are cautious.
     assert max(p for _, p in right) < 0.05
+    unspoilt = [row[3:] for row in run_query(root, AUDITED.format("clean"))[1]]
+    assert max(p for _, p in unspoilt) < 0.05
+    assert not any(is_by_all for is_by_all, _ in unspoilt)
 
 
 def rank_higher(wrong: Sequence[float], right: Sequence[float]) -> float:
