@@ -150,11 +150,13 @@ def prepare_prefect(root: Path) -> None:
 def _begin_flows(root: Path, *, has_checks: bool = False) -> Iterator[None]:
     """Import the flows while the server starts, and tag the runs of the block for the automations.
 
-    If they check what they write, Great Expectations is imported as well: the server needs longer to start.
-
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
     the task waits for 2 s.
+
+    Args:
+        has_checks: whether the flows check what they write. Then Great Expectations is imported as well, for
+            which the server leaves enough time.
     """
     prepare_prefect(root)
     with pause_collector():
@@ -271,10 +273,11 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
         tell(warning)
     root = config.storage.root
-    if is_evaluated_here(config, edition_id) and is_published(config, edition_id):
+    is_evaluated = is_evaluated_here(config, edition_id)
+    if is_evaluated and is_published(config, edition_id):
         tell("everything is complete and published already")
         return RunResult(edition_id, root, {})
-    with _begin_flows(root, has_checks=True):
+    with _begin_flows(root, has_checks=not is_evaluated):
         from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)

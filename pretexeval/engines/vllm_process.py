@@ -64,7 +64,7 @@ class LoadedModel:
 
     llm: LLM
     identity: dict[str, object]
-    """That of the model (`identify_model`), which tells whether its files have changed."""
+    """The identity of the model (`identify_model`), with the checksums of its files."""
     options: dict[str, Any]
 
 
@@ -81,10 +81,10 @@ def import_vllm() -> None:
 
 
 def load_llm(config: EngineConfig, model: str) -> LoadedModel:
-    """Return the loaded `vllm.LLM`. Raise whatever vLLM raises.
+    """Return the loaded model. Raise whatever vLLM raises.
 
-    It is a retired engine, if one is of the same model: loading takes from seconds to minutes. Otherwise the
-    memory of retired engines is freed first.
+    A retired engine of the same model is used again, because loading takes from seconds to minutes. Otherwise
+    the memory of retired engines is freed first.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -126,7 +126,7 @@ def load_llm(config: EngineConfig, model: str) -> LoadedModel:
 
 
 def _take_again(identity: dict[str, object], options: dict[str, Any]) -> LoadedModel | None:
-    """Return the retired engine of this model, or None. Nothing that it answered before is in its cache."""
+    """Return the retired engine of this model with an empty prefix cache, or None."""
     for k, (loaded, is_idle) in enumerate(_retired):
         is_same = (loaded.identity, loaded.options) == (identity, options)
         if is_idle and is_same and loaded.llm.reset_prefix_cache():

@@ -21,8 +21,10 @@ from pretexeval.gate.relations import find_ideas, find_noun_kinds, is_predicate_
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
 _NEVER_ADDED = _NEVER_IMPLIED | {"cure", "worse", "bind", "map", "regulate"}
+# These classes say too little to tell one relation from another.
 _VAGUE = frozenset(("have", "vague"))
 _PAIRS = load_groups("opposites")
+# A word with one of these prefixes says something else: "overexpressed".
 _PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre")
 # What a gene encodes, or what a cause brings about, also originates from it.
 _IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}}
@@ -47,8 +49,9 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
     is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
-    is_vague = bool(statement.hinted) and (bool(text.hinted) or statement.hinted <= _VAGUE)
-    return is_changed or (not is_vague and _has_other_idea(statement.tokens, text.tokens))
+    # Ideas are compared only if the text names no class of relation in place of that of the statement.
+    is_classed = bool(statement.hinted) and (bool(text.hinted) or statement.hinted <= _VAGUE)
+    return is_changed or (not is_classed and _has_other_idea(statement.tokens, text.tokens))
 
 
 def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:

@@ -205,10 +205,11 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
     values = list(whole.values()) if isinstance(whole, dict) else [whole]
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
-        return [(index, record, None) for index, record in enumerate(lists[0])]
-    if isinstance(whole, dict) and (records := _list_facts(whole)):
-        return [(index, record, None) for index, record in enumerate(records)]
-    raise InputError(f"{path} is not one list of objects: read it with {describe_query('read_json($path)')}")
+        records = lists[0]
+    elif not isinstance(whole, dict) or not (records := _list_facts(whole)):
+        query = describe_query("read_json($path)")
+        raise InputError(f"{path} is not one list of objects: read it with {query}")
+    return [(index, record, None) for index, record in enumerate(records)]
 
 
 def _list_facts(whole: dict[str, Any]) -> list[dict[str, Any]]:
