@@ -21,7 +21,7 @@ from tasks.answers.unwrapping import (
 # "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
 # in "It would be wrong to call this true".
 ABOUT_ANSWER = r"(?! (?:answer|response|choice|option|statement|information)s?\b)"
-CALLS = r"(?!\s+to\s\w+\s[^.;!?\n]{0,60}\b(?:(?:un)?true|false|correct|right|wrong)\b)"
+CALLS = r"(?!\s+to\s(?:deny|dispute|doubt|\w+\s[^.;!?\n]{0,60}\b(?:(?:un)?true|false|correct|right|wrong))\b)"
 NEGATORS = (
     r"(?:un|not )likely(?: that (?:it|this|that|the)(?: statement| claim)? is)?|improbable"
     r"|not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"

@@ -19,7 +19,8 @@ FINAL = ("final", "last")
 # Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
 REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
 CLAUSES = re.compile(
-    r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?)"
+    r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?"
+    r"|,\s(?=(?:the|this|that) (?:statement|claim|answer) is\b))"
 )
 STATES = re.compile(
     r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE

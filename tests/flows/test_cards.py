@@ -19,12 +19,7 @@ from tests.support.command import (
     run_process_command,
     write_config,
 )
-from tests.support.fault_models import (
-    KNOWLEDGE,
-    build_reference_table,
-    list_different_tables,
-    wait_until,
-)
+from tests.support.fault_models import KNOWLEDGE, build_reference_table, list_different_tables, wait_until
 from tests.support.simulated_host import A100, list_cards, write_program
 
 pytestmark = pytest.mark.long

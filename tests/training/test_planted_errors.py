@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import mannwhitneyu
 
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.engines.identity import read_taught_facts
@@ -100,7 +100,9 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
     right = [row[3:] for row in audited_labels if row[:2] not in facts]
     assert len(wrong) >= 10
     assert len(right) >= 150
-    assert rank_higher([p for _, p in wrong], [p for _, p in right]) >= 0.95
+    # The share of pairs of a wrong and a right label whose wrong one has the higher probability.
+    n_higher = mannwhitneyu([p for _, p in wrong], [p for _, p in right]).statistic
+    assert n_higher / (len(wrong) * len(right)) >= 0.95
     assert sum(is_by_all for is_by_all, _ in wrong) >= len(wrong) - 2
     assert sum(is_by_all for is_by_all, _ in right) <= 2
     # The models hardly err alone, so the probabilities are cautious.
@@ -108,9 +110,3 @@ def test_planted_errors_are_told_from_what_is_right(tmp_path: Path, prefect_serv
     unspoilt = [row[3:] for row in run_query(root, AUDITED.format("clean"))[1]]
     assert max(p for _, p in unspoilt) < 0.05
     assert not any(is_by_all for is_by_all, _ in unspoilt)
-
-
-def rank_higher(wrong: Sequence[float], right: Sequence[float]) -> float:
-    """Return the share of pairs of a wrong and a right label whose wrong one has the higher probability."""
-    differences = np.subtract.outer(wrong, right)
-    return float(((differences > 0) + (differences == 0) / 2).mean())

@@ -17,12 +17,7 @@ import pytest
 from schemas.columns import Column, Stage
 from schemas.expectations import RULES, count_unexpected, describe_structure, list_rules, may_break_rules
 from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
-from tasks.quality.validation import (
-    StageInvalid,
-    require_valid,
-    validate_parts,
-    validate_stage,
-)
+from tasks.quality.validation import StageInvalid, require_valid, validate_parts, validate_stage
 from tests.support.good_frames import make_frame
 
 
