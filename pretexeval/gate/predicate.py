@@ -38,7 +38,9 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     if "encode" in added and _only_names_products(text.tokens, statement):
         added -= {"encode"}
     # X leads to Y only figuratively in "if X, then Y", or if the text repeats what X does.
-    stems = {stem_word(word) for word in statement.tokens if word not in SLOTS and not statement.stated}
+    words = () if statement.stated else pairwise((*statement.tokens, ""))
+    is_adjective = PATTERNS["adjective"].search
+    stems = {stem_word(w) for w, after in words if not (w in SLOTS or (after in SLOTS and is_adjective(w)))}
     is_figurative = any(stem_word(word) in stems for word in text.tokens if not _is_neutral(word))
     is_figurative = is_figurative or (statement.premise is not None and "lead_to" in text.tokens)
     # What raises a risk leads to a higher risk.
@@ -50,7 +52,10 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
     # Ideas are compared only if the text names no class of relation in place of that of the statement.
-    is_classed = bool(statement.hinted) and (bool(text.hinted) or statement.hinted <= _VAGUE)
+    is_vague = statement.hinted <= _VAGUE
+    has_idea = any(map(find_ideas, statement.tokens))
+    is_named = bool(text.hinted - _VAGUE if is_vague and has_idea else text.hinted)
+    is_classed = bool(statement.hinted) and (is_named or (is_vague and not has_idea))
     return is_changed or (not is_classed and _has_other_idea(statement.tokens, text.tokens))
 
 
@@ -73,10 +78,17 @@ def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text states another idea in place of the verb of the statement."""
     own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
     if not other or not own.isdisjoint(other):
-        return False
+        before, after = _find_place(statement), _find_place(text)
+        return bool(before and after) and before.isdisjoint(after)
     named = WORDS["class_nouns"].union(SLOTS)
     stems = {stem_word(word) for word in statement if word not in named and not _is_neutral(word)}
     return bool(own) or (bool(stems) and stems.isdisjoint(map(stem_word, text)))
+
+
+def _find_place(tokens: Sequence[str]) -> frozenset[str]:
+    """Return the ideas of the prepositions before the entities: "passes behind X", not "through X"."""
+    words = pairwise(word for word in tokens if word not in WORDS["articles"])
+    return frozenset().union(*(find_ideas(w) for w, at in words if w in WORDS["places"] and at in SLOTS))
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:

@@ -226,7 +226,7 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     helpers = tokens[max(0, find_phrase_start(tokens, first) - 1) : at]
     verb, before = tokens[at], tokens[start - 2 : start]
     # What is between the verb and the other entity, without its article and its class.
-    after = tokens[at + 1 : start]
+    after = [token for token in tokens[at + 1 : start] if not token.endswith("ly")]
     articles = [i for i, token in enumerate(after) if token in WORDS["articles"]]
     if articles and WORDS["prepositions"].isdisjoint(after[articles[-1] :]):
         after = after[: articles[-1]]
@@ -263,4 +263,4 @@ def _skip_helpers(tokens: Sequence[str], at: int) -> int:
 def _is_role_verb(tokens: Sequence[str], at: int) -> bool:
     word, is_noun = tokens[at], tokens[at - 1] in ("of", "the", "a", "an")
     is_adjective = word.endswith(("al", "ar", "ic", "ous"))
-    return len(word) > 3 and word not in _NO_VERBS and not (is_noun or is_adjective)
+    return len(word) > 2 and word not in _NO_VERBS and not (is_noun or is_adjective)
