@@ -27,7 +27,10 @@ NEGATORS = (
     r"|not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"
 )
 # A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
-FILLERS = r"an?|at\s+all|all|\w{1,12}ly|quite|the|always|seem|appear|considered|called|(?:to\s+)?be(?:en)?"
+FILLERS = (
+    r"an?|at\s+all|all|\w{1,12}ly|quite|the|always"
+    r"|seem|appear|sound|look|considered|called|(?:to\s+)?be(?:en)?"
+)
 # Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"

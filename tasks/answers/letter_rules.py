@@ -29,8 +29,9 @@ from tasks.answers.unwrapping import (
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
+LINE_START = re.compile(r"[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
-SMALL_LETTERS = re.compile(r"[a-j](?:\s?[,;/&]\s?[a-j])+\.?")
+SMALL_LETTERS = re.compile(r"[a-j](?:(?:\s?[,;/&]\s?| and )[a-j])+\.?")
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
 ARE_WRONG = re.compile(r"\W{0,4}(?:is|are) (?:all )?(?:wrong|incorrect|false)\b", re.IGNORECASE)
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
@@ -128,7 +129,7 @@ def _is_concluded(folded: str, mention: Mention) -> bool:
 NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
 STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
-NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']}))\s$", re.IGNORECASE)
+NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']})) $", re.IGNORECASE)
 N_BEFORE = 24
 CONCLUDING = compile_phrases("concluding")
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
@@ -143,7 +144,7 @@ ELIMINATED = compile_phrases("eliminated")
 CONTRAST = re.compile(r"[^.\n]{0,160}?(?=\b(?:but|however|yet)\b)", re.IGNORECASE)
 VERDICT = compile_phrases("verdict")
 RANKED = re.compile(r"\W{0,8}([A-J])\s?[>≻＞]{1,2}\s?[A-J]\b")
-PROBABILITY = re.compile(rf"(?<!\w)([A-J])\b[\s):=*|_–—-]{{1,6}}{PROBABILITY_VALUE}")
+PROBABILITY = re.compile(rf"(?<!\w)([A-J])\b[\s():=*|_–—-]{{1,6}}{PROBABILITY_VALUE}")
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
@@ -254,7 +255,7 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
     r"""Read a verdict for each option, such as "A: correct\nB: incorrect", or check marks for some."""
     verdicts: dict[str, str] = {}
-    for before, letter, verdict, last in VERDICT.findall(text):
+    for before, letter, verdict, last in VERDICT.findall(_put_letters(text, options)):
         if said := (before or verdict or last).casefold():
             verdicts.setdefault(letter.upper(), said)
     is_marked = all(not word.isalpha() for word in verdicts.values())
@@ -263,6 +264,17 @@ def read_verdicts(text: str, options: AnswerOptions) -> Found:
     return tuple(
         letter for letter, word in verdicts.items() if VERDICTS.get(word) and letter in options.letters
     )
+
+
+def _put_letters(text: str, options: AnswerOptions) -> str:
+    """Return the text with its letter before each line that begins with the text of an option."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines if len(lines) > 1 else ()):
+        start = LINE_START.match(line)
+        place = start.end() if start else 0
+        letter = next((x for x in options.letters if options.skip_text(line, place, x)), None)
+        lines[number] = f"{letter}: {line[place:]}" if letter else line
+    return "\n".join(lines)
 
 
 def read_ranking(text: str, options: AnswerOptions) -> Found:

@@ -143,6 +143,9 @@ def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered:
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_judgement(reply, offered)
     letter, rule = _read_right_option(reply, options, judgement)
+    if judgement is None and letter and rule == "verdicts":
+        # "A ❌ B ✅" judges the offered option as well.
+        judgement = Judgement(letter == offered, rule, len(reply.text))
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):
