@@ -153,15 +153,19 @@ def find_columns(
         if len(found) == 1:
             advice += ", separated by a comma, semicolon, | or tab"
         if required == TRIPLET:
-            advice += _suggest_names(found, columns, named)
+            has_lines = {".json", ".jsonl", ".ndjson", ".parquet"}.isdisjoint(path.suffixes)
+            place = f"in the first line ({NO_HEADER})" if has_lines else "in the file"
+            advice += _suggest_names(found, columns, named, place)
         if named.keys() & set(missing):
             advice = "correct layout in [knowledge]"
         raise InputError(f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: {advice}")
     return columns
 
 
-def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapping[str, str]) -> str:
-    """Return a setting that names the missing columns of triplets, with an invented relation."""
+def _suggest_names(
+    found: Sequence[str], columns: Mapping[str, str], named: Mapping[str, str], place: str
+) -> str:
+    """Return a place and a setting that name the missing columns of triplets, with an invented relation."""
     missing = [name for name in TRIPLET if name not in columns and (name != "relation" or name not in named)]
     others: dict[str, list[str]] = {}
     for name in found:
@@ -174,9 +178,7 @@ def _suggest_names(found: Sequence[str], columns: Mapping[str, str], named: Mapp
         values.insert(missing.index("relation"), relation or "has_symptom")
     named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
     pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
-    setting = (
-        f'in the first line ({NO_HEADER}), or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
-    )
+    setting = f'{place}, or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
     return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 
