@@ -15,16 +15,20 @@ from dataclasses import dataclass
 THOUGHT = r"(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|monologue)"
 # A tag has one of these words between its separators: <seed:think>, <|end_of_thought|>, <think_fast>.
 THOUGHT_TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?>)"
-BRACKETS = r"\[/?(?:THINK|THINKING|THOUGHT|REASONING)\]|◁/?think▷|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
+BRACKETS = (
+    r"\[/?(?:THINK(?:ING)?|THOUGHT|REASONING)\]|[◁⟨]/?think[▷⟩]|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
+)
 IS_CLOSING = re.compile(r"/|end|close", re.IGNORECASE)
 CHANNEL = r"<\|channel\|>\s?"
 MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
 CLOSES_THOUGHT = (
-    rf"<unused95>|<channel\|>|<\|inner_suffix\|>|{CHANNEL}final{MESSAGE}|assistant\s?final(?=\S|\s*\Z|\n)"
+    r"<unused95>|\[unused17\]|^\.\.\.done thinking\.$|</details>"
+    rf"|<channel\|>|<\|inner_suffix\|>|{CHANNEL}final{MESSAGE}|assistant\s?final(?=\S|\s*\Z|\n)"
     r"|^\#{1,4} Final Response\b[ \t:]*$|Here(?:'s|’s| is) my response:|\[BEGIN FINAL RESPONSE\]"
 )
 OPENS_THOUGHT = (
-    r"<unused94>(?:thought\b)?|<\|channel>\s?thought\b|<\|inner_prefix\|>"
+    r"<unused94>(?:thought\b)?|\[unused16\]|^Thinking\.\.\.$|<details type=\"reasoning\"[^>\n]{0,80}>"
+    r"|<\|channel>\s?thought\b|<\|inner_prefix\|>"
     rf"|{CHANNEL}(?:analysis|commentary){MESSAGE}|to=self<\|message\|>|\A\s*(?:analysis(?=\w)|thought\n)"
     r"|assistant(?:analysis|commentary)(?=\S)"
     r"|Here(?:(?:'s|’s| is) my thought process| are my reasoning steps):"
@@ -105,7 +109,9 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
         if place["heading"] and not is_first and text[place.end() :].strip():
             continue
         is_headed |= place["heading"] is not None
-        if place["headed"]:
+        if place[0] == "</details>":
+            is_mark = bool(found_marks) and text.startswith("<details", found_marks[-1][0])
+        elif place["headed"]:
             # The heading of an answer ends only a thought that began with a heading.
             is_mark = is_headed
         else:

@@ -39,7 +39,7 @@ with Path(__file__).with_name("thoughts.csv").open(encoding="utf-8", newline="")
 def test_thought_of_a_family_of_models_is_removed_and_a_cut_one_is_no_answer(family: str) -> None:
     thought = "It is true that both are named, but"
     opening, rest = FAMILIES[family]
-    is_tag = opening[0] in "<[◁"
+    is_tag = opening[0] in "<[◁⟨"
     glued = (opening.strip(), rest.replace("\n", "")) if is_tag else (opening, rest)
     for begin, end in ((opening, rest), glued, ("", rest)):
         assert read_statement(remove_reasoning(begin + thought + end)) is False
@@ -65,6 +65,7 @@ def test_what_looks_like_a_mark_is_none() -> None:
         assert split_reply(text) == SplitReply(text)
     assert remove_reasoning("**Thinking:**\nTrue?\n\n**Answer:** False") == "False"
     assert remove_reasoning("<think>\n## Final Answer\nTrue. But") is None
+    assert remove_reasoning('<details type="reasoning" done="true">\nTrue?\n</details>\nFalse') == "\nFalse"
     assert remove_reasoning("### Reasoning\n\nIt is true, but") is None
     # A thought after the answer explains it.
     assert remove_reasoning("True\n<reasoning>It is not false.</reasoning>") == "True\n"
