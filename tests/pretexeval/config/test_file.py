@@ -16,19 +16,8 @@ from tests.support.command import REPOSITORY
 MODEL = '[[models]]\nname = "a"\nmodel = "m"\n'
 OPENAI = f'{MODEL}engine = "openai"\n'
 ENDPOINT = f'{OPENAI}base_url = "http://a/v1"\n'
-RENAME = f"{ENDPOINT}rename = {{ seed = "
 METADATA = f"{ENDPOINT}extra_body = {{ metadata = "
 WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
-GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
-QUESTIONS = '[questions]\nsettings = ["answer_only"]'
-TABLE = '[knowledge]\nformat = "table"\npath = "x"\nlayout = { '
-TWO_RELEASES = """
-[knowledge]
-format = "table"
-path = "x"
-releases = [{ name = "a", path = "y", test = "new" }, { name = "b", path = "z", test = "new" }]
-"""
-MEDQA = '[knowledge]\nformat = "medqa"\npath = "q.jsonl"'
 
 
 @pytest.fixture
@@ -74,40 +63,8 @@ def test_all_problems_are_named_at_once(path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_wrong_configuration_is_named(path: Path) -> None:
-    for text, expected in (
-        ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
-        ("[edition]\nheads_per_relation = 2", "heads_per_relation = 2: should be greater than or equal to 6"),
-        ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
-        ("[edition]\nmethods = []", "edition.methods: Tuple should have at least 1 item"),
-        ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
-        ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
-        (f'{MEDQA}\nlayout = {{ head = "a" }}', "knowledge: layout is not allowed with format 'medqa'"),
-        (f"{TABLE}encoding = 'utf-9' }}", "knowledge.layout.encoding: 'utf-9' is no encoding; write for"),
-        (f"{TABLE}haed = 'a' }}", "knowledge.layout.haed is not a known key (did you mean head?)"),
-        (TWO_RELEASES, "knowledge: test is set in several releases: keep one"),
-        (f'{MODEL}leave_out = ["seed"]', "models[0]: leave_out is not allowed with engine 'vllm'"),
-        (f"{MODEL}extra_body = {{ temperature = 1.0 }}", "models[0]: temperature must not be in extra_body"),
-        (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
-        (f'{RENAME}"random_seed" }}\nleave_out = ["seed"]', "seed is both in leave_out and in rename"),
-        (f'{RENAME}"salt" }}\nextra_body = {{ salt = 1 }}', "salt is in extra_body and a new name in rename"),
-        (OPENAI, "models[0]: base_url is needed with engine 'openai'"),
-        (MODEL.replace('"a"', f'"{"n" * 250}"'), "models[0].name"),
-        (MODEL.replace('"a"', '"$REFERENCE"'), "models[0].name = '$REFERENCE'"),
-        (MODEL + MODEL, "models: two models are named 'a'"),
-        (f'{MODEL}engine = "imported"\nunsure = true', "unsure is not allowed with engine 'imported'"),
-        (f"{ENDPOINT}unsure = true\n{MEDQA}\n{QUESTIONS}", "unsure is not allowed with knowledge.format ="),
-        ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),
-        (f"{GATE_OFF}max_new_words = 0", "max_new_words is not allowed with gate = 'off'"),
-        (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),
-        # What nothing can store, or no program should read.
-        ("[edition\nseed = 1", "is not valid TOML"),
-        ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
-        ('[edition]\npool = "a\\u0000b"', "edition.pool: contains the character NUL"),
-        (ENDPOINT + "timeout_s = inf", "models[0].timeout_s: must be a finite number"),
-        (ENDPOINT + "extra_body = { a = { b = [1, nan] } }", "extra_body: must be a finite number"),
-        (ENDPOINT + "extra_body = { k = 18446744073709551616 }", "extra_body: is a number beyond"),
-    ):
-        assert expected in read_error(path, text), text
+    for case in parse_toml(Path(__file__).with_name("wrong.toml"))["wrong"]:
+        assert case["problem"] in read_error(path, case["text"]), case["text"]
 
 
 def test_an_empty_file_is_the_default_and_a_missing_or_undecodable_one_is_named(
