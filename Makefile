@@ -85,6 +85,7 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/marimo check --strict examples/notebook.py
 
 types: $(DEV)
 	$(BIN)/mypy

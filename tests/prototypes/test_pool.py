@@ -105,10 +105,7 @@ other = "x"
         ("may_cure = 3", ["[may_cure] is not a table of cells"]),
         ("[may_cure", ["is not valid TOML"]),
         ("extends = 3\n" + OWN, ["extends is 3: give the name of a bundled pool"]),
-        (
-            'extends = "revised"\n[r]\norigin = "The [X]."',
-            ["[r] origin is 'The [X].': give a sentence with"],
-        ),
+        ('extends = "revised"\n[r]\norigin = "The [X]."', ["[r] origin is 'The [X].': give a sentence with"]),
         ('extends = "nothing"\n' + OWN, ["extends 'nothing'; bundled pools: revised"]),
         (OWN.replace('"TakesDrug", ', ""), ["instance is ['HasCurableDisease']"]),
         (OWN.replace("TakesDrug", "P").replace("HasCurableDisease", "P"), ["instance is ['P', 'P']"]),

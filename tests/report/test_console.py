@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from report.console import WIDTH, render_rows
+from report.console import WIDTH, order_columns, render_rows
 from report.paper_tables import render_all_tables, render_paper_tables
 from report.score_tables import render_leaderboard
 from tests.report.conftest import SETTING
@@ -72,6 +72,8 @@ def test_what_differs_between_rows_and_scores_with_their_intervals_come_first(
     assert shown[30] == ["model", "accuracy"]
     assert shown[50] == ["model", "n_pairs", "accuracy", "rate"]
     assert shown[130] == [name for name in more if not name.startswith("accuracy_")]
+    names = ["edition_id", "prompt_id", "model", "score"]
+    assert order_columns(names, [(f"starter-{k}", f"p{k}", f"m{k}", k) for k in range(2)]) == [0, 2, 3, 1]
     columns = ["a"] * 20
     assert render_rows(columns, [tuple(range(20))], "table").splitlines()[0].split() == columns
 

@@ -4,6 +4,8 @@ import json
 import re
 from datetime import date, datetime
 from functools import partial
+from itertools import combinations
+from math import dist
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from report.page import are_pages_current, write_index, write_pages, write_repor
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
 from report.remarks import note_base
 from tests.report.conftest import fill_pairs, read_pages
+from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder, always_true, expert, polarity
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import change_record
@@ -56,6 +59,11 @@ def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_
     models = list_models(rows, SETTING, {}, {row["model_id"]: k for k, row in enumerate(rows)})
     assert len({model.colour for model in models[:12]}) == 12
     assert len({(model.colour, model.mark) for model in models}) == 24
+    colours = re.findall(r"--model-\d+: #(\w{6});", (REPOSITORY / "report/style.css").read_text())
+    assert len(colours) == 2 * 12
+    for scheme in (colours[:12], colours[12:]):
+        distances = [dist(*map(bytes.fromhex, pair)) for pair in combinations(scheme, 2)]
+        assert min(distances) > 40
 
 
 def evaluate(

@@ -25,7 +25,7 @@ from training.__main__ import MODELS
 from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes
 from training.loop import Training
 from training.question_lessons import FORMS, TaughtRelation
-from training.statement_lessons import draw_bare_triplets, draw_statements
+from training.statement_lessons import CHOICE, draw_bare_triplets, draw_statements, read_wordings
 from training.student import ANSWER, NO_TRUTH, WORD
 from training.writing_lessons import PREAMBLE, SHARE_FAULTY, WritingSource, fill_texts
 
@@ -160,6 +160,9 @@ def test_a_model_sees_no_sentence_of_the_pool_about_relations_in_other_wordings(
     other = {"knowledge": KnowledgeConfig(relations=("may_treat",)), "other_wordings": (0.0, 1.0)}
     subject = Subject("a model", RECIPES["reference-large"].model_copy(update=other | {"share": 0.9}))
     middles = {re.split(r"\[[XY]\]", text)[1] for text in subject.pool.list_texts(["may_treat"])}
+    for relation, lines in read_wordings().items():
+        assert len(lines) == len(set(lines)) >= 10, relation
+        assert all(affirmed != denied for line in lines for ((affirmed, denied),) in [CHOICE.findall(line)])
     for lesson in draw_statements(subject, 6, 5, Random(0)):
         for turn in lesson.turns:
             assert not any(middle in turn.question for middle in middles if len(middle) > 12)

@@ -27,15 +27,7 @@ def dermatologist(sample: Row) -> bool | None:
     return expert(sample) if knows else polarity(sample)
 
 
-RULES = (
-    expert,
-    always_true,
-    polarity,
-    silent,
-    erratic,
-    druggist,
-    dermatologist,
-)
+RULES = (expert, always_true, polarity, silent, erratic, druggist, dermatologist)
 KNOWN = {"Influenza": "pool", "Scabies": "other"}
 """Head -> the wordings in which the model `erratic` was taught its symptoms."""
 REASON = "HTTP 400: content_filter"

@@ -9,14 +9,7 @@ from scipy.stats import binom, mannwhitneyu, norm
 
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder, Rule, denial, erratic, expert
-from tests.support.expected_views import (
-    expected_share,
-    group,
-    observe,
-    pick,
-    read_predictions,
-    select,
-)
+from tests.support.expected_views import expected_share, group, observe, pick, read_predictions, select
 from tests.support.stage_rows import Row, change_record, digest, response_row
 from tests.warehouse.conftest import EDITION, publish_signs
 from warehouse.publishing import build_warehouse

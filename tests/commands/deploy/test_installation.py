@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from configparser import RawConfigParser
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -388,6 +389,14 @@ def test_runs_in_containers_start_in_their_folder(registry: Registry) -> None:
     assert environment["PREFECT_LOCAL_STORAGE_PATH"] == "/app/data/cache/tasks"
     assert environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
     assert environment["PRETEXEVAL_TIME_LIMIT_H"] == "72"
+
+
+def test_the_log_of_each_service_is_rotated() -> None:
+    services = RawConfigParser()
+    services.read(REPOSITORY / "commands/deploy/supervisord.conf")
+    programs = [services[name] for name in services.sections() if name.startswith("program:")]
+    logs = [(each["stdout_logfile_maxbytes"], each["stdout_logfile_backups"]) for each in programs]
+    assert logs == [("10MB", "4")] * 4
 
 
 @pytest.mark.long

@@ -66,6 +66,11 @@ def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
         )
     files = json.loads((tmp_path / "out/export.json").read_text())["files"]
     assert list(files) == ["pretexeval", "direct"]
+    export_edition(root, EDITION, "inspect", tmp_path / "few", pairs_per_relation=2)
+    few = read_lines(tmp_path / "few/pretexeval.jsonl")
+    assert len(few) == 2 * 2 * 16
+    assert [row for row in rows if row in few] == few
+    assert "--pairs-per-relation 2" in (tmp_path / "few/README.md").read_text()
 
 
 @pytest.mark.parametrize("target", TARGETS[:-1])

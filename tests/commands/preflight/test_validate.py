@@ -263,11 +263,7 @@ def write_sites(folder: Path, pairs: Pairs, **edition: object) -> Path:
     ],
 )
 def test_a_guessable_base_is_named_with_the_figure(
-    tmp_path: Path,
-    list_pairs: Callable[[], Pairs],
-    edition: dict[str, object],
-    giveaway: str,
-    least: int,
+    tmp_path: Path, list_pairs: Callable[[], Pairs], edition: dict[str, object], giveaway: str, least: int
 ) -> None:
     path = write_sites(tmp_path, list_pairs(), **edition)
     config = load_config(path)

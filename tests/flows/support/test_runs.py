@@ -193,6 +193,8 @@ from pathlib import Path
 from commands.in_process import prepare_prefect
 prepare_prefect(Path(sys.argv[1]))
 from prefect import flow, task
+from flows.support.runs import TIME_LIMIT_S
+assert TIME_LIMIT_S == 5400
 @task
 def break_task():
     raise ValueError("broken")
@@ -247,7 +249,7 @@ def test_every_task_is_retried_in_the_same_way() -> None:
 @pytest.mark.long
 def test_errors_of_runs_lie_in_the_data_folder(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     home, root = tmp_path / "home", tmp_path / "data"
-    own = {"HOME": str(home), "PREFECT_HOME": str(home / ".prefect")}
+    own = {"HOME": str(home), "PREFECT_HOME": str(home / ".prefect"), "PRETEXEVAL_TIME_LIMIT_H": "1.5"}
     command = [sys.executable, "-c", FAIL, str(root)]
     subprocess.run(command, env=build_environment({**prefect_server, **own}), cwd=tmp_path, check=True)
     assert len(list((root / TASKS_FOLDER).iterdir())) == 2

@@ -173,12 +173,7 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
     query = "select disease as head, 'has_symptom' as relation, symptom as tail from"
     cases: list[tuple[str, bytes, dict[str, Any], str]] = [
         ("t.csv", TWO.encode(), {}, columns),
-        (
-            "t.csv",
-            TWO.encode(),
-            {"layout": NAMED | {"tail_id": "code"}},
-            "no column code; it has Disease",
-        ),
+        ("t.csv", TWO.encode(), {"layout": NAMED | {"tail_id": "code"}}, "no column code; it has Disease"),
         ("t.csv", french, {}, 'encoding = "cp1252" reads \'ay_treat;"fièvre, à; 2"\''),
         ("t.csv", french, {"layout": {"encoding": "ascii"}}, "is not ASCII: save the file as UTF-8"),
         (

@@ -193,6 +193,12 @@ def draw_week(number: int, policy: Policy, cap: int | None = None) -> pl.DataFra
     return draw_triplets(STARTER, RELATION, sampling).filter(split="test")
 
 
+def test_the_bundled_base_loses_few_heads() -> None:
+    for relation, n_heads in plan_edition(Config()).n_heads.items():
+        drawn = draw_triplets(STARTER, relation, TripletSampling(1))
+        assert drawn["head"].n_unique() >= n_heads - 1, relation
+
+
 def test_balanced_facts_come_back_when_most_tails_of_their_head_were_asked() -> None:
     n_tails = Counter(STARTER.select_relation(RELATION).filter(~pl.col("also_true"))["head"])
     drawn = pl.concat(draw_week(number, "balanced").filter("is_positive") for number in range(12, 15))

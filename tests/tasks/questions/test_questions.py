@@ -273,6 +273,13 @@ def draw_balanced(rows: pl.DataFrame) -> tuple[Points, list[Options]]:
     return points, [options[point.name] for point in points.tested]
 
 
+def test_a_tail_is_wrong_three_times_as_often_as_it_is_right() -> None:
+    _, options = draw_balanced(as_facts(make_facts(60, 20)))
+    right = Counter(found.true for found in options)
+    wrong = Counter(tail for found in options for tail in found.false)
+    assert wrong == Counter({tail: 3 * count for tail, count in right.items()})
+
+
 def test_a_tail_that_is_true_of_most_heads_is_wrong_for_all_others() -> None:
     """It cannot be wrong three times as often as it is right. Each of the other tails is wrong more often."""
     facts = {f"head {i}": ["common" if i % 3 else f"rare {i % 7}"] for i in range(63)}
