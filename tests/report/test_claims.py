@@ -79,7 +79,7 @@ def test_shares_have_an_order_only_where_their_intervals_are_apart() -> None:
     shares = {"low": (0.2, 0.1, 0.3), "near": (0.35, 0.25, 0.45), "high": (0.8, 0.7, 0.9)}
     assert [pair[:2] for pair in order_certainly(shares)] == [("low", "high"), ("near", "high")]
     # Of twenty-one shares, the largest and the smallest are apart by chance.
-    many = {f"r{k:02}": (0.4 + k / 100, 0.32 + k / 100, 0.48 + k / 100) for k in range(21)}
+    many = {f"r{k:02}": (0.4 + k / 70, 0.32 + k / 70, 0.48 + k / 70) for k in range(21)}
     assert order_certainly(many) == []
 
 

@@ -278,7 +278,10 @@ def test_a_verdict_decides_the_probability_of_its_label(tmp_path: Path) -> None:
         "verdict": "label is right",
         "comment": None,
     }
-    write_rows(data.root / "reviews" / EDITION / "label-dr.parquet", HUMAN_VERDICTS, [verdict])
+    (other,) = data.query("from label_audit where head = 'head 5' and not is_positive")
+    tied = {"item_id": other["triplet_id"], "triplet_id": other["triplet_id"]}
+    verdicts = [verdict, verdict | tied, verdict | tied | {"reviewer": "ms", "verdict": "also_true"}]
+    write_rows(data.root / "reviews" / EDITION / "label-dr.parquet", HUMAN_VERDICTS, verdicts)
     build_warehouse(data.root)
     after = data.query("from label_audit where head in ('head 4', 'head 5') order by wrong_probability")
     assert after[0]["verdicts"] == ["label is right"]

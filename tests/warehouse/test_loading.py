@@ -58,7 +58,7 @@ def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
 
 
 def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
-    sample = data.samples("pretexeval")[0]
+    sample = data.samples("pretexeval")[1]
     key = digest("expert", sample["text"], n=32)
     failed = response_row("expert", key, sample["text"], None) | fail_response("time-out")
     data.write_responses("failures", "expert", [failed])
@@ -155,6 +155,8 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     folder.write_edition(EDITION, ("pretexeval",))
     folder.write_answers(EDITION, "expert", always_right, fail=fail_first_statement)
     folder.write_answers(EDITION, "expert", always_right, setting="chain_of_thought", n_repeats=5)
+    for day, run in enumerate(sorted((data.root / "question_predictions").rglob("run.json")), 21):
+        change_record(run, finished_at=f"2026-11-{day}", price={"input": day, "output": 0})
     build_warehouse(data.root)
     assert {row["setting"] for row in data.query("from facet_accuracy")} == {"chain_of_thought"}
     n_questions = sum(question["split"] == "test" for question in folder.list_questions())
@@ -174,6 +176,7 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFold
     (cost,) = data.query("from cost")
     n_asked = 64 + 6 * n_questions
     assert (cost["n_asked"], cost["duration_s"], cost["seconds_per_prompt"]) == (n_asked, 4.5, 4.5 / n_asked)
+    assert cost["price_input"] == 22
     # A prompt is counted once, whatever it asked.
     (prompts,) = data.query("select count(distinct prompt_key) as n from answers where kind = 'samples'")
     assert cost["n_prompts"] == prompts["n"] + 6 * n_questions

@@ -143,6 +143,9 @@ def test_a_plan_shows_the_runs_on_several_cards(tmp_path: Path) -> None:
     lines = [line.split() for line in render_plan(plan).splitlines()]
     assert ["one", "1", "3"] in [line[:3] for line in lines]
     assert ["on", "2", "cards:"] in [line[:3] for line in lines]
+    build(config)
+    assert min(ask(config, name) for name in ("one", "two")) > 0
+    assert plan_run(config, Store(config.storage), n_cards=2).parts == ()
     large = configure(tmp_path, local | {"name": "large", "tensor_parallel_size": 4})
     text = render_plan(plan_run(large, Store(large.storage), n_cards=2))
     assert "large: these models take more cards, so their runs will fail" in text

@@ -103,10 +103,12 @@ class Server:
         self.ends = list(ends)
         self.states: dict[UUID, list[StateType]] = {}
         self.pools: list[object] = []
+        self.keys: set[object] = set()
 
     def create(self, *arguments: object) -> UUID:
         run_id = uuid4()
         self.pools.append(arguments[-1])
+        self.keys.add(arguments[-2])
         self.states[run_id] = [*[StateType.SCHEDULED] * 2, StateType.RUNNING, self.ends.pop(0)]
         return run_id
 
@@ -151,7 +153,7 @@ def test_lost_run_is_started_again_and_failures_do_not_stop_others(
     server = Server(StateType.CRASHED, StateType.FAILED, StateType.COMPLETED)
     completed, failed = Outcome("ended as COMPLETED"), Outcome("ended as FAILED", has_failed=True)
     assert run_on(server, 2) in ([completed, failed], [failed, completed])
-    assert len(server.states) == 3
+    assert len(server.states) == len(server.keys) == 3
 
 
 Started = tuple[str, Shard | None, bool, str]

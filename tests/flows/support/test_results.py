@@ -1,11 +1,13 @@
 """What flows show of scores: the leaderboard, significant changes, and models that failed."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from flows import regenerate
+from flows.evaluate_model import evaluate_model
 from flows.support import artifacts, dispatch, results
 from flows.support.results import find_score_changes, read_changes
 from flows.support.runs import Outcome
@@ -13,7 +15,8 @@ from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
 from pretexeval.storage.records import write_record
 from pretexeval.storage.store import Store
-from tasks.evaluation.failures import write_failure
+from tasks.evaluation.failures import has_failure, write_failure
+from tasks.evaluation.missing_answers import Shard
 from tests.support.data_folder import DataFolder, Rule, erratic, expert
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, fill_pairs
@@ -56,6 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_record(manifest, require_record(manifest) | {"label": label})
         for name, rule in rules.items():
             world.write_answers(EDITIONS[label], name, rule)
+    world.write_answers(EDITIONS["2026-W47"], "erratic", erratic, fail=lambda _: "HTTP 500")
     build_warehouse(world.root)
     return world.root
 
@@ -144,3 +148,8 @@ def test_model_whose_worker_is_lost_is_listed(tmp_path: Path, monkeypatch: pytes
         {"model": "one", "reason": "the worker was lost"},
         {"model": "two", "reason": "vLLM cannot load it"},
     ]
+    # A shard that succeeds says nothing of the others.
+    monkeypatch.setattr("flows.evaluate_model.plan_evaluation", lambda *_: None)
+    monkeypatch.setattr("flows.evaluate_model.evaluate_shard", lambda *_: "two")
+    inspect.unwrap(evaluate_model.fn)(config, EDITION, "two", shard=Shard(number=1, of=2))
+    assert has_failure(Store(config.storage), EDITION, "two")

@@ -215,23 +215,6 @@ def test_file_with_the_value_of_a_key_variable_is_refused(
     assert "swordfish" not in message
 
 
-def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(path: Path) -> None:
-    for text, words in (
-        ('cron = "every monday"', "schedule: cron 'every monday' is not valid; give five fields: minute,"),
-        ('cron = "@weekly"', "cron '@weekly' is not valid; give five fields"),
-        ('cron = "0 25 * * 1"', "cron '0 25 * * 1' is not valid (Bad hour); give five fields"),
-        ('cron = "0 3 31 2 *"\nperiod = "month"', "cron '0 3 31 2 *' is not valid (Bad day-of-month)"),
-        ('cron = "0 3 * 2 MON#5"\ntimezone = "Mars"', "schedule.timezone: 'Mars' is no time zone; give a"),
-        ('period = "day"', 'runs at most once in a week: give period = "week"'),
-        ('cron = "0 3 1 * *"', 'runs at most once in a month: give period = "month"'),
-        ('cron = "0 3 1 1 *"\nperiod = "month"', "runs in 2 of 20 months, for example not in 2024-02"),
-        ('cron = "0 3 1,15 * *"', "weeks, for example not in 2024-W02: give a cron that runs in every week"),
-        ('cron = "0 3 * * 1#1,4#1"', "weeks, for example not in 2024-W02"),
-        ('period = "year"', "schedule.period = 'year': should be 'day', 'week' or 'month'"),
-    ):
-        assert words in read_error(path, f"[schedule]\n{text}"), text
-
-
 def test_schedule_of_any_cadence_is_accepted(path: Path) -> None:
     for text in (
         'cron = "0 3 * * MON-FRI"\nperiod = "day"',

@@ -120,6 +120,8 @@ def test_response_wins_over_an_error(store: ResponseStore) -> None:
 def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: ResponseStore) -> None:
     append(store, k1=FULL, k2=FAILED, k3=TOO_LONG, k4=Completion(""))
     assert store.read_settled_keys() == {K1, K3, K4}
+    append(store, k3=FAILED)
+    assert dict(store.read_failed().select("prompt_key", "is_open").iter_rows()) == {K2: True, K3: False}
     append(store, k2=Completion("No"))
     assert store.read_settled_keys() == {K1, K2, K3, K4}
     # Each repeat is asked by itself.

@@ -165,6 +165,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data.write_model("knower")
     data.write_answers(EDITION, "knower", know_some, methods=("pretexeval", "direct"), weigh=weigh_by_chance)
     folder.write_answers(EDITION, "knower", know_some_questions)
+    folder.write_answers(EDITION, "knower", question_folder.erratic, setting="chain_of_thought", n_repeats=1)
     name_model(data, "hostile", MODEL_NAME)
     build_warehouse(data.root)
     return data.root

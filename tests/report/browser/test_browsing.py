@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from report.browser import writer
 from report.links import name_samples
 from report.page import PAGES, write_report
+from report.page_rows import read_contents
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME, WatchedPage
 from tests.report.conftest import fill_pairs, read_pages
 from tests.support.data_folder import DataFolder, erratic, expert, polarity
@@ -151,6 +152,11 @@ def test_links_that_compare_select_as_many_facts_as_they_count(hostile: Path, sa
     counted = samples.evaluate(f"{SCRIPT}.countFacts", [fragment for fragment, _ in figures])
     assert any(n for _, n in figures)
     assert list(zip([fragment for fragment, _ in figures], counted, strict=True)) == figures
+
+
+def test_pairs_that_are_not_complete_are_not_missed(hostile: Path) -> None:
+    missed = read_contents(hostile, EDITION).views["missed"]
+    assert {row["is_complete"] for row in missed} == {True}
 
 
 def is_weighted(address: str) -> bool:

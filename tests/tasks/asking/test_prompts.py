@@ -128,7 +128,7 @@ def test_keys_and_errors_of_stored_answers_stay_and_depend_on_what_is_sent_alone
     assert len({plain, *(key_question(**settings) for settings in sent)}) == len(sent) + 1
     # The marks are read from stored answers. The order of settings means nothing.
     assert key_question(reasoning_marks=["[THINK]", "[/THINK]"]) == plain
-    one = {"extra_body": {"a": 1, "b": {"c": 2, "d": 3}}, "leave_out": ["stop", "seed"]}
+    one = {"extra_body": {"a": 1, "b": {"c": 2, "d": 3}}, "leave_out": ["stop", "seed", "stream"]}
     two = {"extra_body": {"b": {"d": 3, "c": 2}, "a": 1}, "leave_out": ["seed", "stop"]}
     assert key_question(**one) == key_question(**two)
     assert PROMPT_TOO_LONG == "prompt too long"

@@ -24,6 +24,7 @@ def test_answer_follows_the_last_thought() -> None:
         "The template opened this thought: False? </think>\nTrue": "\nTrue",
         "<think>False?</think> Hm. <think>False!</think> True": " True",
         "<think></think>True": "True",
+        "It is true.</think>\n": "\n",
         "<think>False": None,
         "<think>False?</think> True <think>or": None,
     }

@@ -112,9 +112,9 @@ def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_ar
         # An alias that both names have counts for neither.
         (
             GENE,
-            "Cellular tumor antigen p53 is encoded by the gene P53.",
+            "P53 is encoded by the gene TP53.",
             {"aliases": {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}},
-            ["head lost"],
+            ["tail lost"],
         ),
     ],
 )
@@ -132,6 +132,8 @@ def test_rewording_that_equals_a_text_of_the_other_label_collides() -> None:
     assert frame.filter(variant_id="v0")["reasons"].to_list() == [["collision"]] * 3
     # The text may also have been accepted in an earlier round.
     denied = "Asthma may be treated with salbutamol."
+    both = run([ASTHMA, (denied, "salbutamol", "asthma", False)], ASTHMA_REWORDED, max_attempts=1)
+    assert both["reasons"].to_list() == [["collision"]] * 2
     n_asked = 0
 
     def answer(prompt: WriterPrompt) -> str:

@@ -143,11 +143,15 @@ def test_a_relation_with_too_few_facts_that_the_older_release_lacks_is_left_out(
 def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
     plain = plan_edition(configure(tmp_path, 12, releases=[]))
     releases = [{"name": "2023", "path": tmp_path / "older.tsv"}]
-    aged = plan_edition(configure(tmp_path, 12, releases=releases))
+    config = configure(tmp_path, 12, releases=releases)
+    aged = plan_edition(config)
     assert aged.edition_id != plain.edition_id
     assert list(check_facts(plain, {})) == []
     (ages,) = check_facts(aged, {})
     assert ages.rows == [{"release": "2023", "n_facts": 11}, {"release": "new", "n_facts": 16}]
+    (tmp_path / "older.tsv").write_bytes((tmp_path / "new.tsv").read_bytes())
+    (later,) = check_facts(plan_edition(config), {})
+    assert [row["n_facts"] for row in later.rows] == [27, 0]
     without, frame = (build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged))
     # Heads whose number is 8 or more have facts that only the newer release holds.
     assert without.drop("first_release").equals(frame.drop("first_release"))

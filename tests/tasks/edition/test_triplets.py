@@ -215,6 +215,7 @@ def test_exactly_the_asserted_negatives_are_marked(policy: Policy) -> None:
     frame = draw_asserted(policy, ASSERTED)
     negatives = set(frame.filter(~pl.col("is_positive")).select("head", "tail").iter_rows())
     assert list_marked(frame) == negatives & set(ASSERTED.items())
+    assert frame.filter("is_asserted")["doubt"].is_null().all()
     assert draw_asserted(policy, {})["is_asserted"].is_null().all()
 
 
@@ -238,6 +239,6 @@ def test_an_assertion_settles_whether_a_generalisation_is_true() -> None:
     facts = {f"h{i}": ["Acute Pain" if i % 2 else "Gout"] for i in range(20)} | {"p": ["Pain"], "q": ["Pain"]}
     of_pain = {head: "Pain" for head, tails in facts.items() if tails == ["Acute Pain"]}
     for asserted, has_pain in (({}, False), (of_pain, True)):
-        frame = draw_asserted("balanced", asserted, as_facts(facts))
+        frame = split(draw_asserted("balanced", asserted, as_facts(facts)), "test")
         negatives = frame.filter(~pl.col("is_positive"), pl.col("head").is_in(list(of_pain)))
         assert ("Pain" in negatives["tail"].to_list()) is has_pain

@@ -103,6 +103,11 @@ def test_questions_depend_on_the_seed_but_not_on_the_order_and_demonstrations_on
     assert set(other["point_id"]) == set(questions["point_id"])
     assert set(other["question_id"]) != set(questions["question_id"])
     assert set(questions["split"]) == {"demonstration", "test"}
+    # The wrong option of a statement is drawn apart from the one that a revision offers.
+    wrong = questions.filter(pl.col("answer").str.starts_with("F"), is_negated=False)
+    stated, offered = (wrong.filter(type=name).sort("point_id") for name in ("TFQ", "RQ"))
+    named = [OPTIONS["ABCDE".index(letter)] for letter in offered["offered"]]
+    assert 0 < sum(map(str.__contains__, stated["text"], named)) < 40
     held_out = questions.filter(split="demonstration")
     assert held_out["point_id"].n_unique() == 5
     assert other.filter(split="demonstration").equals(held_out)
