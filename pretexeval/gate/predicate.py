@@ -51,7 +51,8 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
     is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
-    # Ideas are compared only if the text names no class of relation in place of that of the statement.
+    # Ideas are compared only if the text names no class of relation in place of that of the statement. A
+    # vague class, as of "is carried by", does not count where a word of the statement has an idea.
     is_vague = statement.hinted <= _VAGUE
     has_idea = any(map(find_ideas, statement.tokens))
     is_named = bool(text.hinted - _VAGUE if is_vague and has_idea else text.hinted)
@@ -86,7 +87,7 @@ def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
 
 
 def _find_place(tokens: Sequence[str]) -> frozenset[str]:
-    """Return the ideas of the prepositions before the entities: "passes behind X", not "through X"."""
+    """Return the ideas of the prepositions of place before the entities: behind X is not through X."""
     words = pairwise(word for word in tokens if word not in WORDS["articles"])
     return frozenset().union(*(find_ideas(w) for w, at in words if w in WORDS["places"] and at in SLOTS))
 
