@@ -110,6 +110,7 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
             continue
         is_headed |= place["heading"] is not None
         if place[0] == "</details>":
+            # It also ends what an answer folds away.
             is_mark = bool(found_marks) and text.startswith("<details", found_marks[-1][0])
         elif place["headed"]:
             # The heading of an answer ends only a thought that began with a heading.

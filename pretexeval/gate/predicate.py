@@ -38,6 +38,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     if "encode" in added and _only_names_products(text.tokens, statement):
         added -= {"encode"}
     # X leads to Y only figuratively in "if X, then Y", or if the text repeats what X does.
+    # The adjective of a name, as in "a positive X", is nothing that X does.
     words = () if statement.stated else pairwise((*statement.tokens, ""))
     is_adjective = PATTERNS["adjective"].search
     stems = {stem_word(w) for w, after in words if not (w in SLOTS or (after in SLOTS and is_adjective(w)))}
@@ -53,10 +54,10 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
     # Ideas are compared only if the text names no class of relation in place of that of the statement. A
     # vague class, as of "is carried by", does not count where a word of the statement has an idea.
-    is_vague = statement.hinted <= _VAGUE
-    has_idea = any(map(find_ideas, statement.tokens))
-    is_named = bool(text.hinted - _VAGUE if is_vague and has_idea else text.hinted)
-    is_classed = bool(statement.hinted) and (is_named or (is_vague and not has_idea))
+    is_classed = bool(statement.hinted and text.hinted)
+    if statement.hinted <= _VAGUE:
+        has_idea = any(map(find_ideas, statement.tokens))
+        is_classed = bool(statement.hinted) and (not has_idea or not text.hinted <= _VAGUE)
     return is_changed or (not is_classed and _has_other_idea(statement.tokens, text.tokens))
 
 

@@ -29,7 +29,7 @@ from tasks.answers.unwrapping import (
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
-LINE_START = re.compile(r"[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
+LINE_START = re.compile(r"\A[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
 SMALL_LETTERS = re.compile(r"[a-j](?:(?:\s?[,;/&]\s?| and )[a-j])+\.?")
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
@@ -267,13 +267,12 @@ def read_verdicts(text: str, options: AnswerOptions) -> Found:
 
 
 def _put_letters(text: str, options: AnswerOptions) -> str:
-    """Return the text with its letter before each line that begins with the text of an option."""
+    """Return the text with the letter of an option before each of several lines that begin with its text."""
     lines = text.splitlines()
     for number, line in enumerate(lines if len(lines) > 1 else ()):
-        start = LINE_START.match(line)
-        place = start.end() if start else 0
-        letter = next((x for x in options.letters if options.skip_text(line, place, x)), None)
-        lines[number] = f"{letter}: {line[place:]}" if letter else line
+        item = LINE_START.sub("", line)
+        letter = next((letter for letter in options.letters if options.skip_text(item, 0, letter)), None)
+        lines[number] = f"{letter}: {item}" if letter else line
     return "\n".join(lines)
 
 

@@ -62,8 +62,7 @@ def test_models_stand_by_rank_are_coloured_by_their_place_and_labelled_by_id_if_
     colours = re.findall(r"--model-\d+: #(\w{6});", (REPOSITORY / "report/style.css").read_text())
     assert len(colours) == 2 * 12
     for scheme in (colours[:12], colours[12:]):
-        distances = [dist(*map(bytes.fromhex, pair)) for pair in combinations(scheme, 2)]
-        assert min(distances) > 40
+        assert min(dist(*map(bytes.fromhex, pair)) for pair in combinations(scheme, 2)) > 40
 
 
 def evaluate(

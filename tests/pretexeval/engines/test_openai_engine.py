@@ -147,8 +147,8 @@ def test_temporary_failure_is_retried() -> None:
 
 
 def test_an_endpoint_that_asks_for_no_pause_again_and_again_is_given_longer_ones() -> None:
-    pauses = [find_pause_of_limit(0.0, n, 1.0, max_attempts=5, has_answered=True) for n in (1, 5, 40)]
-    assert pauses == [0.02, 0.32, 8.0]
+    pauses = [find_pause_of_limit(0.0, n, 1.0, max_attempts=5, has_answered=True) for n in (1, 5, 9, 40)]
+    assert pauses == [0.02, 0.32, 5.12, 8.0]
 
 
 def test_endpoint_that_is_down_is_one_clear_message() -> None:

@@ -49,27 +49,31 @@ def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
 
 
 def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
-    for select, expected in (
-        ("selekt 1", "syntax error"),
-        (f"{SELECT}; select 1", "has to be one SELECT"),
-        ("copy (select 1) to 'here'", "has to be one SELECT"),
-        ("select 1 as head", "has the parameters none: write $path"),
-        (f"{FROM} where $other", "has the parameters $other, $path: write $path"),
-        ("select 'a' as head, $path as tail", "query.sql has no column relation; it has head, tail"),
-        (f"select * replace (3.5 as head_id) from ({SELECT})", "column head_id is of type Decimal"),
-        (f"{FROM}, read_text('/etc/hostname')", "may read only"),
-        (f"{FROM}, read_csv($path || '/../query.sql')", "may read only"),
-        (f"{FROM}, sources", "Table with name sources does not exist"),
-        (f"{FROM} where also_true > 'x'", "Could not convert"),
-        ("from $path", "write read_csv($path)"),
-        ("from read_xlsx($path)", "excel extension: a query cannot load it; read a workbook with format"),
-        ("from read_csv($path, encoding = 'gb18030')", 'set encoding in layout with format = "table"'),
+    for select, expected in {
+        "selekt 1": "syntax error",
+        f"{SELECT}; select 1": "has to be one SELECT",
+        "copy (select 1) to 'here'": "has to be one SELECT",
+        "select 1 as head": "has the parameters none: write $path",
+        f"{FROM} where $other": "has the parameters $other, $path: write $path",
+        "select 'a' as head, $path as tail": "query.sql has no column relation; it has head, tail",
+        f"select * replace (3.5 as head_id) from ({SELECT})": "column head_id is of type Decimal",
+        f"{FROM}, read_text('/etc/hostname')": "may read only",
+        f"{FROM}, read_csv($path || '/../query.sql')": "may read only",
+        f"{FROM}, sources": "Table with name sources does not exist",
+        f"{FROM} where also_true > 'x'": "Could not convert",
+        "from $path": "write read_csv($path)",
+        "from read_xlsx($path)": (
+            "in the excel extension: a query cannot load it; read a workbook with format"
+        ),
+        "from read_csv($path, encoding = 'gb18030')": (
+            'set encoding in layout with format = "table" for others'
+        ),
         # Its rows change every time it runs.
-        (f"select * from ({MANY}) using sample 50%", "uses a sample without `repeatable`, so its rows"),
-        (f"{MANY} and random() < 0.5", "query.sql uses random, so its rows change"),
-        (f"{MANY} and current_date > '2026-01-01'", "query.sql uses current_date, so its rows change"),
-        (f"{MANY} and i in (from query('{HIDDEN}'))", "query.sql selects other rows every time it runs"),
-    ):
+        f"select * from ({MANY}) using sample 50%": "uses a sample without `repeatable`, so its rows change",
+        f"{MANY} and random() < 0.5": "query.sql uses random, so its rows change",
+        f"{MANY} and current_date > '2026-01-01'": "query.sql uses current_date, so its rows change",
+        f"{MANY} and i in (from query('{HIDDEN}'))": "query.sql selects other rows every time it runs",
+    }.items():
         with pytest.raises(InputError) as caught:
             read(tmp_path, select)
         assert expected in str(caught.value), select

@@ -38,6 +38,7 @@ ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
 GENE = ("The gene TP53 encodes cellular tumor antigen p53.", "TP53", "cellular tumor antigen p53", True)
 ALIASED = "Bronchial hyperreactivity may be treated by albuterol."
 ALIASES = {"salbutamol": ("albuterol",), "asthma": ("bronchial hyperreactivity",)}
+SHARED = {"aliases": {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}}
 
 
 def make_rows(*rows: tuple[str, str, str, bool]) -> pl.DataFrame:
@@ -110,12 +111,8 @@ def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_ar
         (ASTHMA, ALIASED, {}, ["head lost", "tail lost"]),
         (ASTHMA, ALIASED, {"aliases": ALIASES}, []),
         # An alias that both names have counts for neither.
-        (
-            GENE,
-            "P53 is encoded by the gene TP53.",
-            {"aliases": {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}},
-            ["tail lost"],
-        ),
+        (GENE, "Cellular tumor antigen p53 is encoded by the gene P53.", SHARED, ["head lost"]),
+        (GENE, "P53 is encoded by the gene TP53.", SHARED, ["tail lost"]),
     ],
 )
 def test_attempts_have_the_reasons_of_the_gate(
