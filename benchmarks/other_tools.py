@@ -1,7 +1,7 @@
 """The pipeline beside a bare engine and beside other tools, on the same prompts, each as a whole process.
 
-- `engine`: 8,032 prompts about the bundled base, answered by `pretexeval evaluate` (with and without
-  `early_stop`) and by one call of `vllm.LLM.generate`.
+- `engine`: the prompts of an edition, by default 8,032 about the bundled base, answered by
+  `pretexeval evaluate` (with and without `early_stop`) and by one call of `vllm.LLM.generate`.
 - `small-jobs`: 384 prompts to an endpoint on this machine. `pretexeval run` also builds the edition, checks
   it, and publishes the warehouse and the pages; inspect_ai and lm-evaluation-harness get tasks that
   `pretexeval export` has written, if `make test-interop` has installed them.
@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,6 +23,7 @@ from benchmarks.measuring import (
     FIGURES,
     REPOSITORY,
     FinishedProcess,
+    add_config,
     build_parser,
     run_command,
     run_program,
@@ -54,18 +56,18 @@ OFFLINE = {
 ANSWERS = "select prompt, any_value(response) as response from responses group by prompt"
 
 
-def measure_engine(folder: Path, model: Path, n_rounds: int, relations: Sequence[str] = ()) -> str:
+def measure_engine(folder: Path, model: Path, n_rounds: int, tables: Mapping[str, Any]) -> str:
     """Return the median figures of the pipeline, with and without `early_stop`, and of the bare engine.
 
     Args:
-        relations: relations of the bundled base; all of them by default.
+        tables: the tables of a configuration, of which `knowledge` and `edition` count.
     """
-    knowledge = {"relations": list(relations)}
+    kept = {key: tables[key] for key in ("knowledge", "edition") if key in tables}
     table = {"name": "bench", "model": str(model.absolute()), "dtype": "bfloat16"}
     root, prompts, answers = folder / "data", folder / "prompts.parquet", folder / "answers.parquet"
-    whole = write_config(folder / "whole.toml", root, knowledge=knowledge, models=[table])
+    whole = write_config(folder / "whole.toml", root, models=[table], **kept)
     stopped = table | {"early_stop": True}
-    early = write_config(folder / "early.toml", root, knowledge=knowledge, models=[stopped])
+    early = write_config(folder / "early.toml", root, models=[stopped], **kept)
     run_command(folder, "run", early)
     _, rows = run_query(root, ANSWERS)
     pl.DataFrame(rows, ["prompt", "response"], orient="row").write_parquet(prompts)
@@ -200,12 +202,15 @@ def measure(name: str, arguments: Sequence[str]) -> None:
     parser = build_parser(name, __doc__)
     parser.add_argument("--model", type=Path, default=Path("models/reference-large"), help="a model folder")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each, of which the median counts")
+    if name == "engine":
+        add_config(parser)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as folder:
         if name == "engine":
-            print(measure_engine(Path(folder), options.model, options.rounds), end="\n\n", flush=True)
+            table = measure_engine(Path(folder), options.model, options.rounds, options.tables)
         else:
-            print(measure_small_jobs(Path(folder), options.rounds), end="\n\n", flush=True)
+            table = measure_small_jobs(Path(folder), options.rounds)
+        print(table, end="\n\n", flush=True)
 
 
 if __name__ == "__main__":

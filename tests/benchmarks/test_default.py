@@ -30,7 +30,7 @@ def test_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("variables_of_server")
 def test_bare_engine(tmp_path: Path) -> None:
-    table = measure_engine(tmp_path, MODEL, 1, ["may_treat"])
+    table = measure_engine(tmp_path, MODEL, 1, {"knowledge": {"relations": ["may_treat"]}})
     assert list_rows(table) == ["pretexeval evaluate", "bare engine", "pretexeval evaluate, early_stop"]
     n_different, n_answers = (int(word) for word in table.splitlines()[-1].split() if word.isdigit())
     assert n_answers > 100
