@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,14 +29,14 @@ from benchmarks.measuring import (
 from benchmarks.speed import write_drawn_base
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
-from pretexeval.engines.base import Engine
+from pretexeval.engines.base import Engine, Receive
 from pretexeval.primitives.literal_paths import scan_parquet
 from pretexeval.storage.layout import edition_folder
 from pretexeval.storage.responses import scan_response_files
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.stages import SAMPLES
-from tasks.asking.model_session import Advance
+from tasks.asking import answer_stream
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import Shard, ask_missing, ask_shard, list_shard
 from tasks.evaluation.request_files import write_requests
@@ -44,34 +44,38 @@ from tasks.evaluation.run_record import complete_run
 from tasks.evaluation.scoring import score_evaluation
 
 MODEL = ModelConfig(name="stub", engine="openai", model="stub", base_url="http://127.0.0.1:1/v1")
-# A process is killed in this chunk, when it has stored the answers of those before.
-KILLED_IN_CHUNK = 3
-CHUNK_S = 0.2
+# A process can be killed after so many prompts, when it has stored their answers.
+N_BEFORE_KILL = 2048
+N_TICK = 1024
+STORE_S = 0.2
 POLL_S = 0.05
 
 
 class Stub(Engine):
-    """Answers True to every prompt, and creates a file in the chunk in which its process can be killed."""
+    """Answers True to every prompt, and creates a file when its process can be killed."""
 
     def __init__(self, mark: Path) -> None:
-        """Begin with the first chunk."""
+        """Remember the file."""
         self._mark = mark
-        self._n_chunks = 0
 
-    def generate_into(
+    def answer(
         self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt],
         sampling: Sampling,
-        on_progress: Advance,
+        receive: Receive,
+        on_tick: Callable[[], None],
     ) -> None:
         """Answer True to every prompt."""
-        self._n_chunks += 1
-        if self._n_chunks == KILLED_IN_CHUNK:
-            self._mark.touch()
-        time.sleep(CHUNK_S)
         said = Completion(" True", finish_reason="stop", n_completion_tokens=1)
-        received.update(dict.fromkeys(range(len(prompts)), said))
+        for position, _ in enumerate(prompts):
+            receive(position, said)
+            if position == N_BEFORE_KILL:
+                time.sleep(STORE_S)
+                on_tick()
+                self._mark.touch()
+                time.sleep(STORE_S)
+            elif position % N_TICK == 0:
+                on_tick()
 
     def close(self) -> None:
         """Close nothing."""
@@ -159,6 +163,7 @@ def ask(folder: Path, edition_id: str, shard: Shard, mark: Path) -> None:
     """Ask a shard, and print how many samples and how many prompts it has."""
     evaluation = _plan(folder, edition_id)
     asked = list_shard(evaluation, shard)
+    answer_stream.MIN_INTERVAL_S = STORE_S
     ask_shard(evaluation, asked, shard, Store(evaluation.storage), lambda _: None, lambda _: Stub(mark))
     print(asked.height, asked["prompt_key"].n_unique())
 

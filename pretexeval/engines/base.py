@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pretexeval.primitives.errors import InputError
@@ -12,6 +12,10 @@ from schemas.exchange import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+
+Receive = Callable[[int, Completion], None]
+"""Takes the position of a prompt and its completion, once for each prompt and in any thread."""
 
 
 class Engine(ABC):
@@ -26,23 +30,35 @@ class Engine(ABC):
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """Return one completion per prompt, in order. Raises as `generate_into` does."""
+        """Return one completion per prompt, in order. Raises as `answer` does."""
         received: dict[int, Completion] = {}
-        self.generate_into(received, prompts, sampling, on_progress or (lambda _: None))
+        n_reported = 0
+
+        def report() -> None:
+            nonlocal n_reported
+            n_more = len(received) - n_reported
+            n_reported += n_more
+            if on_progress is not None:
+                on_progress(n_more)
+
+        self.answer(prompts, sampling, received.__setitem__, report)
+        report()
         return [received[number] for number in range(len(prompts))]
 
     @abstractmethod
-    def generate_into(
+    def answer(
         self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt],
         sampling: Sampling,
-        on_progress: Callable[[int], None],
+        receive: Receive,
+        on_tick: Callable[[], None],
     ) -> None:
-        """Put the completions into ``received`` by the position of their prompts, each when it arrives.
+        """Take prompts while the model has room for more, and give each completion to ``receive``.
 
-        If this raises or is interrupted, the answers so far are there. ``on_progress`` is called in the
-        calling thread, also while nothing arrives.
+        Prompts may be taken in another thread. All that were taken are completed, unless this raises.
+
+        Args:
+            on_tick: is called in the calling thread again and again, also while nothing arrives.
         """
 
     @abstractmethod
@@ -51,29 +67,8 @@ class Engine(ABC):
 
 
 @runtime_checkable
-class LookaheadEngine(Protocol):
-    """An engine that can begin with the prompts of a call before the call."""
-
-    def announce(
-        self, received: dict[int, Completion], prompts: Sequence[Prompt], sampling: Sampling
-    ) -> None:
-        """Announce the arguments of the call of `generate_into` that follows the next one.
-
-        During the next call, when none of its own prompts is left to start, the engine starts these, and puts
-        the completions into this ``received``. ``on_progress`` of the next call counts them.
-        """
-
-
-@runtime_checkable
 class RemoteEngine(Protocol):
-    """An engine that asks another program, which can refuse prompts and send answers of any size.
-
-    It stops sending before its answers need more space than there is. Prompts that were not sent get no
-    completion.
-    """
-
-    max_bytes: int
-    """Largest memory of the answers of a call, counting those of open requests at their limit."""
+    """An engine that asks another program, which can refuse prompts and send answers of any size."""
 
     def measure_largest(self, sampling: Sampling) -> int:
         """Return the bytes that the largest answer takes, which may be more than `max_tokens` allows."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
-import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 from typing import TypeVar
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine
+from pretexeval.engines.base import Engine, Receive
 from pretexeval.engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from pretexeval.engines.openai_answers import Answer, Endpoint, ask_endpoint, limit_size
 from pretexeval.engines.spending import Spending
 from pretexeval.primitives.errors import INTERRUPTED, InputError
 from pretexeval.primitives.process import finish
-from schemas.exchange import Completion, Prompt, Sampling
+from schemas.exchange import Prompt, Sampling
 
 logger = logging.getLogger(__name__)
 
@@ -91,77 +92,96 @@ class LoopThread:
 # the endpoint down.
 MAX_OUTAGES = 3
 
-Ask = Callable[[int], Awaitable[Answer]]
+Numbered = tuple[int, Prompt]
+"""The position of a prompt in its call, and the prompt."""
+Ask = Callable[[Prompt], Awaitable[Answer]]
 Keep = Callable[[int, Answer], None]
 
 
 async def ask_through_outages(
     ask: Ask,
-    numbers: Collection[int],
-    answered: Container[int],
+    prompts: Iterator[Numbered],
     *,
     keep: Keep,
     n_at_once: int,
-    wait: Callable[[Answer], Awaitable[None]],
-    may_ask: Callable[[int], bool] = lambda _: True,
+    wait: Callable[[Prompt, Answer], Awaitable[None]],
+    may_ask: Callable[[Prompt], bool] = lambda _: True,
 ) -> None:
-    """Give the answer to every number that is not answered to `keep`, as soon as it is there.
+    """Give the answer to every prompt to `keep`, as soon as it is there.
 
-    After an outage, only the numbers without an answer are asked again.
+    After an outage, only the prompts without an answer are asked again.
 
     Args:
-        ask: returns the answer to the prompt with this number.
-        answered: the numbers that `keep` has got.
-        wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.
-        may_ask: is called before each request with its number. If it returns False while none is open, the
-            rest is not asked.
+        prompts: is read when a prompt can be sent.
+        wait: gets an answer with the fault "unreachable" and its prompt; returns when the endpoint is up
+            again, or raises.
+        may_ask: is called before each request. If it returns False while none is open, the rest is not asked.
     """
     n_outages: Counter[int] = Counter()
-    while (waiting := [number for number in numbers if number not in answered]) and may_ask(waiting[0]):
-        unreached = await ask_concurrently(ask, waiting, keep, n_at_once, may_ask)
+    again: deque[Numbered] = deque()
+    while True:
+        unreached, held = await ask_concurrently(ask, again, prompts, keep, n_at_once, may_ask)
         if unreached:
-            await wait(unreached[min(unreached)])
-        n_outages.update(unreached.keys())
-        for number, answer in unreached.items():
-            if n_outages[number] >= MAX_OUTAGES:
+            await wait(*unreached[min(unreached)])
+        elif not held or not may_ask(held[0][1]):
+            return
+        for number, (prompt, answer) in unreached.items():
+            n_outages[number] += 1
+            if n_outages[number] < MAX_OUTAGES:
+                held.append((number, prompt))
+            else:
                 keep(number, answer)
+        again = deque(sorted([*held, *again], key=itemgetter(0)))
 
 
 async def ask_concurrently(
-    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int, may_ask: Callable[[int], bool]
-) -> dict[int, Answer]:
-    """Give answers to `keep`, and return those with the fault "unreachable" instead.
+    ask: Ask,
+    again: deque[Numbered],
+    prompts: Iterator[Numbered],
+    keep: Keep,
+    n_at_once: int,
+    may_ask: Callable[[Prompt], bool],
+) -> tuple[dict[int, tuple[Prompt, Answer]], list[Numbered]]:
+    """Give answers to `keep`; return the prompts with the fault "unreachable", and those not to be asked.
 
-    After the first of these, and after an error, no further request is started. Those that are open are
+    After the first of either, and after an error, no further request is started. Those that are open are
     completed, because they may be paid for.
+
+    Args:
+        again: the prompts that are asked first.
 
     Raises:
         InputError: the first error that `ask` raises.
     """
-    unreached: dict[int, Answer] = {}
-    errors: list[InputError] = []
-    waiting = iter(numbers)
+    unreached: dict[int, tuple[Prompt, Answer]] = {}
+    held: list[Numbered] = []
+    errors: list[Exception] = []
 
     async def ask_next() -> None:
-        for number in waiting:
-            if unreached or errors or not may_ask(number):
-                return
+        while not (unreached or held or errors):
             try:
-                answer = await ask(number)
-            except InputError as error:
+                numbered = again.popleft() if again else next(prompts, None)
+                if numbered is None:
+                    return
+                number, prompt = numbered
+                if not may_ask(prompt):
+                    held.append(numbered)
+                    return
+                answer = await ask(prompt)
+            except Exception as error:  # Open requests are completed before it is raised.
                 errors.append(error)
                 return
             if answer.fault == "unreachable":
-                unreached[number] = answer
+                unreached[number] = prompt, answer
             else:
                 keep(number, answer)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(min(n_at_once, len(numbers))):
+        for _ in range(n_at_once):
             group.create_task(ask_next())
     if errors:
         raise errors[0]
-    return unreached
+    return unreached, held
 
 
 # The server of a large model takes some minutes to restart.
@@ -190,49 +210,42 @@ class OpenaiEngine(Engine):
         self._endpoint = Endpoint(config, client, key)
         self._spending = Spending(config)
         self._thread = LoopThread()
-        self.max_bytes = sys.maxsize
         # One prompt at a time finds out whether a refusal concerns all prompts.
         self._is_judging = asyncio.Lock()
 
-    def generate_into(
+    def answer(
         self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt],
         sampling: Sampling,
-        on_progress: Callable[[int], None],
+        receive: Receive,
+        on_tick: Callable[[], None],
     ) -> None:
-        """Put answers into `received` as soon as they arrive, and at the end the errors of failed prompts.
+        """Give answers to `receive` as soon as they arrive. Wait for an endpoint that becomes unavailable.
 
-        Wait for an endpoint that becomes unavailable.
+        The errors of failed prompts are handed over after the first answer, or at the end.
 
         Raises:
             InputError: the endpoint refuses the key, does not know the model, is not reachable, is not
                 reachable again within MAX_WAIT_S, or has never sent a readable answer; or the next request
                 could cost more than `max_cost`.
         """
-        # The caller may remove answers from `received` as soon as they are there.
-        done: set[int] = set()
         failed: dict[int, Answer] = {}
-        n_reported = 0
 
         def keep(number: int, answer: Answer) -> None:
-            if answer.fault == "none":
-                received[number] = answer.completion
-                self._endpoint.has_answered = True
-            else:
-                failed[number] = answer
-            done.add(number)
+            self._endpoint.has_answered |= answer.fault == "none"
+            failed[number] = answer
+            if self._endpoint.has_answered:
+                hand_over()
 
-        def report() -> None:
-            nonlocal n_reported
-            n_done = len(done)
-            on_progress(n_done - n_reported)
-            n_reported = n_done
+        def hand_over() -> None:
+            for number, answer in failed.items():
+                receive(number, answer.completion)
+            failed.clear()
 
         self._endpoint.is_stopping = False
-        self._thread.run(self._ask(prompts, sampling, done, keep), report, self._stop)
+        self._thread.run(self._ask(enumerate(prompts), sampling, keep), on_tick, self._stop)
         self._require_an_answer(list(failed.values()))
-        received.update({number: answer.completion for number, answer in failed.items()})
+        hand_over()
         if self._spending.has_stopped:
             raise self._spending.explain_stop()
 
@@ -252,54 +265,43 @@ class OpenaiEngine(Engine):
     def _stop(self) -> None:
         self._endpoint.is_stopping = True
 
-    async def _ask(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        done: Container[int],
-        keep: Callable[[int, Answer], None],
-    ) -> None:
-        """Give an answer to every prompt to `keep`, which adds the number of the prompt to `done`."""
-        n_bytes, n_open, largest = 0, 0, self.measure_largest(sampling)
+    async def _ask(self, prompts: Iterator[Numbered], sampling: Sampling, keep: Keep) -> None:
+        """Give an answer to every prompt to `keep`."""
 
-        def may_ask(number: int) -> bool:
-            """Return whether one more answer fits, and can be paid, however large those to come become."""
-            has_room = n_bytes + (n_open + 1) * largest <= self.max_bytes
-            return has_room and self._spending.allows(prompts[number], sampling)
+        def may_ask(prompt: Prompt) -> bool:
+            return self._spending.allows(prompt, sampling)
 
-        async def ask(number: int) -> Answer:
-            nonlocal n_bytes, n_open
+        async def ask(prompt: Prompt) -> Answer:
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
-            prompt = prompts[number]
-            n_open += 1
             self._spending.open(prompt, sampling)
             answer = await ask_endpoint(self._endpoint, prompt, sampling, self._config.max_attempts)
             self._spending.close(
                 prompt, sampling, answer.completion, is_paid=answer.fault in ("none", "slow", "endpoint")
             )
-            n_open -= 1
-            n_bytes += answer.completion.measure_texts()
             if answer.fault == "refused":
                 await self._judge_refusal(answer, prompt.style, sampling)
             return answer
 
-        if prompts and not self._endpoint.has_answered and may_ask(0):
+        if not self._endpoint.has_answered:
             # The first request is sent alone: an endpoint that is down is then noticed after the retries of
             # one request and not after those of all.
-            answer = await ask(0)
-            is_silent = answer.fault in ("unreachable", "slow")
-            if is_silent and not await self._is_answering(prompts[0].style, sampling):
-                raise self._explain_silence(answer)
-            if answer.fault != "unreachable":
-                keep(0, answer)
+            for number, prompt in prompts:
+                answer = await ask(prompt) if may_ask(prompt) else None
+                is_silent = answer is not None and answer.fault in ("unreachable", "slow")
+                if answer and is_silent and not await self._is_answering(prompt.style, sampling):
+                    raise self._explain_silence(answer)
+                if answer is None or answer.fault == "unreachable":
+                    prompts = chain([(number, prompt)], prompts)
+                else:
+                    keep(number, answer)
+                break
         await ask_through_outages(
             ask,
-            range(len(prompts)),
-            done,
+            prompts,
             keep=keep,
             n_at_once=self._config.concurrency,
-            wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
+            wait=lambda prompt, silence: self._wait_for_endpoint(prompt.style, sampling, silence),
             may_ask=may_ask,
         )
 

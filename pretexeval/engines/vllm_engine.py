@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, render_prompt
+from pretexeval.engines.base import Engine, Receive, render_prompt
 from pretexeval.engines.cards import rest_cards, take_cards
 from pretexeval.engines.identity import find_folder, require_readable
 from pretexeval.engines.tokens import find_answer_token, tokenise_sorted
@@ -38,6 +39,8 @@ AnswerTokens = tuple[int | None, int | None]
 # Requests that vLLM has at a time, as a multiple of those that it computes at a time. Further ones are added
 # while it computes, so that it never waits until a whole chunk is added.
 QUEUE_FACTOR = 2
+# Prompts that are sorted and tokenised together.
+N_PREPARED = 1024
 # Errors that a card may have caused, of CUDA in this process or in one of those of a model of several cards.
 OF_CARDS = re.compile("CUDA|NCCL|WorkerProc", re.IGNORECASE)
 
@@ -48,22 +51,12 @@ class _Request:
 
     position: int
     """Position of the prompt in its call."""
+    prompt: Prompt
+    text: str
+    """What the model continues."""
     ids: list[int]
     answer: AnswerTokens
     params: SamplingParams
-
-
-@dataclass
-class _Call:
-    """The prompts of one call of `generate_into`."""
-
-    received: dict[int, Completion]
-    prompts: Sequence[Prompt]
-    texts: list[str]
-    waiting: deque[_Request]
-    """Requests that vLLM does not have yet, sorted so that those with the same prefix follow each other."""
-    n_open: int
-    """Number of prompts without a completion."""
 
 
 class VllmEngine(Engine):
@@ -102,87 +95,63 @@ class VllmEngine(Engine):
         except BaseException:
             retire_llm(self._loaded, is_idle=False)
             raise
-        self._running: dict[str, tuple[_Call, _Request]] = {}
-        self._announced: tuple[dict[int, Completion], Sequence[Prompt], Sampling] | None = None
-        self._next: _Call | None = None
+        self._running: dict[str, _Request] = {}
         self._is_open = True
 
-    def generate_into(
+    def answer(
         self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt],
         sampling: Sampling,
-        on_progress: Callable[[int], None],
+        receive: Receive,
+        on_tick: Callable[[], None],
     ) -> None:
-        """Put each completion into `received` when it is finished. A prompt that is too long gets an error.
+        """Give each completion to `receive` when it is finished. A prompt that is too long gets an error.
 
         Raises:
             InputError: the model has no chat template for a chat prompt, or the template refuses it.
         """
-        call, self._next = self._next, None
-        if call is None or call.received is not received:
-            self._abandon()
-            call = self._prepare(received, prompts, sampling, on_progress)
-        while call.n_open:
-            self._add_requests(call, on_progress)
-            outputs = self._llm.llm_engine.step()
-            finished = [
-                output for output in outputs if output.finished and output.request_id in self._running
-            ]
-            for output in finished:
-                self._receive(output)
-            if finished:
-                on_progress(len(finished))
-
-    def announce(
-        self, received: dict[int, Completion], prompts: Sequence[Prompt], sampling: Sampling
-    ) -> None:
-        """Announce the call after the next one; see `LookaheadEngine`."""
-        self._announced = (received, prompts, sampling)
+        self._abandon()
+        numbered, waiting = enumerate(prompts), deque[_Request]()
+        block = list(islice(numbered, N_PREPARED))
+        while block or waiting or self._running:
+            waiting.extend(self._prepare(block, sampling, receive))
+            self._add_requests(waiting)
+            outputs = self._llm.llm_engine.step() if self._running else []
+            for output in outputs:
+                if output.finished and output.request_id in self._running:
+                    receive(*self._complete(output))
+            on_tick()
+            has_enough = len(waiting) + len(self._running) >= self._n_most
+            block = [] if has_enough else list(islice(numbered, N_PREPARED))
 
     def _prepare(
-        self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None],
-    ) -> _Call:
-        """Return the call with its prompts tokenised; those that are too long get their error."""
-        texts = [self._render(prompt) for prompt in prompts]
-        waiting: deque[_Request] = deque()
+        self, block: list[tuple[int, Prompt]], sampling: Sampling, receive: Receive
+    ) -> Iterator[_Request]:
+        """Yield the requests of prompts, sorted so that those with the same prefix follow each other.
+
+        Prompts that are too long get their error.
+        """
         params: dict[AnswerTokens, SamplingParams] = {}
-        for style in sorted({prompt.style for prompt in prompts}):
-            places = [i for i, prompt in enumerate(prompts) if prompt.style == style]
-            places.sort(key=texts.__getitem__)
-            of_style = [texts[i] for i in places]
-            tokens = tokenise_sorted(self._tokenizer, of_style, style)
-            answers = self._find_answer_tokens(of_style, sampling)
-            for i, ids, answer in zip(places, tokens, answers, strict=True):
+        rendered = [(prompt.style, self._render(prompt), number, prompt) for number, prompt in block]
+        rendered.sort(key=lambda row: row[:3])
+        for style, rows in groupby(rendered, key=lambda row: row[0]):
+            of_style = list(rows)
+            texts = [text for _, text, _, _ in of_style]
+            tokens = tokenise_sorted(self._tokenizer, texts, style)
+            answers = self._find_answer_tokens(texts, sampling)
+            for (_, text, number, prompt), ids, answer in zip(of_style, tokens, answers, strict=True):
                 if refusal := self._find_refusal(ids, sampling):
-                    received[i] = refusal
+                    receive(number, refusal)
                     continue
                 if answer not in params:
                     skip = self._splitter.skip_special_tokens
                     params[answer] = build_params(sampling, answer, skip_special_tokens=skip)
-                waiting.append(_Request(i, ids, answer, params[answer]))
-        if n_refused := len(prompts) - len(waiting):
-            on_progress(n_refused)
-        return _Call(received, prompts, texts, waiting, len(waiting))
+                yield _Request(number, prompt, text, ids, answer, params[answer])
 
-    def _add_requests(self, call: _Call, on_progress: Callable[[int], None]) -> None:
-        """Give requests to vLLM until it has enough, first those of this call, then those of the next."""
-        self._add_some(call)
-        if len(self._running) >= self._n_most:
-            return
-        if self._announced is not None:
-            self._next = self._prepare(*self._announced, on_progress)
-            self._announced = None
-        if self._next is not None:
-            self._add_some(self._next)
-
-    def _add_some(self, call: _Call) -> None:
+    def _add_requests(self, waiting: deque[_Request]) -> None:
+        """Give requests to vLLM until it has enough."""
         n_free = max(self._n_most - len(self._running), 0)
-        requests = [call.waiting.popleft() for _ in range(min(n_free, len(call.waiting)))]
+        requests = [waiting.popleft() for _ in range(min(n_free, len(waiting)))]
         if not requests:
             return
         first = self._llm.request_counter.counter
@@ -192,15 +161,15 @@ class VllmEngine(Engine):
             use_tqdm=False,
         )
         # vLLM numbers requests in the order in which they are added.
-        self._running |= {str(first + n): (call, request) for n, request in enumerate(requests)}
+        self._running |= {str(first + n): request for n, request in enumerate(requests)}
 
-    def _receive(self, output: RequestOutput) -> None:
-        call, request = self._running.pop(output.request_id)
+    def _complete(self, output: RequestOutput) -> tuple[int, Completion]:
+        """Return the position of a finished prompt, and its completion."""
+        request = self._running.pop(output.request_id)
         completion = _read_output(output, request.answer, self._served)
-        if call.prompts[request.position].style == "chat":
-            completion = self._splitter.split(completion, call.texts[request.position])
-        call.received[request.position] = completion
-        call.n_open -= 1
+        if request.prompt.style == "chat":
+            completion = self._splitter.split(completion, request.text)
+        return request.position, completion
 
     def _abandon(self) -> None:
         """Remove the requests of a call that was interrupted."""

@@ -1,10 +1,8 @@
 """Free space on the disk of the data folder: measured before a run, reserved before answers are written."""
 
-import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from pretexeval.primitives.errors import FULL_DISK, InputError
@@ -36,45 +34,56 @@ def measure_free_space(root: Path) -> int:
         ) from None
 
 
-@contextlib.contextmanager
-def reserve_space(folder: Path, n_bytes: int, n_least: int | None = None) -> Iterator[int]:
-    """Reserve disk space until the block ends, so that data written right after the block fits.
+class ReservedSpace:
+    """Disk space that no program can take until the block ends, so that data written right after it fits."""
 
-    Yield the number of bytes.
+    def __init__(self, folder: Path) -> None:
+        """Reserve nothing yet in this folder, which is created."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._n_bytes = 0
+        # The file has no name, so nothing remains even if this process is killed.
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed at the end of the block)
 
-    Args:
-        n_bytes: the bytes wanted.
-        n_least: the bytes that are enough if the disk has fewer; None: as many as wanted.
+    def __enter__(self) -> "ReservedSpace":
+        """Return this."""
+        return self
 
-    Raises:
-        InputError: the disk has less free space.
-    """
-    least = n_bytes if n_least is None else min(n_least, n_bytes)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        while not _allocate(file.fileno(), n_bytes):
-            if n_bytes == least:
-                raise InputError(
-                    f"{folder}: there is no room for {least / 1e6:.1f} MB of answers, so no more prompts are "
-                    "sent; make room and run again (the answers so far are kept)"
-                )
-            n_bytes = max(n_bytes // 2, least)
-        yield n_bytes
+    def __exit__(self, *_: object) -> None:
+        """Free the space."""
+        self._file.close()
 
+    def extend(self, n_bytes: int) -> bool:
+        """Reserve so many bytes in all, and as many again if there are; return whether the disk has them."""
+        return n_bytes <= self._n_bytes or self._allocate(2 * n_bytes) or self._allocate(n_bytes)
 
-def _allocate(file: int, n_bytes: int) -> bool:
-    """Give an empty file this size; return whether the disk has the space.
+    def require(self, n_bytes: int) -> None:
+        """Reserve so many bytes in all.
 
-    More space than is free is not asked for: until that failed, the disk would be full for all programs.
-    """
-    disk = os.fstatvfs(file)
-    if n_bytes > disk.f_bavail * disk.f_frsize:
-        return False
-    try:
-        os.posix_fallocate(file, 0, n_bytes)
+        Raises:
+            InputError: the disk has less free space.
+        """
+        if not self.extend(n_bytes):
+            raise InputError(
+                f"{self._folder}: there is no room for {n_bytes / 1e6:.1f} MB of answers, so no more prompts "
+                "are sent; make room and run again (the answers so far are kept)"
+            )
+
+    def _allocate(self, n_bytes: int) -> bool:
+        """Give the file this size; return whether the disk has the space.
+
+        More space than is free is not asked for: until that failed, the disk would be full for all programs.
+        """
+        file = self._file.fileno()
+        disk = os.fstatvfs(file)
+        if n_bytes - self._n_bytes > disk.f_bavail * disk.f_frsize:
+            return False
+        try:
+            os.posix_fallocate(file, 0, n_bytes)
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            os.ftruncate(file, self._n_bytes)
+            return False
+        self._n_bytes = n_bytes
         return True
-    except OSError as error:
-        if error.errno not in FULL_DISK:
-            raise
-        os.ftruncate(file, 0)
-        return False

@@ -1,24 +1,26 @@
-"""An exclusive session with one model: prompts are asked in chunks, and answers are stored as they arrive."""
+"""An exclusive session with one model, which asks prompts and stores the answers as they arrive."""
 
 import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
-from pretexeval.engines.base import Engine, LookaheadEngine, RemoteEngine
+from pretexeval.engines.base import Engine, RemoteEngine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
-from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
+from pretexeval.primitives.errors import InputError, describe_failure, is_failure, release_frames
 from pretexeval.primitives.process import finish
-from pretexeval.storage.disk import reserve_space
+from pretexeval.storage.disk import ReservedSpace
 from pretexeval.storage.locks import hold_model
 from pretexeval.storage.store import Store
-from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
+from schemas.exchange import Completion, Prompt, Sampling
+from tasks.asking.answer_stream import N_TRIAL, AnswerStream, KeyedPrompt
 from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
 from tasks.asking.server_habits import (
     CUT,
@@ -32,144 +34,8 @@ Advance = Callable[[int], None]
 """Takes how many more are done."""
 ShowProgress = Callable[[str, int], AbstractContextManager[Advance]]
 """Opens a display with this title and total."""
-
-
-# The chunk size is adjusted so that a chunk takes this long. In a longer one, answers are stored meanwhile.
-CHUNK_S = 20.0
-FIRST_CHUNK = 1024
-# The first prompts show whether an endpoint answers at all, before many are sent or paid for.
-TRIAL_CHUNK = 32
-MAX_CHUNK = 16_384
-# Upper bounds for reserving disk space: bytes of a file without rows, of a row without texts, and of a token.
-FILE_BYTES = 16_384
-ROW_BYTES = 512
+# Upper bound for reserving disk space: bytes of a token of an answer.
 TOKEN_BYTES = 16
-
-PromptsByKey = dict[str, Prompt]
-"""Prompt key -> prompt."""
-
-
-class ChunkSize:
-    """The number of prompts in the next chunk: few until an endpoint has answered, and after refusals."""
-
-    def __init__(self, *, is_on_trial: bool) -> None:
-        """Begin with a chunk on trial, or with a larger one."""
-        self.is_on_trial = is_on_trial
-        self._n_full = FIRST_CHUNK
-
-    @property
-    def n_prompts(self) -> int:
-        """Return the number of prompts in the next chunk."""
-        return TRIAL_CHUNK if self.is_on_trial else self._n_full
-
-    def adjust(self, seconds: float) -> None:
-        """Make the next chunk take about CHUNK_S, after one that took this long; a trial says nothing."""
-        if not self.is_on_trial:
-            factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
-            self._n_full = int(min(max(self._n_full * factor, FIRST_CHUNK // 4), MAX_CHUNK))
-
-
-def estimate_bytes(prompts: Sequence[Prompt], sampling: Sampling) -> int:
-    """Return an upper bound for the bytes that prompts and their answers take on disk."""
-    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in prompts)
-    return FILE_BYTES + n_prompt_bytes + len(prompts) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
-
-
-# A killed process loses the answers of this time at most. A long session writes less often, so that its
-# answers are not in thousands of small files: 100 s of a session of three hours would be 1 % of its costs.
-MIN_INTERVAL_S = 10.0
-MAX_INTERVAL_S = 60.0
-INTERVAL_SHARE = 0.01
-# Answers that are larger than expected are written before they fill the memory.
-MAX_CHARACTERS = 32_000_000
-
-Write = Callable[[list[str], list[Prompt], list[Completion]], None]
-"""Takes keys, prompts and completions, and writes them as one file."""
-
-
-@dataclass
-class ReceivedAnswers:
-    """The answers to a chunk. Those that are stored already are not kept in memory."""
-
-    chunk: dict[str, Prompt]
-    write: Write
-    session_started: float
-    """Start of the session on the monotonic clock."""
-    received: dict[int, Completion] = field(default_factory=dict)
-    """Position of a prompt in the chunk -> its completion, until it is stored. Other threads may add some."""
-    outcomes: dict[int, Completion] = field(default_factory=dict)
-    """Position of a prompt in the chunk -> its completion without its texts, once it is stored."""
-    _stored_at: float = field(default_factory=time.monotonic)
-
-    def store_if_due(self) -> bool:
-        """Store what has arrived if the last time is long ago; return whether something was stored.
-
-        On a full disk the answers stay in memory: space for them is reserved until the chunk ends.
-        """
-        now = time.monotonic()
-        share = INTERVAL_SHARE * (now - self.session_started)
-        interval = min(max(MIN_INTERVAL_S, share), MAX_INTERVAL_S)
-        if now < self._stored_at + interval and not self._is_large():
-            return False
-        try:
-            return self.store_all()
-        except OSError as error:
-            if error.errno not in FULL_DISK:
-                raise
-            return False
-
-    def store_all(self) -> bool:
-        """Store what has arrived and is not stored; return whether there was something."""
-        arrived = dict(sorted(self.received.copy().items()))
-        self._stored_at = time.monotonic()
-        if not arrived:
-            return False
-        self._store(list(self.chunk), arrived)
-        return True
-
-    def store_what_fits(self) -> None:
-        """Store as many as the disk takes of the answers that are not stored.
-
-        Raises:
-            OSError: some do not fit, or cannot be written.
-        """
-        waiting, full = [dict(sorted(self.received.copy().items()))], None
-        keys = list(self.chunk)
-        while waiting:
-            part = waiting.pop()
-            try:
-                if part:
-                    self._store(keys, part)
-            except OSError as error:
-                if error.errno not in FULL_DISK:
-                    raise
-                full, items, middle = error, list(part.items()), len(part) // 2
-                if middle:
-                    waiting += [dict(items[middle:]), dict(items[:middle])]
-        if full is not None:
-            raise full
-
-    def _store(self, keys: Sequence[str], arrived: dict[int, Completion]) -> None:
-        chosen = [keys[position] for position in arrived]
-        self.write(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
-        for position, completion in arrived.items():
-            self.outcomes[position] = replace(completion, response=None, reasoning=None)
-            del self.received[position]
-
-    def list_unsent(self) -> PromptsByKey:
-        """Return the prompts without an outcome."""
-        return {key: self.chunk[key] for n, key in enumerate(self.chunk) if n not in self.outcomes}
-
-    def list_outcomes(self) -> list[Completion]:
-        """Return what became of the prompts, in their order, without the texts."""
-        return [self.outcomes[position] for position in sorted(self.outcomes)]
-
-    def _is_large(self) -> bool:
-        arrived = self.received.copy().values()
-        n_characters = sum(
-            len(completion.response or "") + len(completion.reasoning or "") for completion in arrived
-        )
-        return n_characters > MAX_CHARACTERS
 
 
 # The wording with which pretexeval/engines/openai_answers.py stores the status of a failed prompt.
@@ -189,14 +55,6 @@ def read_refusal(completion: Completion) -> int | None:
     match = _STATUS.match(completion.error or "")
     status = int(match[1]) if match else None
     return None if status in TEMPORARY else status
-
-
-def have_failed(completions: Sequence[Completion]) -> bool:
-    """Return whether every one of these prompts failed. One that is too long says nothing of the endpoint."""
-    return bool(completions) and all(
-        completion.status == "error" and not (completion.error or "").startswith(PROMPT_TOO_LONG)
-        for completion in completions
-    )
 
 
 def explain_failure(name: str, completions: Sequence[Completion]) -> InputError:
@@ -241,8 +99,8 @@ class ModelSession:
         self.identity = identify_model(config)
         self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
-        """Continue even if the endpoint refuses every prompt of a chunk."""
-        self._chunk_size = ChunkSize(is_on_trial=config.engine == "openai")
+        """Continue even if the endpoint refuses many prompts in a row."""
+        self._is_on_trial = True
         self._has_answered = False
         self._watch = HabitWatch(config.name, is_endpoint=config.engine == "openai")
         self._started = time.monotonic()
@@ -283,116 +141,83 @@ class ModelSession:
         finally:
             self._locks.__exit__(kind, error, trace)
 
-    def ask(self, prompts: Iterable[tuple[str, Prompt]], sampling: Sampling, on_progress: Advance) -> None:
-        """Ask prompts in chunks and store every answer, also if this raises or is interrupted.
+    def ask(self, prompts: Iterable[KeyedPrompt], sampling: Sampling, on_progress: Advance) -> None:
+        """Ask prompts and store every answer, also if this raises or is interrupted.
 
-        On a nearly full disk, a chunk is asked in parts.
+        On a nearly full disk, the engine ends when no more answers fit, and begins again after the storing.
 
         Args:
-            prompts: keys and prompts. One or two chunks of them are in memory at a time.
+            prompts: keys and prompts, which are read when the engine has room for them.
 
         Raises:
             InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refuses every
                 prompt, or another host has taken over the lease. The answers so far are stored.
         """
         rest = iter(prompts)
+        while (first := next(rest, None)) is not None:
+            stream = self._ask_stream(chain([first], rest), first[1].style, sampling, on_progress)
+            rest = stream.source
 
-        def write(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
-            self.store.append(keys, prompts, completions, sampling.repeat)
-            self._watch.add(prompts, completions)
-
-        def take_chunk() -> ReceivedAnswers:
-            return ReceivedAnswers(dict(islice(rest, self._chunk_size.n_prompts)), write, self._started)
-
-        answers = take_chunk()
-        while answers.chunk:
-            is_ahead = isinstance(self._open_engine(), LookaheadEngine)
-            following = take_chunk() if is_ahead else None
-            try:
-                unsent = self._ask_chunk(answers, following, sampling, on_progress)
-            except BaseException:
-                if following is not None:
-                    finish(following.store_what_fits)
-                raise
-            if following is not None:
-                # Such an engine leaves no prompt unsent.
-                answers = following
-            else:
-                answers = ReceivedAnswers(unsent, write, self._started) if unsent else take_chunk()
-
-    def _ask_chunk(
-        self,
-        answers: ReceivedAnswers,
-        following: ReceivedAnswers | None,
-        sampling: Sampling,
-        on_progress: Advance,
-    ) -> PromptsByKey:
-        """Ask the prompts of a chunk whose answers fit on the disk; return the others.
-
-        Args:
-            following: the next chunk, with which the engine begins before it has finished this one.
-        """
+    def _ask_stream(
+        self, prompts: Iterator[KeyedPrompt], style: str, sampling: Sampling, on_progress: Advance
+    ) -> AnswerStream:
+        """Ask prompts until none is left, no more answers fit on the disk, or many in a row have failed."""
         engine = self._open_engine()
+        remote = engine if isinstance(engine, RemoteEngine) else None
         self._require_lease()
-        started = time.monotonic()
-        chunk, parts = answers.chunk, [answers]
-        if following is not None and isinstance(engine, LookaheadEngine):
-            engine.announce(following.received, list(following.chunk.values()), sampling)
-            parts.append(following)
+        stream = AnswerStream(
+            prompts,
+            partial(self._write, sampling),
+            self._started,
+            remote.measure_largest(sampling) if remote else TOKEN_BYTES * sampling.max_tokens,
+            N_TRIAL if remote and self._is_on_trial else None,
+            stops_at_failures=remote is not None and not self.accepts_refusal,
+        )
+        n_reported = 0
 
-        def advance(n_more: int) -> None:
+        def advance() -> None:
+            nonlocal n_reported
+            n_more = stream.n_received - n_reported
+            n_reported += n_more
             on_progress(n_more)
-            if any(part.store_if_due() for part in parts):
+            if stream.store_if_due():
                 self._require_lease()
+                self._watch.warn()
 
         try:
-            with (
-                self._explain_errors("its engine crashed"),
-                self._reserve_space(
-                    engine, [prompt for part in parts for prompt in part.chunk.values()], sampling
-                ),
-            ):
-                engine.generate_into(answers.received, list(chunk.values()), sampling, advance)
-                if self._chunk_size.is_on_trial and isinstance(engine, RemoteEngine):
-                    self._refuse_cut_prompts(engine, answers, sampling)
+            with self._explain_errors("its engine crashed"), ReservedSpace(self.store.folder) as space:
+                engine.answer(stream.give(space), sampling, stream.receive, advance)
+                advance()
+                if remote and self._is_on_trial:
+                    self._refuse_cut_prompts(engine, stream, sampling)
         finally:
-            finish(answers.store_what_fits)
+            finish(stream.store_what_fits)
+        self._is_on_trial = False
         self._watch.warn()
-        self._chunk_size.adjust(time.monotonic() - started)
-        style = next(iter(chunk.values())).style
-        self._check_failures(answers.list_outcomes(), style, sampling)
-        return answers.list_unsent()
+        self._check_failures(stream, style, sampling)
+        return stream
 
-    def _refuse_cut_prompts(self, engine: Engine, answers: ReceivedAnswers, sampling: Sampling) -> None:
+    def _write(
+        self, sampling: Sampling, keys: list[str], prompts: list[Prompt], completions: list[Completion]
+    ) -> None:
+        self.store.append(keys, prompts, completions, sampling.repeat)
+        self._watch.add(prompts, completions)
+
+    def _refuse_cut_prompts(self, engine: Engine, stream: AnswerStream, sampling: Sampling) -> None:
         """Raise InputError if the server reads a part of the prompts; they are then stored as failed.
 
         Low counts can be those of tokens that the server had not cached. So a prompt that it cannot have
         cached decides.
         """
-        arrived = dict(sorted((answers.outcomes | answers.received).items()))
-        prompts = [list(answers.chunk.values())[position] for position in arrived]
-        reason = find_equal_counts(prompts, list(arrived.values()))
-        if not reason and find_low_counts(prompts, list(arrived.values())):
+        prompts = [prompt for prompt, _ in stream.first]
+        completions = [completion for _, completion in stream.first]
+        reason = find_equal_counts(prompts, completions)
+        if not reason and find_low_counts(prompts, completions):
             fresh = make_unique(prompts[0])
             reason = find_low_counts([fresh], engine.generate([fresh], replace(sampling, max_tokens=1)))
         if reason:
-            failed = Completion(None, status="error", error=f"the prompt was cut: {reason}")
-            answers.received.update(dict.fromkeys(answers.received.copy(), failed))
+            stream.fail_waiting(f"the prompt was cut: {reason}")
             raise InputError(f"model {self.config.name!r}: {reason}. {CUT}")
-
-    @contextlib.contextmanager
-    def _reserve_space(self, engine: Engine, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[None]:
-        """Reserve what the rows and the answers need, those of open requests at their largest."""
-        if not isinstance(engine, RemoteEngine):
-            with reserve_space(self.store.folder, estimate_bytes(prompts, sampling)):
-                yield
-            return
-        n_rows = estimate_bytes(prompts, replace(sampling, max_tokens=0))
-        largest = engine.measure_largest(sampling)
-        wanted = estimate_bytes(prompts, sampling) + min(self.config.concurrency, len(prompts)) * largest
-        with reserve_space(self.store.folder, wanted, n_rows + largest) as n_bytes:
-            engine.max_bytes = n_bytes - n_rows
-            yield
 
     @contextlib.contextmanager
     def _explain_errors(self, what: str) -> Iterator[None]:
@@ -426,19 +251,17 @@ class ModelSession:
         """Write the record of the model beside its responses, and send it to the bucket."""
         write_model_record(self.config, self._shared, is_loaded=self._engine is not None)
 
-    def _check_failures(self, completions: Sequence[Completion], style: str, sampling: Sampling) -> None:
-        """Raise InputError if the endpoint answers no prompt; if none at the chunk's end, ask few next.
+    def _check_failures(self, stream: AnswerStream, style: str, sampling: Sampling) -> None:
+        """Raise InputError if the endpoint answers no prompt any more.
 
         Prompts can be refused for their content, also many in a row. So a throwaway prompt decides.
         """
-        self._has_answered |= any(completion.status == "ok" for completion in completions)
-        is_decisive = len(completions) >= TRIAL_CHUNK or not self._has_answered
+        self._has_answered |= stream.n_received > len(stream.failures)
+        is_decisive = len(stream.failures) >= N_TRIAL or (stream.failures and not self._has_answered)
         if (
-            have_failed(completions)
-            and is_decisive
+            is_decisive
             and not self.accepts_refusal
             and isinstance(self._engine, RemoteEngine)
             and not self._engine.is_answering(style, sampling)
         ):
-            raise explain_failure(self.config.name, completions)
-        self._chunk_size.is_on_trial = have_failed(completions[-TRIAL_CHUNK:])
+            raise explain_failure(self.config.name, stream.failures)

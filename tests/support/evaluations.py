@@ -1,13 +1,13 @@
 """An evaluation without flows, and engines for it: write the requests, ask the model, score the answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.config.tables import StorageConfig
-from pretexeval.engines.base import Engine
+from pretexeval.engines.base import Engine, Receive
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order
@@ -28,22 +28,23 @@ ANSWERS = (" True", " False", " A", " B")
 class Scripted(Engine):
     """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
 
-    def __init__(self, answer: Callable[[str, Sampling], str | Completion] = lambda *_: " True") -> None:
-        self.answer = answer
+    def __init__(self, reply: Callable[[str, Sampling], str | Completion] = lambda *_: " True") -> None:
+        self.reply = reply
         self.asked: list[tuple[str, Sampling]] = []
 
-    def generate_into(
+    def answer(
         self,
-        received: dict[int, Completion],
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt],
         sampling: Sampling,
-        on_progress: Advance,
+        receive: Receive,
+        on_tick: Callable[[], None],
     ) -> None:
-        self.asked += [(prompt.text, sampling) for prompt in prompts]
-        on_progress(len(prompts))
-        answers = [self.answer(prompt.text, sampling) for prompt in prompts]
-        completions = (each if isinstance(each, Completion) else Completion(each, "ok") for each in answers)
-        received.update(enumerate(completions))
+        taken = list(prompts)
+        self.asked += [(prompt.text, sampling) for prompt in taken]
+        on_tick()
+        for position, prompt in enumerate(taken):
+            said = self.reply(prompt.text, sampling)
+            receive(position, said if isinstance(said, Completion) else Completion(said, "ok"))
 
     def close(self) -> None:
         """Close nothing."""

@@ -194,16 +194,18 @@ def test_only_a_prompt_without_an_answer_is_asked_after_an_outage_and_not_for_ev
 ) -> None:
     answers, numbers, waits = dict[int, Answer](), list[int](), list[Answer]()
 
-    async def ask_next(number: int) -> Answer:
+    async def ask_next(prompt: Prompt) -> Answer:
+        number = int(prompt.text)
         numbers.append(number)
         await asyncio.sleep(0)
         return said[number][numbers.count(number) - 1]
 
-    async def wait(silence: Answer) -> None:
+    async def wait(_: Prompt, silence: Answer) -> None:
         waits.append(silence)
 
     keep, asked = answers.__setitem__, range(len(said))
-    asyncio.run(ask_through_outages(ask_next, asked, answers, keep=keep, n_at_once=n_at_once, wait=wait))
+    prompts = ((number, Prompt("completion", str(number))) for number in asked)
+    asyncio.run(ask_through_outages(ask_next, prompts, keep=keep, n_at_once=n_at_once, wait=wait))
     assert answers == {number: replies[-1] for number, replies in enumerate(said)}
     assert [numbers.count(number) for number in asked] == [len(replies) for replies in said]
     assert len(waits) == n_waits
@@ -243,7 +245,7 @@ def test_an_endpoint_that_stays_away_leaves_the_answers_so_far(
         engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
         assert isinstance(engine, Engine)
         with closing(engine), pytest.raises(InputError, match=message):
-            engine.generate_into(received, prompts, Sampling(), lambda _: None)
+            engine.answer(prompts, Sampling(), received.__setitem__, lambda: None)
     assert set(received) == {0, 1, 2}
 
 
@@ -259,7 +261,7 @@ def test_no_request_is_sent_that_could_cost_more_than_the_limit() -> None:
         assert isinstance(engine, Engine)
         message = r"100 answers have cost 4400\); the answers are kept"
         with closing(engine), pytest.raises(InputError, match=message):
-            engine.generate_into(received, prompts, Sampling(max_tokens=8), lambda _: None)
+            engine.answer(prompts, Sampling(max_tokens=8), received.__setitem__, lambda: None)
     assert len(received) == len(endpoint.requests) == 100
 
 

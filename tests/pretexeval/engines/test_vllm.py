@@ -89,7 +89,7 @@ def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LLMEngine, "step", step_or_crash)
         with pytest.raises(RuntimeError, match="EngineCore died"):
-            engine.generate_into(kept, prompts, GREEDY, lambda _: None)
+            engine.answer(prompts, GREEDY, kept.__setitem__, lambda: None)
     return kept
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
-from pretexeval.storage.disk import measure_free_space, reserve_space
+from pretexeval.storage.disk import ReservedSpace, measure_free_space
 from pretexeval.storage.files import FileRef, link_file, read_stage_files, write_atomically, write_stage_file
 from schemas.stages import VARIANTS
 
@@ -119,11 +119,12 @@ def test_free_space_is_measured_and_reserved_without_a_trace(tmp_path: Path) -> 
     disk = shutil.disk_usage(tmp_path)
     assert measure_free_space(tmp_path / "not" / "there") == pytest.approx(disk.free, rel=0.2)
     assert list(tmp_path.iterdir()) == []
-    with reserve_space(tmp_path / "new", 50_000_000):
+    with ReservedSpace(tmp_path / "new") as space:
+        space.require(50_000_000)
         assert not list((tmp_path / "new").iterdir())
     refused = pytest.raises(InputError, match=r"no room for .* make room")
-    with mock.patch("os.posix_fallocate") as filled, refused, reserve_space(tmp_path, 2 * disk.total):
-        raise AssertionError("the space was reserved")
+    with mock.patch("os.posix_fallocate") as filled, ReservedSpace(tmp_path) as space, refused:
+        space.require(2 * disk.total)
     assert not filled.called
 
 

@@ -21,7 +21,7 @@ from pretexeval.engines import openai_answers, openai_engine, openai_replies
 from pretexeval.engines.endpoint_client import EndpointClient
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Prompt
-from tasks.asking import model_session
+from tasks.asking import answer_stream
 from tests.support.endpoint import build_model_config
 from tests.support.evaluations import ask_in_session
 from tests.support.raw_endpoint import (
@@ -283,7 +283,7 @@ def test_quota_that_is_used_up_ends_the_run_and_keeps_the_answers(serve: Callabl
 def test_answers_are_on_the_disk_while_the_chunk_is_asked(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(model_session, "MIN_INTERVAL_S", 0.2)
+    monkeypatch.setattr(answer_stream, "MIN_INTERVAL_S", 0.2)
     n_files: list[int] = []
     run, _ = serve(
         lambda prompt, _: say(prompt, piece=100, pause_s=0.1),

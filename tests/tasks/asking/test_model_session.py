@@ -21,11 +21,13 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import FULL_DISK
+from pretexeval.storage.disk import ReservedSpace
 from pretexeval.storage.layout import model_file
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.model_session import ModelSession, ReceivedAnswers
+from tasks.asking.answer_stream import AnswerStream
+from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
 from tests.support.evaluations import CountingEngine, ask_in_session, ignore
 from tests.support.object_storage import ObjectStorage
@@ -182,14 +184,18 @@ def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(dis
     def write(*rows: Any) -> None:  # noqa: ANN401
         store.append(*rows)
 
-    answers = ReceivedAnswers(build_prompts(*(f"p{n}" for n in range(40))), write, 0.0)
-    answers.received.update({n: Completion(write_text(f"p{n}", size)) for n, size in enumerate(sizes)})
+    prompts = build_prompts(*(f"p{n}" for n in range(40)))
+    answers = AnswerStream(iter(prompts.items()), write, 0.0)
+    with ReservedSpace(disk) as space:
+        assert len(list(answers.give(space))) == 40
+    for n, size in enumerate(sizes):
+        answers.receive(n, Completion(write_text(f"p{n}", size)))
     with pytest.raises(OSError, match="No space") as raised:
         answers.store_what_fits()
     assert raised.value.errno in FULL_DISK
     n_kept = len(read_answers(disk))
     assert n_kept >= 25
-    assert n_kept == len(answers.outcomes) == 40 - len(answers.received)
+    assert n_kept == answers.n_received - len(answers.waiting) == 40 - len(answers.waiting)
     with suppress(OSError):
         answers.store_what_fits()
     subprocess.run([*ENLARGE, str(disk)], check=True)

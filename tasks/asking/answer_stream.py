@@ -1,0 +1,166 @@
+"""Prompts on their way to a model, and its answers until they are stored."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from pretexeval.primitives.errors import FULL_DISK
+from pretexeval.storage.disk import ReservedSpace
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
+
+# The first prompts show whether an endpoint answers at all, before many are sent or paid for.
+N_TRIAL = 32
+# A killed process loses the answers of this time at most. A long session writes less often, so that its
+# answers are not in thousands of small files: 100 s of a session of three hours would be 1 % of its costs.
+MIN_INTERVAL_S = 10.0
+MAX_INTERVAL_S = 60.0
+INTERVAL_SHARE = 0.01
+# Answers that are larger than expected are written before they fill the memory.
+MAX_TEXT_BYTES = 32_000_000
+# Upper bounds for reserving disk space: bytes of a file without rows, and of a row without texts.
+FILE_BYTES = 16_384
+ROW_BYTES = 512
+
+KeyedPrompt = tuple[str, Prompt]
+"""The key of a prompt, and the prompt."""
+Write = Callable[[list[str], list[Prompt], list[Completion]], None]
+"""Takes keys, prompts and completions, and writes them as one file."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    key: str
+    prompt: Prompt
+    completion: Completion
+    n_text_bytes: int
+
+
+@dataclass
+class AnswerStream:
+    """Gives prompts to an engine while their answers fit on the disk, and keeps the answers that arrive.
+
+    An engine takes prompts and hands over answers in one thread, and another thread may store them.
+    """
+
+    source: Iterator[KeyedPrompt]
+    """The prompts that are not given yet."""
+    write: Write
+    session_started: float
+    """Start of the session on the monotonic clock."""
+    answer_bytes: int = 0
+    """The bytes that the text of an answer takes at most."""
+    n_most: int | None = None
+    """The most prompts that are given; None: no limit."""
+    stops_at_failures: bool = False
+    """Whether no more prompts are given after N_TRIAL failures in a row."""
+    n_received: int = 0
+    failures: list[Completion] = field(default_factory=list)
+    """The prompts that failed after the last one that did not, without those that are too long."""
+    first: list[tuple[Prompt, Completion]] = field(default_factory=list)
+    """The first prompts whose answers arrived, with their completions without texts."""
+    waiting: dict[int, _Answer] = field(default_factory=dict)
+    """Position of a prompt -> its answer, until it is stored."""
+    _open: dict[int, KeyedPrompt] = field(default_factory=dict)
+    _n_given: int = 0
+    # Bytes of rows with prompts, and of answers. Each of the four is changed by one thread only.
+    _given_bytes: int = 0
+    _text_bytes: int = 0
+    _stored_bytes: int = 0
+    _stored_text_bytes: int = 0
+    _stored_at: float = field(default_factory=time.monotonic)
+
+    def give(self, space: ReservedSpace) -> Iterator[Prompt]:
+        """Yield prompts, after space for their answers is reserved. Without space, the rest is not given.
+
+        Raises:
+            InputError: the disk has no space for the first of them.
+        """
+        while self.n_most is None or self._n_given < self.n_most:
+            if self.stops_at_failures and len(self.failures) >= N_TRIAL:
+                return
+            if (keyed := next(self.source, None)) is None:
+                return
+            n_bytes = ROW_BYTES + len(keyed[1].text.encode())
+            n_answers = (len(self._open) + 1) * self.answer_bytes
+            needed = FILE_BYTES + self._given_bytes - self._stored_bytes + n_bytes + n_answers
+            if self._n_given == 0:
+                space.require(needed)
+            elif not space.extend(needed + self._text_bytes - self._stored_text_bytes):
+                self.source = chain([keyed], self.source)
+                return
+            self._open[self._n_given] = keyed
+            self._n_given += 1
+            self._given_bytes += n_bytes
+            yield keyed[1]
+
+    def receive(self, position: int, completion: Completion) -> None:
+        """Take the answer to the prompt that was given at this position."""
+        key, prompt = self._open.pop(position)
+        if completion.status == "error" and not (completion.error or "").startswith(PROMPT_TOO_LONG):
+            self.failures.append(completion)
+        else:
+            self.failures.clear()
+        if len(self.first) < N_TRIAL:
+            self.first.append((prompt, replace(completion, response=None, reasoning=None)))
+        answer = _Answer(key, prompt, completion, completion.measure_texts())
+        self._text_bytes += answer.n_text_bytes
+        self.n_received += 1
+        self.waiting[position] = answer
+
+    def fail_waiting(self, error: str) -> None:
+        """Replace the answers that are not stored by this error."""
+        failed = Completion(None, status="error", error=error)
+        self.waiting = {n: replace(answer, completion=failed) for n, answer in self.waiting.items()}
+
+    def store_if_due(self) -> bool:
+        """Store what has arrived if the last time is long ago; return whether something was stored.
+
+        On a full disk the answers stay in memory: space for them is reserved until the engine has ended.
+        """
+        now = time.monotonic()
+        share = INTERVAL_SHARE * (now - self.session_started)
+        interval = min(max(MIN_INTERVAL_S, share), MAX_INTERVAL_S)
+        is_large = self._text_bytes - self._stored_text_bytes > MAX_TEXT_BYTES
+        if now < self._stored_at + interval and not is_large:
+            return False
+        self._stored_at = now
+        arrived = dict(sorted(self.waiting.copy().items()))
+        try:
+            self._store(arrived)
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            return False
+        return bool(arrived)
+
+    def store_what_fits(self) -> None:
+        """Store as many as the disk takes of the answers that are not stored.
+
+        Raises:
+            OSError: some do not fit, or cannot be written.
+        """
+        parts, full = [dict(sorted(self.waiting.copy().items()))], None
+        while parts:
+            part = parts.pop()
+            try:
+                self._store(part)
+            except OSError as error:
+                if error.errno not in FULL_DISK:
+                    raise
+                full, items, middle = error, list(part.items()), len(part) // 2
+                if middle:
+                    parts += [dict(items[middle:]), dict(items[:middle])]
+        if full is not None:
+            raise full
+
+    def _store(self, arrived: dict[int, _Answer]) -> None:
+        if not arrived:
+            return
+        answers = arrived.values()
+        keys, prompts = [answer.key for answer in answers], [answer.prompt for answer in answers]
+        self.write(keys, prompts, [answer.completion for answer in answers])
+        self._stored_bytes += sum(ROW_BYTES + len(prompt.text.encode()) for prompt in prompts)
+        self._stored_text_bytes += sum(answer.n_text_bytes for answer in answers)
+        for position in arrived:
+            del self.waiting[position]
