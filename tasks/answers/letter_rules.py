@@ -84,6 +84,9 @@ def read_text_alone(text: str, options: AnswerOptions) -> Found:
     letters, end = read_texts_at(text, 0, options)
     if len(letters) > 1 and (called := ARE_RIGHT.match(text, end)):
         end = called.end()
+    if len(letters) == len(options.letters) > 1 and text[end:].strip(EDGES):
+        # The list of all options is repeated, and what follows answers.
+        return ()
     return letters if not text[end:].partition("\n")[0].strip(EDGES) else ()
 
 

@@ -11,6 +11,7 @@ from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
 from tasks.answers.segments import (
     remove_copied_sentences,
     remove_refusals,
+    repeats_statement,
     split_other_options,
     split_other_statement,
     split_questions,
@@ -86,6 +87,8 @@ def read_answer(
     reading = _read_part(question_type, own, listed, offered or "")
     if (reading.rule or "").endswith(ONLY_TEXT):
         reading = _read_part(question_type, remove_copied_sentences(own, question), listed, offered or "")
+    if reading == NOTHING and question_type in STATEMENTS and repeats_statement(own, question):
+        reading = Reading("T", "repeated_statement")
     if reading != NOTHING:
         return reading
     readings = (_read_part(question_type, other, listed, offered or "") for other in others)

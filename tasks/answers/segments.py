@@ -35,6 +35,9 @@ WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
 LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
 N_LISTED = 3
+QUOTED_PART = re.compile(r'"([^"]+)"')
+CONCLUDES = r"(?:therefore|thus|so|hence|in (?:conclusion|summary)|overall|consequently|as a result),? "
+GOES_ON = r",? (?:because|since|as|based on|due to|given|which)"
 JUDGED_OPTION = re.compile(
     rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b"
 )
@@ -68,6 +71,18 @@ def split_other_statement(text: str, question: str) -> tuple[str, str]:
         if 2 * sum(word in known for word in words) < len(words) > 2:
             return text[: match.start()].strip(), text[match.start() :]
     return text, ""
+
+
+def repeats_statement(text: str, question: str) -> bool:
+    """Return whether a text states the statement of the question itself, and not only copies the question.
+
+    A model that explains may end with "Therefore, gout is the most likely diagnosis." instead of a verdict.
+    """
+    folded = fold_text(question)
+    statement = re.escape(fold_text((QUOTED_PART.findall(question) or [question])[-1]).rstrip(". "))
+    repeated = re.compile(rf"(?:{CONCLUDES})?{statement}(?:\.?|(?:{GOES_ON})\b.*)")
+    said = [fold_text(part) for part in SENTENCE_START.split(text) if part.strip()]
+    return any(map(repeated.fullmatch, said)) and any(part not in folded for part in said)
 
 
 def remove_copied_sentences(text: str, question: str) -> str:
