@@ -54,8 +54,9 @@ class ReservedSpace:
         self._file.close()
 
     def extend(self, n_bytes: int) -> bool:
-        """Reserve so many bytes in all, and as many again if there are; return whether the disk has them."""
-        return n_bytes <= self._n_bytes or self._allocate(2 * n_bytes) or self._allocate(n_bytes)
+        """Reserve so many bytes in all, and some more if there are; return whether the disk has them."""
+        with_more = n_bytes + n_bytes // 4
+        return n_bytes <= self._n_bytes or self._allocate(with_more) or self._allocate(n_bytes)
 
     def require(self, n_bytes: int) -> None:
         """Reserve so many bytes in all.

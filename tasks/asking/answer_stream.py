@@ -16,24 +16,17 @@ N_TRIAL = 32
 MIN_INTERVAL_S = 10.0
 MAX_INTERVAL_S = 60.0
 INTERVAL_SHARE = 0.01
-# Answers that are larger than expected are written before they fill the memory.
-MAX_TEXT_BYTES = 32_000_000
+# Prompts with their answers are written before they fill the memory.
+MAX_BYTES = 32_000_000
 # Upper bounds for reserving disk space: bytes of a file without rows, and of a row without texts.
 FILE_BYTES = 16_384
 ROW_BYTES = 512
 
 KeyedPrompt = tuple[str, Prompt]
 """The key of a prompt, and the prompt."""
+_Answer = tuple[str, Prompt, Completion]
 Write = Callable[[list[str], list[Prompt], list[Completion]], None]
 """Takes keys, prompts and completions, and writes them as one file."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    key: str
-    prompt: Prompt
-    completion: Completion
-    n_text_bytes: int
 
 
 @dataclass
@@ -60,14 +53,12 @@ class AnswerStream:
     first: list[tuple[Prompt, Completion]] = field(default_factory=list)
     """The first prompts whose answers arrived, with their completions without texts."""
     waiting: dict[int, _Answer] = field(default_factory=dict)
-    """Position of a prompt -> its answer, until it is stored."""
+    """Position of a prompt -> its key, the prompt and its completion, until they are stored."""
     _open: dict[int, KeyedPrompt] = field(default_factory=dict)
     _n_given: int = 0
-    # Bytes of rows with prompts, and of answers. Each of the four is changed by one thread only.
+    # Bytes of prompts that were given and of their answers. Each of the two is changed by one thread only.
     _given_bytes: int = 0
-    _text_bytes: int = 0
     _stored_bytes: int = 0
-    _stored_text_bytes: int = 0
     _stored_at: float = field(default_factory=time.monotonic)
 
     def give(self, space: ReservedSpace) -> Iterator[Prompt]:
@@ -82,11 +73,11 @@ class AnswerStream:
             if (keyed := next(self.source, None)) is None:
                 return
             n_bytes = ROW_BYTES + len(keyed[1].text.encode())
-            n_answers = (len(self._open) + 1) * self.answer_bytes
-            needed = FILE_BYTES + self._given_bytes - self._stored_bytes + n_bytes + n_answers
+            open_bytes = n_bytes + (len(self._open) + 1) * self.answer_bytes
+            needed = FILE_BYTES + self._given_bytes - self._stored_bytes + open_bytes
             if self._n_given == 0:
                 space.require(needed)
-            elif not space.extend(needed + self._text_bytes - self._stored_text_bytes):
+            elif not space.extend(needed):
                 self.source = chain([keyed], self.source)
                 return
             self._open[self._n_given] = keyed
@@ -103,15 +94,14 @@ class AnswerStream:
             self.failures.clear()
         if len(self.first) < N_TRIAL:
             self.first.append((prompt, replace(completion, response=None, reasoning=None)))
-        answer = _Answer(key, prompt, completion, completion.measure_texts())
-        self._text_bytes += answer.n_text_bytes
+        self._given_bytes += completion.measure_texts()
         self.n_received += 1
-        self.waiting[position] = answer
+        self.waiting[position] = key, prompt, completion
 
     def fail_waiting(self, error: str) -> None:
         """Replace the answers that are not stored by this error."""
         failed = Completion(None, status="error", error=error)
-        self.waiting = {n: replace(answer, completion=failed) for n, answer in self.waiting.items()}
+        self.waiting = {n: (key, prompt, failed) for n, (key, prompt, _) in self.waiting.items()}
 
     def store_if_due(self) -> bool:
         """Store what has arrived if the last time is long ago; return whether something was stored.
@@ -121,7 +111,7 @@ class AnswerStream:
         now = time.monotonic()
         share = INTERVAL_SHARE * (now - self.session_started)
         interval = min(max(MIN_INTERVAL_S, share), MAX_INTERVAL_S)
-        is_large = self._text_bytes - self._stored_text_bytes > MAX_TEXT_BYTES
+        is_large = self._given_bytes - self._stored_bytes > MAX_BYTES
         if now < self._stored_at + interval and not is_large:
             return False
         self._stored_at = now
@@ -157,10 +147,11 @@ class AnswerStream:
     def _store(self, arrived: dict[int, _Answer]) -> None:
         if not arrived:
             return
-        answers = arrived.values()
-        keys, prompts = [answer.key for answer in answers], [answer.prompt for answer in answers]
-        self.write(keys, prompts, [answer.completion for answer in answers])
-        self._stored_bytes += sum(ROW_BYTES + len(prompt.text.encode()) for prompt in prompts)
-        self._stored_text_bytes += sum(answer.n_text_bytes for answer in answers)
+        keys, prompts, completions = map(list, zip(*arrived.values(), strict=True))
+        self.write(keys, prompts, completions)
+        self._stored_bytes += sum(
+            ROW_BYTES + len(prompt.text.encode()) + completion.measure_texts()
+            for _, prompt, completion in arrived.values()
+        )
         for position in arrived:
             del self.waiting[position]
