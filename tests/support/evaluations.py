@@ -33,18 +33,13 @@ class Scripted(Engine):
         self.asked: list[tuple[str, Sampling]] = []
 
     def answer(
-        self,
-        prompts: Iterable[Prompt],
-        sampling: Sampling,
-        receive: Receive,
-        on_tick: Callable[[], None],
+        self, prompts: Iterable[Prompt], sampling: Sampling, receive: Receive, on_tick: Callable[[], None]
     ) -> None:
-        taken = list(prompts)
-        self.asked += [(prompt.text, sampling) for prompt in taken]
-        on_tick()
-        for position, prompt in enumerate(taken):
+        for position, prompt in enumerate(prompts):
+            self.asked.append((prompt.text, sampling))
             said = self.reply(prompt.text, sampling)
             receive(position, said if isinstance(said, Completion) else Completion(said, "ok"))
+            on_tick()
 
     def close(self) -> None:
         """Close nothing."""

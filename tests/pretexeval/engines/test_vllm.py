@@ -65,6 +65,7 @@ class Session:
     stopped: list[Completion]
     n_done: int
     reopened: list[Completion]
+    queued: list[Completion]
     kept: dict[int, Completion]
     engine: weakref.ref[object]
 
@@ -107,6 +108,9 @@ def session(tiny_llama: Path, _variables: None) -> Session:
     with closing(load_engine(configure(tiny_llama))) as engine:
         assert isinstance(engine, VllmEngine)
         batch = engine.generate(SHORT, GREEDY)
+        n_most, engine._n_most = engine._n_most, 3
+        queued = engine.generate(SHORT, GREEDY)
+        engine._n_most = n_most
         alone = [engine.generate([prompt], GREEDY)[0] for prompt in SHORT[:10]]
         mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
         stop = (str(batch[0].response)[-1:],)
@@ -119,7 +123,7 @@ def session(tiny_llama: Path, _variables: None) -> Session:
         assert engine._llm is used()
         reopened = engine.generate(SHORT, GREEDY)
         kept = crash(engine, SHORT * 20)
-    return Session(batch, alone, mixed, stopped, sum(progress), reopened, kept, used)
+    return Session(batch, alone, mixed, stopped, sum(progress), reopened, queued, kept, used)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -183,7 +187,7 @@ def test_answers_are_the_same_alone_and_before_a_crash(session: Session) -> None
 def test_a_closed_engine_is_used_again_unless_it_crashed_or_other_settings_are_asked_for(
     session: Session, tiny_llama: Path
 ) -> None:
-    assert session.reopened == session.batch
+    assert session.reopened == session.queued == session.batch
     used = session.engine
     for settings in ({}, {"max_model_len": 128}):
         with closing(load_engine(configure(tiny_llama, **settings))) as engine:
@@ -390,6 +394,7 @@ def test_on_a_card_vllm_needs_no_compiler_and_is_deterministic_only_if_the_confi
     assert AttentionBackendEnum[DETERMINISTIC_ATTENTION].get_class().supports_batch_invariance()
 
 
+@pytest.mark.usefixtures("session")
 def test_memory_of_an_engine_is_freed_if_a_library_was_imported_while_it_was_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -203,6 +203,17 @@ def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(dis
     assert len(read_answers(disk)) == 40
 
 
+def test_prompts_are_given_until_32_in_a_row_have_failed(tmp_path: Path) -> None:
+    prompts = build_prompts(*(f"p{n}" for n in range(100)))
+    answers = AnswerStream(iter(prompts.items()), lambda *_: None, 0.0, stops_at_failures=True)
+    failed = Completion(None, status="error", error="HTTP 500: Error code: 500")
+    with ReservedSpace(tmp_path) as space:
+        for n, _ in enumerate(answers.give(space)):
+            answers.receive(n, Completion("True") if n == 20 else failed)
+    assert answers.n_received == 20 + 1 + 32
+    assert next(answers.source)[0] == list(prompts)[20 + 1 + 32]
+
+
 def test_a_signal_does_not_break_off_the_storing_of_answers(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
