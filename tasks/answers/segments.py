@@ -79,8 +79,11 @@ def repeats_statement(text: str, question: str) -> bool:
     A model that explains may end with "Therefore, gout is the most likely diagnosis." instead of a verdict.
     """
     folded = fold_text(question)
-    statement = re.escape(fold_text((QUOTED_PART.findall(question) or [question])[-1]).rstrip(". "))
-    repeated = re.compile(rf"(?:{CONCLUDES})?{statement}(?:\.?|(?:{GOES_ON})\b.*)")
+    statement = fold_text((QUOTED_PART.findall(question) or [question])[-1]).rstrip(". ")
+    subject, verb, complement = statement.partition(" is ")
+    # "The most likely diagnosis is gout." states that gout is the most likely diagnosis.
+    ways = map(re.escape, [statement, f"{complement} is {subject}"] if verb else [statement])
+    repeated = re.compile(rf"(?:{CONCLUDES})?(?:{'|'.join(ways)})(?:\.?|(?:{GOES_ON})\b.*)")
     said = [fold_text(part) for part in SENTENCE_START.split(text) if part.strip()]
     return any(map(repeated.fullmatch, said)) and any(part not in folded for part in said)
 

@@ -56,8 +56,10 @@ class AnswerStream:
     """Position of a prompt -> its key, the prompt and its completion, until they are stored."""
     _open: dict[int, KeyedPrompt] = field(default_factory=dict)
     _n_given: int = 0
-    # Bytes of prompts that were given and of their answers. Each of the two is changed by one thread only.
-    _given_bytes: int = 0
+    # Bytes of open prompts with their answers, and of rows that were received and stored. The thread that
+    # stores changes the last one only.
+    _open_bytes: int = 0
+    _received_bytes: int = 0
     _stored_bytes: int = 0
     _stored_at: float = field(default_factory=time.monotonic)
 
@@ -72,9 +74,8 @@ class AnswerStream:
                 return
             if (keyed := next(self.source, None)) is None:
                 return
-            n_bytes = ROW_BYTES + len(keyed[1].text.encode())
-            open_bytes = n_bytes + (len(self._open) + 1) * self.answer_bytes
-            needed = FILE_BYTES + self._given_bytes - self._stored_bytes + open_bytes
+            open_bytes = self._open_bytes + _measure_row(keyed[1]) + self.answer_bytes
+            needed = FILE_BYTES + open_bytes + self._received_bytes - self._stored_bytes
             if self._n_given == 0:
                 space.require(needed)
             elif not space.extend(needed):
@@ -82,7 +83,7 @@ class AnswerStream:
                 return
             self._open[self._n_given] = keyed
             self._n_given += 1
-            self._given_bytes += n_bytes
+            self._open_bytes = open_bytes
             yield keyed[1]
 
     def receive(self, position: int, completion: Completion) -> None:
@@ -94,7 +95,8 @@ class AnswerStream:
             self.failures.clear()
         if len(self.first) < N_TRIAL:
             self.first.append((prompt, replace(completion, response=None, reasoning=None)))
-        self._given_bytes += completion.measure_texts()
+        self._open_bytes -= _measure_row(prompt) + self.answer_bytes
+        self._received_bytes += _measure_row(prompt) + completion.measure_texts()
         self.n_received += 1
         self.waiting[position] = key, prompt, completion
 
@@ -111,7 +113,7 @@ class AnswerStream:
         now = time.monotonic()
         share = INTERVAL_SHARE * (now - self.session_started)
         interval = min(max(MIN_INTERVAL_S, share), MAX_INTERVAL_S)
-        is_large = self._given_bytes - self._stored_bytes > MAX_BYTES
+        is_large = self._received_bytes - self._stored_bytes > MAX_BYTES
         if now < self._stored_at + interval and not is_large:
             return False
         self._stored_at = now
@@ -149,9 +151,11 @@ class AnswerStream:
             return
         keys, prompts, completions = map(list, zip(*arrived.values(), strict=True))
         self.write(keys, prompts, completions)
-        self._stored_bytes += sum(
-            ROW_BYTES + len(prompt.text.encode()) + completion.measure_texts()
-            for _, prompt, completion in arrived.values()
-        )
+        self._stored_bytes += sum(map(_measure_row, prompts))
+        self._stored_bytes += sum(completion.measure_texts() for completion in completions)
         for position in arrived:
             del self.waiting[position]
+
+
+def _measure_row(prompt: Prompt) -> int:
+    return ROW_BYTES + len(prompt.text.encode())

@@ -76,8 +76,8 @@ class ModelSession:
     """A model and its answers. The model is loaded at the first prompt and closed when the block ends.
 
     One process at a time has a session with a model, or one process for each shard of its prompts, so that no
-    prompt is asked twice (`pretexeval.storage.locks`). Among hosts that share a bucket, each chunk of answers
-    is sent there before the next is asked.
+    prompt is asked twice (`pretexeval.storage.locks`). Among hosts that share a bucket, answers are sent
+    there when they are stored, and a host that has lost its lease asks nothing more.
     """
 
     def __init__(
@@ -181,8 +181,8 @@ class ModelSession:
             n_reported += n_more
             on_progress(n_more)
             if stream.store_if_due():
-                self._require_lease()
                 self._watch.warn()
+            self._require_lease()
 
         try:
             with self._explain_errors("its engine crashed"), ReservedSpace(self.store.folder) as space:
