@@ -255,7 +255,9 @@ class OpenaiEngine(Engine):
 
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the endpoint answers a throwaway prompt of this style."""
-        return self._thread.run(self._is_answering(style, sampling))
+        is_answering = self._thread.run(self._is_answering(style, sampling))
+        self._endpoint.has_answered |= is_answering
+        return is_answering
 
     def close(self) -> None:
         """Close the connections."""

@@ -36,6 +36,7 @@ QUOTED_STATEMENT = compile_phrases("quoted_statement")
 LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
 N_LISTED = 3
 QUOTED_PART = re.compile(r'"([^"]+)"')
+BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct)\b")
 CONCLUDES = r"(?:therefore|thus|so|hence|in (?:conclusion|summary)|overall|consequently|as a result),? "
 GOES_ON = r",? (?:because|since|as|based on|due to|given|which)"
 JUDGED_OPTION = re.compile(
@@ -78,13 +79,13 @@ def repeats_statement(text: str, question: str) -> bool:
 
     A model that explains may end with "Therefore, gout is the most likely diagnosis." instead of a verdict.
     """
-    folded = fold_text(question)
-    statement = fold_text((QUOTED_PART.findall(question) or [question])[-1]).rstrip(". ")
+    folded = BEST.sub("best", fold_text(question))
+    statement = (QUOTED_PART.findall(folded) or [folded])[-1].rstrip(". ")
     subject, verb, complement = statement.partition(" is ")
     # "The most likely diagnosis is gout." states that gout is the most likely diagnosis.
     ways = map(re.escape, [statement, f"{complement} is {subject}"] if verb else [statement])
     repeated = re.compile(rf"(?:{CONCLUDES})?(?:{'|'.join(ways)})(?:\.?|(?:{GOES_ON})\b.*)")
-    said = [fold_text(part) for part in SENTENCE_START.split(text) if part.strip()]
+    said = [BEST.sub("best", fold_text(part)) for part in SENTENCE_START.split(text) if part.strip()]
     return any(map(repeated.fullmatch, said)) and any(part not in folded for part in said)
 
 
