@@ -11,11 +11,11 @@ from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 
 # The first prompts show whether an endpoint answers at all, before many are sent or paid for.
 N_TRIAL = 32
-# A killed process loses the answers of this time at most. A long session writes less often, so that its
-# answers are not in thousands of small files: 100 s of a session of three hours would be 1 % of its costs.
-MIN_INTERVAL_S = 10.0
+# A killed process loses at most the answers of this time, a share of the time of its session. A long session
+# writes less often, so that its answers are not in thousands of small files: three hours leave about 300.
+MIN_INTERVAL_S = 2.0
 MAX_INTERVAL_S = 60.0
-INTERVAL_SHARE = 0.01
+INTERVAL_SHARE = 0.03
 # Prompts with their answers are written before they fill the memory.
 MAX_BYTES = 32_000_000
 # Upper bounds for reserving disk space: bytes of a file without rows, and of a row without texts.

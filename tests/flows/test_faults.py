@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 LARGE = build_reference_table("large")
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
 GPU_WORKERS = ("gpu-0", "gpu-1")
-# The number of prompts after which a fault happens: within the first chunk, before any answer is stored.
+# The number of prompts after which a fault happens: in the middle of 2,256, when some answers are stored.
 IN_THE_MIDDLE = 400
 # How long the database is away, as during its upgrade on another host. A restart alone takes 0.2 s.
 AWAY_S = 15.0

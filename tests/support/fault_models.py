@@ -10,7 +10,7 @@ from tests.support.command import REPOSITORY, Table
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply
 from warehouse.query import run_query
 
-# 141 heads, 2,256 samples: three chunks of answers.
+# 141 heads, 2,256 samples.
 KNOWLEDGE = {"relations": ["affected_sites", "symptoms"]}
 TABLES = ("editions", "triplets", "samples", "models", "responses", "answers", "runs")
 # A busy machine may need ten times as long as an idle one, so this limit only ends a test that hangs.

@@ -280,7 +280,7 @@ def test_quota_that_is_used_up_ends_the_run_and_keeps_the_answers(serve: Callabl
     assert run.list_answered() == {"p0", "p1"}
 
 
-def test_answers_are_on_the_disk_while_the_chunk_is_asked(
+def test_answers_are_on_the_disk_while_others_are_asked(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(answer_stream, "MIN_INTERVAL_S", 0.2)

@@ -176,7 +176,7 @@ def test_sending_stops_before_an_answer_does_not_fit(disk: Path) -> None:
     assert len(read_answers(disk)) == N_PROMPTS
 
 
-def test_of_a_chunk_that_does_not_fit_as_many_answers_as_possible_are_stored(disk: Path) -> None:
+def test_of_answers_that_do_not_fit_as_many_as_possible_are_stored(disk: Path) -> None:
     """Another process has taken the space that was reserved. The last answer is larger than the disk."""
     store = Store(StorageConfig(root=disk)).open_responses("m")
     sizes = [300_000] * 39 + [12_000_000]

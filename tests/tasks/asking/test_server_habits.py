@@ -151,7 +151,7 @@ def test_what_may_be_a_thought_that_is_not_understood_is_named() -> None:
     assert "reasoning_marks" in remark
 
 
-def test_a_share_of_replies_without_content_is_named_once_from_the_first_chunk_on(
+def test_a_share_of_replies_without_content_is_named_once_after_the_first_prompts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def answer(_: Body, number: int) -> EndpointReply:
