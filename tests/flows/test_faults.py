@@ -19,7 +19,6 @@ from tests.support.command import REPOSITORY, Table, read_bytes, run_command, wr
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.fault_models import (
-    KNOWLEDGE,
     answer_by_checksum,
     answer_slowly,
     build_model_table,
@@ -32,13 +31,21 @@ from tests.support.installation import start_installation
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
+# vLLM asks 8,032 samples of the whole starter base, which takes several times as long as until the first
+# answers are stored.
 LARGE = build_reference_table("large")
+# The endpoint is asked 2,352 of them, which takes half a minute.
+N_PAIRS = 7
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
 GPU_WORKERS = ("gpu-0", "gpu-1")
-# The number of prompts after which a fault happens: in the middle of 2,256, when some answers are stored.
+# The number of prompts after which a fault happens: in the middle, when some answers are stored.
 IN_THE_MIDDLE = 400
 # How long the database is away, as during its upgrade on another host. A restart alone takes 0.2 s.
 AWAY_S = 15.0
+
+
+def build_tables(endpoint: Endpoint) -> list[Table]:
+    return [build_model_table(name, endpoint, pairs_per_relation=N_PAIRS) for name in RESTARTED]
 
 
 @dataclass
@@ -53,7 +60,7 @@ class Story(Deployed):
 
     def configure(self, name: str, *models: Table) -> Path:
         path = self.root.parent / f"{name}.toml"
-        return write_config(path, self.root, knowledge=KNOWLEDGE, models=models)
+        return write_config(path, self.root, models=models)
 
     def read_answers(self, name: str) -> pl.DataFrame:
         """Return the stored answers of the model with this name."""
@@ -100,7 +107,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         endpoint = stack.enter_context(serve_endpoint(answer_slowly))
         running = stack.enter_context(start_installation(root, n_gpu_workers=len(GPU_WORKERS)))
         story = Story(root, running, endpoint=endpoint)
-        config = story.configure("c", LARGE, *(build_model_table(name, endpoint) for name in RESTARTED))
+        config = story.configure("c", LARGE, *build_tables(endpoint))
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
         # One run at a time, so that the model after the first one is not asked when both workers are killed.
         story.ask("PATCH", "work_pools/gpu", {"concurrency_limit": 1})
@@ -143,7 +150,7 @@ def test_tables_equal_those_of_an_undisturbed_run(
     edition |= {"series": series["seed"], "number": series["number"]}
     root = tmp_path / "data"
     with serve_endpoint(answer_by_checksum) as quick:
-        models = [LARGE, *(build_model_table(name, quick) for name in RESTARTED)]
-        config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
+        models = [LARGE, *build_tables(quick)]
+        config = write_config(tmp_path / "c.toml", root, edition=edition, models=models)
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
     assert list_different_tables(story.root, root) == []
