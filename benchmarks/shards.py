@@ -163,6 +163,7 @@ def ask(folder: Path, edition_id: str, shard: Shard, mark: Path) -> None:
     """Ask a shard, and print how many samples and how many prompts it has."""
     evaluation = _plan(folder, edition_id)
     asked = list_shard(evaluation, shard)
+    # By default, nothing would be stored when a process is killed.
     answer_stream.MIN_INTERVAL_S = STORE_S
     ask_shard(evaluation, asked, shard, Store(evaluation.storage), lambda _: None, lambda _: Stub(mark))
     print(asked.height, asked["prompt_key"].n_unique())

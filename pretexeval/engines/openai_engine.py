@@ -151,7 +151,7 @@ async def ask_concurrently(
         again: the prompts that are asked first.
 
     Raises:
-        InputError: the first error that `ask` raises.
+        Exception: the first error that `ask` or the iterator of prompts raises.
     """
     unreached: dict[int, tuple[Prompt, Answer]] = {}
     held: list[Numbered] = []
@@ -285,19 +285,18 @@ class OpenaiEngine(Engine):
                 await self._judge_refusal(answer, prompt.style, sampling)
             return answer
 
-        if not self._endpoint.has_answered:
+        if not self._endpoint.has_answered and (first := next(prompts, None)) is not None:
             # The first request is sent alone: an endpoint that is down is then noticed after the retries of
             # one request and not after those of all.
-            for number, prompt in prompts:
-                answer = await ask(prompt) if may_ask(prompt) else None
-                is_silent = answer is not None and answer.fault in ("unreachable", "slow")
-                if answer and is_silent and not await self._is_answering(prompt.style, sampling):
-                    raise self._explain_silence(answer)
-                if answer is None or answer.fault == "unreachable":
-                    prompts = chain([(number, prompt)], prompts)
-                else:
-                    keep(number, answer)
-                break
+            number, prompt = first
+            answer = await ask(prompt) if may_ask(prompt) else None
+            is_silent = answer is not None and answer.fault in ("unreachable", "slow")
+            if answer and is_silent and not await self._is_answering(prompt.style, sampling):
+                raise self._explain_silence(answer)
+            if answer is None or answer.fault == "unreachable":
+                prompts = chain([first], prompts)
+            else:
+                keep(number, answer)
         await ask_through_outages(
             ask,
             prompts,

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from pretexeval.primitives.errors import FULL_DISK
 from pretexeval.storage.disk import ReservedSpace
@@ -37,7 +36,6 @@ class AnswerStream:
     """
 
     source: Iterator[KeyedPrompt]
-    """The prompts that are not given yet."""
     write: Write
     session_started: float
     """Start of the session on the monotonic clock."""
@@ -47,6 +45,8 @@ class AnswerStream:
     """The most prompts that are given; None: no limit."""
     stops_at_failures: bool = False
     """Whether no more prompts are given after N_TRIAL failures in a row."""
+    held: KeyedPrompt | None = None
+    """The prompt that is given before those of the source, if there is one."""
     n_received: int = 0
     failures: list[Completion] = field(default_factory=list)
     """The prompts that failed after the last one that did not, without those that are too long."""
@@ -72,14 +72,15 @@ class AnswerStream:
         while self.n_most is None or self._n_given < self.n_most:
             if self.stops_at_failures and len(self.failures) >= N_TRIAL:
                 return
-            if (keyed := next(self.source, None)) is None:
+            keyed, self.held = self.held or next(self.source, None), None
+            if keyed is None:
                 return
             open_bytes = self._open_bytes + _measure_row(keyed[1]) + self.answer_bytes
             needed = FILE_BYTES + open_bytes + self._received_bytes - self._stored_bytes
             if self._n_given == 0:
                 space.require(needed)
             elif not space.extend(needed):
-                self.source = chain([keyed], self.source)
+                self.held = keyed
                 return
             self._open[self._n_given] = keyed
             self._n_given += 1
@@ -117,7 +118,7 @@ class AnswerStream:
         if now < self._stored_at + interval and not is_large:
             return False
         self._stored_at = now
-        arrived = dict(sorted(self.waiting.copy().items()))
+        arrived = self._list_arrived()
         try:
             self._store(arrived)
         except OSError as error:
@@ -132,7 +133,7 @@ class AnswerStream:
         Raises:
             OSError: some do not fit, or cannot be written.
         """
-        parts, full = [dict(sorted(self.waiting.copy().items()))], None
+        parts, full = [self._list_arrived()], None
         while parts:
             part = parts.pop()
             try:
@@ -145,6 +146,10 @@ class AnswerStream:
                     parts += [dict(items[middle:]), dict(items[:middle])]
         if full is not None:
             raise full
+
+    def _list_arrived(self) -> dict[int, _Answer]:
+        """Return the answers to store, by position. Another thread may add some meanwhile."""
+        return dict(sorted(self.waiting.copy().items()))
 
     def _store(self, arrived: dict[int, _Answer]) -> None:
         if not arrived:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from types import TracebackType
 
 from pretexeval.config.engines import EngineConfig
@@ -154,24 +153,28 @@ class ModelSession:
                 prompt, or another host has taken over the lease. The answers so far are stored.
         """
         rest = iter(prompts)
-        while (first := next(rest, None)) is not None:
-            stream = self._ask_stream(chain([first], rest), first[1].style, sampling, on_progress)
-            rest = stream.source
+        following = next(rest, None)
+        while following is not None:
+            following = self._ask_stream(following, rest, sampling, on_progress) or next(rest, None)
 
     def _ask_stream(
-        self, prompts: Iterator[KeyedPrompt], style: str, sampling: Sampling, on_progress: Advance
-    ) -> AnswerStream:
-        """Ask prompts until none is left, no more answers fit on the disk, or many in a row have failed."""
+        self, first: KeyedPrompt, rest: Iterator[KeyedPrompt], sampling: Sampling, on_progress: Advance
+    ) -> KeyedPrompt | None:
+        """Ask prompts until none is left, no more answers fit on the disk, or many in a row have failed.
+
+        Return the prompt that was taken and not asked, if there is one.
+        """
         engine = self._open_engine()
         remote = engine if isinstance(engine, RemoteEngine) else None
         self._require_lease()
         stream = AnswerStream(
-            prompts,
+            rest,
             partial(self._write, sampling),
             self._started,
             remote.measure_largest(sampling) if remote else TOKEN_BYTES * sampling.max_tokens,
             N_TRIAL if remote and self._is_on_trial else None,
             stops_at_failures=remote is not None and not self.accepts_refusal,
+            held=first,
         )
         n_reported = 0
 
@@ -194,8 +197,8 @@ class ModelSession:
             finish(stream.store_what_fits)
         self._is_on_trial = False
         self._watch.warn()
-        self._check_failures(stream, style, sampling)
-        return stream
+        self._check_failures(stream, first[1].style, sampling)
+        return stream.held
 
     def _write(
         self, sampling: Sampling, keys: list[str], prompts: list[Prompt], completions: list[Completion]
