@@ -14,9 +14,10 @@ from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
 EDGES = " \t\r\n\"'.,;:*_`"
-# Between the words of an option, a quotation may have other commas, articles and conjunctions.
+# Between the words of an option, a quotation may have other commas and small words, and an abbreviation.
 SMALL_WORDS = frozenset({"a", "an", "and", "the"})
-BETWEEN_WORDS = r"[,;]?\s(?:(?:an?|and|the)\s){0,2}"
+BETWEEN_WORDS = r"(?: \([^()\n]{1,12}\))?[,;]?\s(?:(?:an?|and|the)\s){0,2}"
+ABBREVIATION = re.compile(r" \([^()\n]{1,12}\)(?= \w)")
 # A shorter option ("5", "MR") occurs in too many words and numbers to be searched for inside a sentence.
 MIN_QUOTED = 3
 
@@ -81,6 +82,8 @@ class AnswerOptions:
         """
         place = start
         for word in self.words.get(letter, ()):
+            if place > start and not word.startswith("(") and (added := ABBREVIATION.match(text, place)):
+                place = added.end()
             while place < len(text) and (text[place].isspace() or text[place] in "*_`\"'"):
                 place += 1
             end = place + len(word)

@@ -5,7 +5,7 @@ import re
 from bisect import bisect_right
 
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
-from tasks.answers.unwrapping import compile_phrases, join_clauses
+from tasks.answers.unwrapping import WORDS_OF, compile_phrases, join_clauses
 
 NEW_QUESTION = re.compile(
     r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE
@@ -37,8 +37,10 @@ LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})",
 N_LISTED = 3
 QUOTED_PART = re.compile(r'"([^"]+)"')
 BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct)\b")
-CONCLUDES = r"(?:therefore|thus|so|hence|in (?:conclusion|summary)|overall|consequently|as a result),? "
-GOES_ON = r",? (?:because|since|as|based on|due to|given|which)"
+SMALL = re.compile(WORDS_OF["small"])
+# Words that deny or doubt a statement, or speak about it.
+TURNS = re.compile(rf"\b(?:{WORDS_OF['turns']})\b|n't|\?")
+MAX_ADDED = 12
 JUDGED_OPTION = re.compile(
     rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b"
 )
@@ -77,16 +79,26 @@ def split_other_statement(text: str, question: str) -> tuple[str, str]:
 def repeats_statement(text: str, question: str) -> bool:
     """Return whether a text states the statement of the question itself, and not only copies the question.
 
-    A model that explains may end with "Therefore, gout is the most likely diagnosis." instead of a verdict.
+    A model that explains may end with "The most likely diagnosis for him is gout." instead of a verdict. One
+    of its sentences then has all words of the statement, few others, and the same words that deny or doubt.
     """
     folded = BEST.sub("best", fold_text(question))
     statement = (QUOTED_PART.findall(folded) or [folded])[-1].rstrip(". ")
-    subject, verb, complement = statement.partition(" is ")
-    # "The most likely diagnosis is gout." states that gout is the most likely diagnosis.
-    ways = map(re.escape, [statement, f"{complement} is {subject}"] if verb else [statement])
-    repeated = re.compile(rf"(?:{CONCLUDES})?(?:{'|'.join(ways)})(?:\.?|(?:{GOES_ON})\b.*)")
+    stated, turns = _list_stems(statement), set(TURNS.findall(statement))
     said = [BEST.sub("best", fold_text(part)) for part in SENTENCE_START.split(text) if part.strip()]
-    return any(map(repeated.fullmatch, said)) and any(part not in folded for part in said)
+    is_more = len(stated) > 1 and any(part not in folded for part in said)
+    return is_more and any(
+        stated <= (stems := _list_stems(part))
+        and len(stems - stated) <= MAX_ADDED
+        and set(TURNS.findall(part)) == turns
+        for part in said
+    )
+
+
+def _list_stems(text: str) -> set[str]:
+    """Return the words of a folded text without endings, articles, prepositions and words for the patient."""
+    words = text.translate(WITHOUT_SIGNS).split()
+    return {re.sub("(?:ing|ed|es|s)$", "", word) for word in words if not SMALL.fullmatch(word)}
 
 
 def remove_copied_sentences(text: str, question: str) -> str:
