@@ -102,12 +102,12 @@ def find_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 @lru_cache(CACHE_SIZE)
 def _split_contraction(token: str) -> tuple[str, ...]:
     """Return the words of one token: two if a negation is joined to its verb."""
-    word = token if token in MARKS else fold_word(token)
+    word = token.casefold().translate(_LETTERS)
     if word == "cannot":
         return ("can", "not")
     if word.endswith("n't") or word in VOCABULARY["contracted"]:
         return (VOCABULARY["contracted"].get(word) or word.removesuffix("n't"), "not")
-    return (word,)
+    return (token if token in MARKS else fold_word(token),)
 
 
 _find_tags = compile_lists("tags")

@@ -1,8 +1,8 @@
 """Compare the relations of two sentences ("follows" is not "is caused by"), and find what a text adds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 from pretexeval.gate.features import SentenceFeatures
 from pretexeval.gate.lexicon import (
@@ -25,7 +25,7 @@ _NEVER_ADDED = _NEVER_IMPLIED | {"cure", "worse", "bind", "map", "regulate"}
 _VAGUE = frozenset(("have", "vague"))
 _PAIRS = load_groups("opposites")
 # A word with one of these prefixes says something else: "overexpressed".
-_PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre")
+_PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre", "de")
 # What a gene encodes, or what a cause brings about, also originates from it.
 _IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}}
 
@@ -41,9 +41,14 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     # The adjective of a name, as in "a positive X", is nothing that X does.
     words = () if statement.stated else pairwise((*statement.tokens, ""))
     is_adjective = PATTERNS["adjective"].search
-    stems = {stem_word(w) for w, after in words if not (w in SLOTS or (after in SLOTS and is_adjective(w)))}
+    stems = {
+        stem_word(w)
+        for w, after in words
+        if not (w in SLOTS or (after in SLOTS and (is_adjective(w) or w in WORDS["class_nouns"])))
+    }
     is_figurative = any(stem_word(word) in stems for word in text.tokens if not _is_neutral(word))
-    is_figurative = is_figurative or (statement.premise is not None and "lead_to" in text.tokens)
+    is_premise = statement.premise is not None and text.sources.get("cause") == statement.premise
+    is_figurative = is_figurative or (is_premise and "lead_to" in text.tokens)
     # What raises a risk leads to a higher risk.
     if is_figurative or "hazard" in statement.hinted & text.hinted:
         added -= {"cause"}
@@ -72,8 +77,17 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
         pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
         if first == other and any(_PAIRS.get(word) in pairs for word in new):
             return True
-    bare = [word[len(prefix) :] for word in new for prefix in _PREFIXES if word.startswith(prefix)]
-    return bool(bare) and not set(map(stem_word, bare)).isdisjoint(map(stem_word, statement))
+    # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes"
+    # Two steps, because "decreases" and "decreased" have another stem after one.
+    own, other = ({stem_word(stem_word(word)) for word in words} for words in (statement, text))
+    bare, bare_other = _list_bare_stems(own - other), _list_bare_stems(other - own)
+    return not (bare.isdisjoint(other | bare_other) and bare_other.isdisjoint(own))
+
+
+def _list_bare_stems(stems: Iterable[str]) -> set[str]:
+    """Return the stems that have a prefix, without it."""
+    pairs = product(stems, _PREFIXES)
+    return {bare for stem, prefix in pairs if (bare := stem.removeprefix(prefix)) != stem and len(bare) > 2}
 
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -111,7 +125,8 @@ def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool
     """Return whether the text adds that something rises, falls or is abnormal."""
     own, other = statement.vocabulary, text.vocabulary
     is_remedy = bool(statement.stated & {"treat", "prevent"})
-    is_new = own.isdisjoint(("up", "down"))
+    # "Denser than" and "of a higher density than"
+    is_new = own.isdisjoint(("up", "down")) and not {"than"}.issubset({*statement.tokens} & {*text.tokens})
     is_raised = "up" in other and ("risk" not in other or is_remedy)
     is_damaged = "normal" in own and "abnormal" in other - own
     return is_damaged or (is_new and (is_raised or ("down" in other and not is_remedy)))
@@ -219,6 +234,8 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
 
+_LETTER_WORDS = {"a", "s", "i", "e", *SLOTS}
+_LIMITS = {("at", "least"), ("up", "to")}
 # Endings of participles, and of fields of knowledge: "in human genetics" narrows no claim.
 _NO_ADDITION = ("ed", "ing", "ics", "logy")
 
@@ -231,6 +248,12 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         return not is_told and _is_foreign(word, known)
 
     if any(word in WORDS["ranks"] and stem_word(word) not in known for word in text):
+        return True
+    # "The R-enantiomer", "at least 27", "up to 21"
+    if any(len(word) == 1 and word.isalpha() and word not in _LETTER_WORDS | known for word in text):
+        return True
+    limits = (pair for pair, n in zip(pairwise(text), text[2:], strict=False) if n.isdigit())
+    if any(pair in _LIMITS and not known.issuperset(map(stem_word, pair)) for pair in limits):
         return True
     if text[1:2] == ("the",) and is_added(text[0]):
         return True

@@ -239,7 +239,7 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
         # "X is stored in Y" is what Y does, "X is attached to Y" is what X does.
         is_turned = is_passive and not _AGENTS.isdisjoint(after)
-        yield stem_word(stem_word(verb)), other if is_turned else subject
+        yield _stem_verb(verb), other if is_turned else subject
     if tokens[second - 1] in ("includes", "include", "has", "have"):
         own = find_phrase_start(tokens, first)
         noun = tokens[-1] if "as" in tokens[second + 1 :] else tokens[own - 2] if own > 1 else ""
@@ -249,6 +249,12 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
         noun = tokens[start - 2] if start > 1 and tokens[start - 1] == "of" else ""
         if noun and noun not in _NO_OWNER and not find_noun_kinds(noun):
             yield f"of {stem_word(noun)}", tokens[at]
+
+
+def _stem_verb(verb: str) -> str:
+    """Return the stem of a verb in any form: "owns" and "owned", "sponsors" and "sponsored"."""
+    stem = stem_word(stem_word(stem_word(verb)))
+    return stem.removesuffix("ed") if len(stem) < 6 else stem
 
 
 def _skip_helpers(tokens: Sequence[str], at: int) -> int:
