@@ -79,9 +79,9 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
             return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes"
     # Two steps, because "decreases" and "decreased" have another stem after one.
-    own, other = ({stem_word(stem_word(word)) for word in words} for words in (statement, text))
-    bare, bare_other = _list_bare_stems(own - other), _list_bare_stems(other - own)
-    return not (bare.isdisjoint(other | bare_other) and bare_other.isdisjoint(own))
+    stems, others = ({stem_word(stem_word(word)) for word in words} for words in (statement, text))
+    bare, bare_others = _list_bare_stems(stems - others), _list_bare_stems(others - stems)
+    return not (bare.isdisjoint(others | bare_others) and bare_others.isdisjoint(stems))
 
 
 def _list_bare_stems(stems: Iterable[str]) -> set[str]:
