@@ -18,6 +18,9 @@ THOUGHT_TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?
 BRACKETS = (
     r"\[/?(?:THINK(?:ING)?|THOUGHT|REASONING)\]|[◁⟨]/?think[▷⟩]|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
 )
+# A field of an answer in XML has such a name as well, unless a reply begins with it.
+FIELD = re.compile(r"</?(?:reason(?:ing)?|analysis)>", re.IGNORECASE)
+ENDS_WITH_FIELD = re.compile(r"(?is).*</(?:reason(?:ing)?|analysis)>\s*\Z")
 IS_CLOSING = re.compile(r"/|end|close", re.IGNORECASE)
 CHANNEL = r"<\|channel\|>\s?"
 MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
@@ -46,7 +49,10 @@ MARK = re.compile(
 )
 SPECIAL_TOKENS = re.compile(r"(?:<\|\w+\|>(?:assistant\b)?|\s)*")
 # What stands around an answer after a thought, and is no part of it.
-WRAPPING = re.compile(r"(?is)</?(?:response|output|solution)>|\[END FINAL RESPONSE\]|(?<=\S)<\|\w+\|>.*\Z")
+WRAPPING = re.compile(
+    r"(?is)</?(?:response|output|solution)>|\[END FINAL RESPONSE\]"
+    r"|(?<=\S)<\|(?!(?:begin|end)_of_box)\w+\|>.*\Z"
+)
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,18 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
     found_marks: list[tuple[int, int, bool]] = []
     opening = SPECIAL_TOKENS.match(text)
     first_word = opening.end() if opening else 0
-    is_headed = False
+    is_headed = has_fields = False
     for place in MARK.finditer(text):
         is_first = place.start() <= first_word
         if place["heading"] and not is_first and text[place.end() :].strip():
             continue
         is_headed |= place["heading"] is not None
+        if place["tag"] and FIELD.fullmatch(place["tag"]) and not found_marks and not is_first:
+            is_closing = IS_CLOSING.search(place["tag"]) is not None
+            # At the end of a reply it is a thought that explains the answer.
+            has_fields |= not is_closing and not ENDS_WITH_FIELD.match(text, place.end())
+            if has_fields:
+                continue
         if place[0] == "</details>":
             # It also ends what an answer folds away.
             is_mark = bool(found_marks) and text.startswith("<details", found_marks[-1][0])

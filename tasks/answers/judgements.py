@@ -37,7 +37,7 @@ GAP = r"[\s*_\"'`“”‘’]+"
 WORDS = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
     rf"(?:(?P<true>true(?!\sthat\s(?:it|this|the\s\w+)\sis\s(?:not\s)?(?:true|false)\b)|entailed|yes|agree|(?:the\scase|holds?(?:\s(?:up|true))?)(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
-    rf"|(?P<false>contradicted|no|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
+    rf"|(?P<false>contradicted|no(?!\s(?:answer|statement|claim)\b(?!\sis))|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
     re.IGNORECASE,
 )
 FOREIGN = compile_phrases("foreign")
@@ -55,6 +55,8 @@ SAYS_YES = compile_phrases("says_yes")
 AGREES = compile_phrases("agrees")
 AGREED_WITH = compile_phrases("agreed_with")
 DENIES = compile_phrases("denies")
+CALLING = re.compile(r"\b(?:calling|claiming|saying|stating|to (?:call|claim|say|state))\b", re.IGNORECASE)
+DENIED_LATER = compile_phrases("denied_later")
 IS_OPEN = compile_phrases("is_open")
 BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
@@ -225,5 +227,7 @@ def read_leading_judgement(text: str) -> Judgement | None:
 
 
 def _build(match: re.Match[str], rule: str) -> Judgement:
-    turns = (match["false"], match["negated"], DENIES.search(_find_clause(match.string, match)))
+    clause = _find_clause(match.string, match)
+    is_turned_later = CALLING.search(clause) and DENIED_LATER.match(match.string, match.end())
+    turns = (match["false"], match["negated"], DENIES.search(clause), is_turned_later or None)
     return Judgement(sum(turn is not None for turn in turns) % 2 == 0, rule, match.end())

@@ -30,6 +30,7 @@ from tasks.answers.unwrapping import (
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
 LINE_START = re.compile(r"\A[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
+LIST_SIGN = re.compile(r"(?:[-•]|\d{1,2}[.)])\s+")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
 SMALL_LETTERS = re.compile(r"[a-j](?:(?:\s?[,;/&]\s?| and )[a-j])+\.?")
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
@@ -40,8 +41,19 @@ CONSISTENT = compile_phrases("consistent")
 PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
 DENIES_NEXT = re.compile(
-    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out)\b(?!.*\b(?:is|are|was)\b)"
+    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out|avoid)\b"
+    r"(?!.*\b(?:is|are|was)\b)"
 )
+# "Warfarin should be avoided", and a review of the options that was cut after the first one
+ADVISED_AGAINST = re.compile(
+    r"(?: \([^)]{1,60}\)| alone)?(?: is| are| should| would| can| could| must)?(?: be)?(?: \w+ly)?"
+    r" (?:contraindicated|avoided|worsen|harmful"
+    r"|not (?:be )?(?:given|used|recommended|appropriate|indicated|safe))\b"
+)
+REVIEW = re.compile(
+    r"\b(?:analy[sz]|evaluat|review|consider|assess|examin|go through)\w*\b.{0,20}\boptions?\b"
+)
+DENIED_LINK = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
 CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
@@ -55,6 +67,8 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
     for _ in options.texts:
         while place < len(text) and (text[place].isspace() or text[place] in EDGES):
             place += 1
+        if (sign := LIST_SIGN.match(text, place)) and "\n" in text[end:place]:
+            place = sign.end()
         article = ARTICLE.match(text, place)
         starts = {place, article.end() if article else place}
         ends = {
@@ -103,7 +117,8 @@ def read_only_text(text: str, options: AnswerOptions) -> Found:
     mentions = options.find_mentions(folded)
     named = {mention.letters for mention in mentions}
     is_denied = all(_is_denied(folded, mention) for mention in mentions[:MAX_MENTIONS])
-    return next(iter(named)) if len(named) == 1 and not is_denied else ()
+    is_chosen = len(named) == 1 and not is_denied and not REVIEW.search(folded[: mentions[0].start])
+    return next(iter(named)) if is_chosen else ()
 
 
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
@@ -113,7 +128,7 @@ def read_opening_text(text: str, options: AnswerOptions) -> Found:
 
 def _is_denied(folded: str, mention: Mention) -> bool:
     clause = re.split(r"[.,;:]\s", folded[max(0, mention.start - N_DENIED) : mention.start])[-1]
-    return DENIES_NEXT.search(clause) is not None
+    return (DENIES_NEXT.search(clause) or ADVISED_AGAINST.match(folded, mention.end)) is not None
 
 
 def _is_concluded(folded: str, mention: Mention) -> bool:
@@ -121,7 +136,7 @@ def _is_concluded(folded: str, mention: Mention) -> bool:
     clause = sentence[-N_LINK:]
     if CONDITION.search(clause):
         return False
-    if " not " not in clause:
+    if not DENIED_LINK.search(clause):
         if CONSISTENT.search(clause) or PREDICATE.search(sentence):
             return True
         if LINK.search(clause) and SUPERLATIVE.search(sentence):
@@ -133,11 +148,15 @@ NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
 STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
 NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']})) $", re.IGNORECASE)
+# "The answer cannot be A", and "many students pick A"
+DENIED_VERB = re.compile(r"(?:\bcannot|n['’]t|\bnot|\bnever)\s(?:\w+\s)?be\W*$", re.IGNORECASE)
+OTHERS = re.compile(r"\b(?:many|others|people|students|candidates)\s(?:\w+\s){0,3}$", re.IGNORECASE)
 N_BEFORE = 24
 CONCLUDING = compile_phrases("concluding")
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
+REVIEWS = re.compile(r"\b(?:options|choices|each|analy[sz]\w+|possible|consider\w*|include)\b", re.IGNORECASE)
 LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
@@ -172,7 +191,10 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
     for match in STATED.finditer(text):
         starts = [noun.start() for noun in NOUNS.finditer(text, match.start(), match.end())]
         before = [text[max(0, start - N_BEFORE) : start] for start in starts or [match.start()]]
-        if all(map(NOT_CHOSEN.search, before)):
+        if all(map(NOT_CHOSEN.search, before)) or DENIED_VERB.search(match[0]):
+            continue
+        sentence = text[max(0, match.start() - N_SENTENCE) : match.start()].rpartition(". ")[2]
+        if OTHERS.search(sentence) or ("would" in match[0] and CONDITION.search(sentence.casefold())):
             continue
         denied = NOT_BUT.match(text, match.end())
         place = denied.end() if denied else match.end()
@@ -255,6 +277,15 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     return () if is_list else letters.found
 
 
+def read_final_list(text: str, options: AnswerOptions) -> Found:
+    """Read a list of some options at the end, below a line with a colon: "The anticoagulants are:"."""
+    header, colon, items = text.rpartition(":\n")
+    lines = [LINE_START.sub("", line).strip("*_ ") for line in items.splitlines() if line.strip()]
+    letters = [next(iter(read_texts_at(line, 0, options)[0]), "") for line in lines]
+    is_list = bool(colon) and "" not in letters and 1 < len({*letters}) < len(options.letters)
+    return tuple(dict.fromkeys(letters)) if is_list and not REVIEWS.search(header[-N_LINK:]) else ()
+
+
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
     r"""Read a verdict for each option, such as "A: correct\nB: incorrect", or check marks for some."""
     verdicts: dict[str, str] = {}
@@ -296,6 +327,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("leading", read_leading),
     ("called_right", read_called_right),
     ("last_line", read_last_line),
+    ("final_list", read_final_list),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
     ("only_text", read_only_text),

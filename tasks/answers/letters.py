@@ -150,7 +150,7 @@ class Letters:
 def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
     """Return the letters of options that begin at `start`, or None if there is none."""
     letters = line = Letters((), start)
-    place = start
+    place, separators = start, ""
     for _ in range(MAX_ITEMS):
         item = _scan_item(text, place, options)
         is_new_line = "\n" in text[letters.end : place]
@@ -165,8 +165,10 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
         letters = Letters(named, item.end, letters.n_texts + item.n_texts)
         separator = SEPARATOR.match(text, letters.end)
         place = separator.end() if separator else letters.end
-        if place == letters.end:
+        # "A, C and E; B is another drug": after a list with commas, a semicolon begins a clause.
+        if place == letters.end or (";" in text[letters.end : place] and separators.strip(" ;")):
             break
+        separators += text[letters.end : place]
     if line.found and BEGINS_SENTENCE.match(text, letters.end):
         letters = line
     return letters if letters.found else None
@@ -214,7 +216,7 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
     # Chinese and Japanese words follow without a space.
-    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] in "是项項选選因のはがで":
+    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] in "是项項选選因のはがで입이예":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True
@@ -227,7 +229,9 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
         return following != "" and following[0] in options.letters
     if not rest[0].isspace():
         return rest[0] == "-" and not rest[1:2].isalnum()
-    if not following or following[0] in "\n-–—(,:;&+/=.|<" or FOLLOWERS.match(following):
+    if not following or not following[0].isascii() or following[0] in "\n-(,:;&+/=.|<":
+        return True
+    if FOLLOWERS.match(following):
         return True
     if options.skip_text(text, end, letter) is not None or (letter != "A" and SENTENCES.match(following)):
         return True

@@ -149,6 +149,8 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
     if judgement is None and letter and rule == "verdicts":
         # "A ❌ B ✅" judges the offered option as well.
         judgement = Judgement(letter == offered, rule, len(reply.text))
+    if judgement is None and letter == offered and CALLS_RIGHT.search(reply.text):
+        judgement = Judgement(True, "called_right", len(reply.text))
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):
@@ -187,6 +189,10 @@ READERS: dict[str, Callable[[UnwrappedReply, AnswerOptions, str], Reading]] = {
 }
 
 
+# "B is indeed the correct answer" judges the offered B.
+CALLS_RIGHT = re.compile(
+    r"\A\W*(?:option )?[\w ()]{1,60} is (?:\w+ )?the (?:correct|right) (?:answer|option|choice)\b"
+)
 BEGINNING = join_clauses("doubts", "begins")
 SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )(?<![/,])unsure(?!\?))\b", re.IGNORECASE)
 BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", re.IGNORECASE)

@@ -44,6 +44,8 @@ SWITCH = compile_phrases("switch")
 COMMAND = re.compile(r"\\(?!(?:f?box|framebox|boxed)\b)[a-zA-Z]{2,20}\*?\s?\{([^{}\\]{0,300})\}")
 BOXED = compile_phrases("boxed")
 TAG = re.compile(r"<(?!/)([^<>\n]{3,60})>([^<>]{1,300})(?=</|$)")
+# "<answer>A</answer><answer>C</answer>" states one list.
+BETWEEN_TAGS = re.compile(r"</[^<>]{1,60}>\s{0,9}")
 # Boxes of one sentence state one answer: "\boxed{A} and \boxed{C}".
 SAME_SENTENCE = re.compile(r"(?:(?![.;?!]\s)[^\\]){0,80}")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -52,6 +54,7 @@ PAIR = compile_phrases("pair")
 QUOTED_ITEM = re.compile(r"[\"']([^\"']{1,200})[\"']")
 OPTION_NAME = re.compile(r"^(?i:option|choice|answer)(?:[ _-](?=[A-Ja-j]$)|(?=[A-J]$))")
 OPTION_KEY = re.compile(r"option|letter|choice|key|id|label", re.IGNORECASE)
+TRUE_OR_FALSE = re.compile(r"true[\W_]?(?:or)?[\W_]?false", re.IGNORECASE)
 VERDICTS = {word: kind == "right" for kind, words in VOCABULARY["verdicts"].items() for word in words}
 MAX_OBJECTS = 20
 # A probability behind an answer, in "A: 5%, B: 95%".
@@ -91,7 +94,13 @@ def unwrap_reply(text: str) -> UnwrappedReply:
             boxes.append([])
         boxes[-1].append(_get_box(match))
         end = match.end()
-    tagged = [tag[2].strip() for tag in TAG.finditer(text) if _weigh([tag[1].rpartition("=")[2]]) >= 2]
+    tagged: list[str] = []
+    last: re.Match[str] | None = None
+    for tag in TAG.finditer(text):
+        if _weigh([tag[1].rpartition("=")[2]]) >= 2:
+            is_listed = last and last[1] == tag[1] and BETWEEN_TAGS.fullmatch(text, last.end(), tag.start())
+            tagged.append(f"{tagged.pop()}, {tag[2].strip()}" if is_listed else tag[2].strip())
+            last = tag
     marked = [("boxed", inside) for inside in (*map(", ".join, reversed(boxes)), *reversed(tagged))]
     return UnwrappedReply(
         BOXED.sub(_get_box, text).strip(), (*(("json", value) for value in values), *marked)
@@ -154,8 +163,13 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
             for key, value in data.items():
                 # {"answer": {"id": "B"}}: the key says only that the value is the letter.
                 is_letter = weight and OPTION_KEY.fullmatch(str(key))
-                yield from _list_values(value, path if is_letter else [*path, str(key)])
+                name = TRUE_OR_FALSE.sub("answer", str(key))
+                yield from _list_values(value, path if is_letter else [*path, name])
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
+        letters = list(map(_find_letter, data))
+        if weight >= 2 and all(letters):
+            yield weight, ", ".join(map(str, letters))
+            return
         for item in data:
             yield from _list_values(item, path)
     elif isinstance(data, bool) and not _has(path[-1:], "explains"):
@@ -166,10 +180,14 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
 
 def _name_item(item: object) -> str | None:
     """Return the option of which an object of a list says whether it is right, if it does."""
-    if not isinstance(item, dict) or _read_verdict(item) is None:
-        return None
+    return None if _read_verdict(item) is None else _find_letter(item)
+
+
+def _find_letter(item: object) -> str | None:
+    """Return the option that an object of a list names, if it names one."""
+    fields = item.items() if isinstance(item, dict) else ()
     return next(
-        (value for key, value in item.items() if OPTION_KEY.fullmatch(key) and isinstance(value, str)), None
+        (value for key, value in fields if OPTION_KEY.fullmatch(key) and isinstance(value, str)), None
     )
 
 

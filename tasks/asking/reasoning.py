@@ -20,9 +20,11 @@ Ending = Literal["natural", "cut", "refused", "filtered", "failed", "unknown"]
 # natural end, but "userStopped" and "stopped_limit" are none.
 REASONS: dict[Ending, str] = {
     "refused": "refus",
-    "filtered": "filter|safety|recitation|block|spii|prohibit|guardrail|sensitive|toxic|moderat|policy|langu",
+    "filtered": "filter|safety|recitation|block|spii|prohibit|guardrail|sensitive|toxic|moderat|policy|langu"
+    "|armor",
     "cut": "length|max|(?<!rate_)limit|context|truncat|incomplete|not_finished|budget|repetition",
-    "failed": "error|abort|cancel|fail|timeout|user_?stop|unload|insufficient|malformed|unexpected",
+    "failed": "error|abort|cancel|fail|timeout|timed_?out|too_many|missing|user_?stop|unload"
+    "|insufficient|malformed|unexpected",
     "natural": "stop|(?:^|_)end|eos|complete|finish|done|success|natural|normal|word|tool|function",
 }
 READ_COLUMNS = ["response", "error", "finish_reason", "n_completion_tokens"]

@@ -27,6 +27,8 @@ def test_answer_follows_the_last_thought() -> None:
         "It is true.</think>\n": "\n",
         "<think>False": None,
         "<think>False?</think> True <think>or": None,
+        "<think>B?</think>It is <|begin_of_box|>C<|end_of_box|>.": "It is <|begin_of_box|>C<|end_of_box|>.",
+        "<a>C</a><reason>B fails.</reason></a>": "<a>C</a><reason>B fails.</reason></a>",
     }
     assert {response: remove_reasoning(response) for response in answers} == answers
 
