@@ -18,8 +18,11 @@ MAYBE = "maybe "
 CLOSED = ("transitive", f"{MAYBE}transitive")
 """The shapes of which the closure may be true."""
 EQUIVALENCE, FUNCTIONAL, DIRECTED = "equivalence", "functional", "directed"
-REVERSIBLE = ("symmetric", f"{MAYBE}symmetric", f"{MAYBE}transitive")
+MAYBE_SYMMETRIC = f"{MAYBE}symmetric"
+REVERSIBLE = ("symmetric", MAYBE_SYMMETRIC, f"{MAYBE}transitive")
 """The shapes of which a reversed row may be true."""
+MAX_CLOSURE = 6
+"""A small closure has at most so many facts for each listed one."""
 MAX_CLASS, MAX_CLASS_SHARE = 12, 0.25
 """The most keys, and the greatest share of all keys, of names that may be one class of an equivalence."""
 MAX_PAIR = 4
@@ -163,7 +166,7 @@ class RelationFacts:
         """
         listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
         own, keys = self.head_keys.join(heads, on="head", how="semi"), listed.select("head", "key").unique()
-        if self.shape in CLOSED:
+        if self.shape in CLOSED or self.may_be_closed:
             keys = climb(keys, self.links)
         implied = [keys]
         # The reverse of a fact costs one twin, so it is also excluded where nothing says which shape it is.
@@ -261,6 +264,17 @@ class RelationFacts:
             groups = small if are_most else sharing + [group for group in small if len(group) <= MAX_PAIR]
         keys = pl.DataFrame({"key": groups}, schema={"key": pl.List(pl.String)})
         return keys.with_row_index("number").explode("key")
+
+    @cached_property
+    def may_be_closed(self) -> bool:
+        """Whether rows that look like a sorted list of pairs may be transitive: ids may follow the levels.
+
+        They run in no circle, and their closure is small. That of a list of pairs is nearly everything.
+        """
+        if self.shape != MAYBE_SYMMETRIC or max(map(len, list_groups(self.links, "strong")), default=0) > 1:
+            return False
+        of_heads = self.links.select(pl.col("child").alias("head"), key="parent")
+        return climb(of_heads, self.links).height <= MAX_CLOSURE * self.links.height
 
     @property
     def is_guessed(self) -> bool:
@@ -375,7 +389,7 @@ def collect_facts(
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
     """Return the other relations whose facts are, or may be, a hierarchy of the names of this one."""
-    shapes = (*CLOSED, EQUIVALENCE, f"{MAYBE}symmetric")
+    shapes = (*CLOSED, EQUIVALENCE, MAYBE_SYMMETRIC)
     return [name for name, shape in base.shapes.items() if name != relation and shape in shapes]
 
 

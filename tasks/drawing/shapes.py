@@ -137,6 +137,8 @@ def ask_for_shapes(base: KnowledgeBase, possible: Collection[str]) -> Iterator[s
             continue
         facts, likely = collect_facts(base, relation), shape.removeprefix(MAYBE)
         examples = list_examples(facts, shape) if facts.is_guessed else []
+        if facts.may_be_closed:
+            examples = [*examples[:1], *list_examples(facts, "transitive")[:1], *examples[1:]]
         reason = "some of its names are heads and tails" if examples else "it links names of another relation"
         if not facts.is_guessed:
             rows = facts.rows.select(PAIR).unique().sort(PAIR).head(N_EXAMPLES)
