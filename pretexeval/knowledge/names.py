@@ -22,7 +22,9 @@ INVISIBLE = (
 BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 ENTITY = r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);"
 """The pattern of an entity of HTML."""
-_UNTIDY = rf"{ENTITY}|[\p{{Zs}}--\x20]|\x20\x20"
+# These only say where a line may break. Joiners change how the letters of some alphabets are written.
+_BREAKS = "\u00ad\u200b\u2060\ufeff"
+_UNTIDY = rf"{ENTITY}|[\p{{Zs}}--\x20]|\x20\x20|[{_BREAKS}]"
 _ENTITY, _BLANKS = re.compile(ENTITY), re.compile(r"[^\S\t-\r\x1c-\x1f\x85\u2028\u2029]+")
 NOTE = (
     r"<[/!]?[A-Za-z][^<>]*>|[*†‡§#®™¹²³]+$|\s*\[[^\]]*\]$|\s*\(see [^()]*\)$"
@@ -51,7 +53,7 @@ def remove_invisible(text: str, by: str = "") -> str:
 
 
 def tidy_names(names: pl.Series) -> pl.Series:
-    """Return the names with entities of HTML decoded, and runs of blanks as one space.
+    """Return the names with entities of HTML decoded, runs of blanks as one space, and no marks of breaks.
 
     Line breaks and control characters stay: they are errors of the base.
     """
@@ -63,7 +65,27 @@ def _tidy(name: str) -> str:
     # Text that was exported twice has entities of entities ("&amp;#945;").
     while (decoded := _ENTITY.sub(lambda entity: html.unescape(entity[0]), name)) != name:
         name = decoded
-    return _BLANKS.sub(" ", name)
+    shown = _BLANKS.sub(" ", name).translate(dict.fromkeys(map(ord, _BREAKS)))
+    return shown if shown.strip() else name
+
+
+def unify_spellings(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return clean rows in which tested heads, and tails, that differ in case only have one spelling.
+
+    This is the most frequent one of the relation; of equally frequent ones, the first in the order of text.
+    Names with different ids are different ones.
+    """
+    is_tested = ~pl.any_horizontal("also_true", "also_false")
+    for end in ("head", "tail"):
+        name = ["relation", end, f"{end}_id"]
+        names = rows.filter(is_tested).group_by(name).agg(n=pl.len()).sort("n", end, descending=[True, False])
+        first = pl.col(end).first().over("relation", f"{end}_id", pl.col(end).str.to_lowercase())
+        changed = names.with_columns(spelling=first).filter(pl.col("spelling") != pl.col(end)).drop("n")
+        if not changed.is_empty():
+            rows = rows.join(changed, on=name, how="left", nulls_equal=True, maintain_order="left")
+            spelling = pl.coalesce(pl.when(is_tested).then("spelling"), end)
+            rows = rows.with_columns(spelling.alias(end)).drop("spelling")
+    return rows
 
 
 def normalize_text(text: str) -> str:

@@ -13,6 +13,7 @@ from pretexeval.knowledge.conflicts import describe_conflicts, read_verdicts, se
 from pretexeval.knowledge.doubtful_names import leave_out_no_names, turn_inverted
 from pretexeval.knowledge.hierarchy import read_hierarchy
 from pretexeval.knowledge.medqa import QuestionBank, SynonymTable, read_medqa, read_synonyms
+from pretexeval.knowledge.names import unify_spellings
 from pretexeval.knowledge.query import is_ontology, read_ontology, read_query
 from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
 from pretexeval.knowledge.rows import ALIASES, MARKS, Source, build_base, clean_rows, select_relations
@@ -131,8 +132,9 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     settled = settle_rows(rows, table, verdicts)
     conflicts += settled.conflicts
     dated = settled.rows.filter(pl.col("since") != "")
-    base = build_base(config.name, Source(settled.rows, left_out), pl.concat([unnamed, settled.outweighed]))
-    del rows, settled
+    unified = Source(unify_spellings(settled.rows), left_out)
+    base = build_base(config.name, unified, pl.concat([unnamed, settled.outweighed]))
+    del rows, settled, unified
     base = _settle_conflicts(config, base, conflicts)
     _require_tested_rows(base, relations)
     return replace(base, aliases=table), dated

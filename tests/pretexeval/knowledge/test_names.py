@@ -139,3 +139,10 @@ def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: 
     assert [table.find(answer) for answer in ("Gout", "cough")] == [("Podagra",), ()]
     with pytest.raises(InputError, match=r"table\.csv, line 3: the synonym is empty"):
         read_synonyms(write(tmp_path / "table.csv", "answer,synonym\nFever,Pyrexia\nGout, \n"))
+
+
+def test_names_that_differ_in_case_only_have_one_spelling(tmp_path: Path) -> None:
+    rows = ("Apixaban,r,Nausea,", "apixaban,r,nausea,", "apixaban,r,rash,", "APIXABAN,r,RASH,true", "it,r,IT,")
+    base = read_own(write(tmp_path / "facts.csv", "head,relation,tail,also_true\n" + "\n".join(rows)))
+    assert list_tested(base) == [("apixaban", "Nausea"), ("apixaban", "rash"), ("it", "IT")]
+    assert [item.reason for item in base.left_out] == ["repeats another row"]
