@@ -28,6 +28,8 @@ _PATTERNS = {
     ("head", PLACEHOLDER_HEAD): _PLACEHOLDER,
     ("tail", PLACEHOLDER): "|".join([_PLACEHOLDER, *VOCABULARY["placeholders"]["tails"]]),
 }
+MIN_TOP = 0.2
+"""A name at the top of a hierarchy says nothing if this share of the known names is below it."""
 MIN_GENERAL = 10
 """A tail of fewer heads is not general, whatever their share is."""
 
@@ -93,7 +95,7 @@ def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
-    """Return the keys without a parent, and those that all known keys are below or above."""
+    """Return the keys that all known keys are below or above, and wide ones without a parent."""
     has_child, has_parent = (hierarchy[end].unique() for end in ("parent", "child"))
     known = keys.filter(keys.is_in(has_child.implode()) | keys.is_in(has_parent.implode()))
     pairs = climb(pl.DataFrame({"below": known, "key": known}), hierarchy)
@@ -105,7 +107,9 @@ def _list_roots(hierarchy: pl.DataFrame, keys: pl.Series) -> pl.Series:
         pl.col("n_below") + pl.col("n_above").fill_null(0) == len(known),
         pl.col("key").is_in(has_child.implode()),
     )["key"]
-    tops = has_child.filter(~has_child.is_in(has_parent.implode()))
+    # Of many parallel tops, each is a class as any other.
+    is_wide = (pl.col("n_below") >= MIN_TOP * len(known)) & ~pl.col("key").is_in(has_parent.implode())
+    tops = n_below.filter(is_wide, pl.col("key").is_in(has_child.implode()))["key"]
     return pl.concat([of_all, tops]).unique()
 
 
