@@ -142,7 +142,7 @@ def test_synonyms_are_found_in_any_spelling_and_by_the_id(tmp_path: Path, name: 
 
 
 def test_names_that_differ_in_case_only_have_one_spelling(tmp_path: Path) -> None:
-    rows = ("Apixaban,r,Nausea,", "apixaban,r,nausea,", "apixaban,r,rash,", "APIXABAN,r,RASH,true", "it,r,IT,")
-    base = read_own(write(tmp_path / "facts.csv", "head,relation,tail,also_true\n" + "\n".join(rows)))
+    rows = "Apixaban,r,Nausea,\napixaban,r,nausea,\napixaban,r,rash,\nAPIXABAN,r,RASH,true\nit,r,IT,\n"
+    base = read_own(write(tmp_path / "facts.csv", "head,relation,tail,also_true\n" + rows))
     assert list_tested(base) == [("apixaban", "Nausea"), ("apixaban", "rash"), ("it", "IT")]
     assert [item.reason for item in base.left_out] == ["repeats another row"]
