@@ -152,7 +152,9 @@ def find_columns(
         advice = f"name the columns {', '.join(required)}"
         if len(found) == 1:
             advice += ", separated by a comma, semicolon, | or tab"
-        if required == TRIPLET:
+        if path.suffix == ".sql":
+            advice = f"add it to the SELECT, such as: select 'has_symptom' as {listed.split(', ')[0]}"
+        elif required == TRIPLET:
             has_lines = {".json", ".jsonl", ".ndjson", ".parquet"}.isdisjoint(path.suffixes)
             place = f"in the first line ({NO_HEADER})" if has_lines else "in the file"
             advice += _suggest_names(found, columns, named, place)

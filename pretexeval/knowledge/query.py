@@ -44,6 +44,7 @@ REMEDIES = {
     r"in the \w+ extension": 'a query cannot load it; read a workbook with format = "table", and save other '
     "data as CSV, JSON or Parquet",
     r"Malformed JSON": "the file is cut, or is no JSON; download or export it again",
+    r"No files found that match": "the query reads files of other names: copy it, and name those of the base",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
 """The next step by what DuckDB says."""

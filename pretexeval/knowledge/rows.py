@@ -94,6 +94,8 @@ def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
         InputError: the file has no rows.
     """
     if columns.is_empty():
+        if path.suffix == ".sql":
+            raise InputError(f"{path} selects no rows: compare what it asks for with the values in the base")
         raise InputError(f"{path} holds no rows: fill it or remove it")
     missing = [pl.lit(None, t).alias(n) for n, t in SOURCE_SCHEMA.items() if n not in columns]
     return (
