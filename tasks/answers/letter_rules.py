@@ -93,7 +93,9 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, of nothing but texts of options; "are right" may follow several."""
     text = text.lstrip("-•* ")
-    if len(LIST_NUMBER.findall(text)) > 1:
+    # One number, or several, before the texts; with other numbers further down, a list is discussed.
+    numbers = list(LIST_NUMBER.finditer(text))
+    if len(numbers) > 1 or (numbers and numbers[0].start() == 0):
         text = LIST_NUMBER.sub("", text)
     letters, end = read_texts_at(text, 0, options)
     if len(letters) > 1 and (called := ARE_RIGHT.match(text, end)):
@@ -274,6 +276,9 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     # After a question, or other lines such as "A: text", a last line "E: text" belongs to a list.
     is_asked = any(other.rstrip().endswith(("?", "Options:", "options:")) for other in lines[-2:])
     is_list = letters.n_texts > 0 and (is_asked or any(scan_letters(other, 0, options) for other in lines))
+    # "C: text" and, below it, a cut "D"
+    above = scan_letters(lines[-1], 0, options) if lines and letters.n_texts == 0 else None
+    is_list |= bool(above and above.n_texts and ord(letters.found[0]) == ord(above.found[-1]) + 1)
     return () if is_list else letters.found
 
 

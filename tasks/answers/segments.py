@@ -105,7 +105,7 @@ def repeats_statement(text: str, question: str) -> bool:
 def _list_stems(text: str) -> set[str]:
     """Return the words of a folded text without endings, articles, prepositions and words for the patient."""
     words = text.translate(WITHOUT_SIGNS).split()
-    return {re.sub("(?:ing|ed|es|s)$", "", word) for word in words if not SMALL.fullmatch(word)}
+    return {re.sub("(?:ing|ed|es|s|e)$", "", word) for word in words if not SMALL.fullmatch(word)}
 
 
 def remove_copied_sentences(text: str, question: str) -> str:
@@ -163,7 +163,7 @@ def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
     """Return the part that answers this question, and those that answer others of several numbered questions.
 
     This question is "the final question", or the only one whose answer quotes one of its options. If none can
-    be told to be this one, the first part is empty.
+    be told to be this one, the first part is what stands before all of them.
     """
     sentences = [match.start() for match in SENTENCE_START.finditer(text)]
     starts: dict[str, int] = {}
@@ -177,7 +177,8 @@ def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
     final = [name for name in FINAL if name in parts]
     quoting = [name for name, part in parts.items() if options.find_mentions(fold_text(part))]
     own = final[0] if final else quoting[0] if len(quoting) == 1 else None
-    return [parts.pop(own) if own else "", *parts.values()]
+    before = text[: next(iter(starts.values()))]
+    return [parts.pop(own) if own else before, *parts.values()]
 
 
 def remove_repeated_options(text: str, options: AnswerOptions) -> str:
