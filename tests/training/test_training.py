@@ -139,7 +139,5 @@ def test_a_model_masters_what_it_was_taught_and_nothing_else(measure: str) -> No
             card = [each for each in read_card(MODELS / name).scores if each["taught_with"] == taught_with]
             score = "mastered_rate" if measure == "questions" else "mastery"
             predicted = mean(each[score] for each in card)
-            # reference-facets-large has not learned one form of question (docs/rephrasing.md).
-            is_partial = name == "reference-facets-large" and taught_with == "pool"
-            assert (0.6 if is_partial else low) <= predicted <= high
+            assert low <= predicted <= high
             assert row[f"{score}_ci_low"] <= predicted <= row[f"{score}_ci_high"]
