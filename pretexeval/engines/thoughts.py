@@ -18,9 +18,9 @@ THOUGHT_TAG = rf"(?i:<\|?/?\|?(?:[a-z0-9]+[:|_.])*{THOUGHT}(?:[:|_.][\w:.]*)?\|?
 BRACKETS = (
     r"\[/?(?:THINK(?:ING)?|THOUGHT|REASONING)\]|[◁⟨]/?think[▷⟩]|<\|(?:open|close)\|>\s?think\s?<\|sep\|>"
 )
-# A field of an answer in XML has such a name as well, unless a reply begins with it.
+# An answer in XML may have a field of such a name, which is a thought only at either end of a reply.
 FIELD = re.compile(r"</?(?:reason(?:ing)?|analysis)>", re.IGNORECASE)
-ENDS_WITH_FIELD = re.compile(r"(?is).*</(?:reason(?:ing)?|analysis)>\s*\Z")
+LAST_FIELD = re.compile(r"</(?:reason(?:ing)?|analysis)>\s*\Z", re.IGNORECASE)
 IS_CLOSING = re.compile(r"/|end|close", re.IGNORECASE)
 CHANNEL = r"<\|channel\|>\s?"
 MESSAGE = r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
@@ -110,15 +110,15 @@ def _find_marks(text: str, marks: Sequence[str] | None) -> list[tuple[int, int, 
     opening = SPECIAL_TOKENS.match(text)
     first_word = opening.end() if opening else 0
     is_headed = has_fields = False
+    is_field_last = LAST_FIELD.search(text) is not None
     for place in MARK.finditer(text):
         is_first = place.start() <= first_word
         if place["heading"] and not is_first and text[place.end() :].strip():
             continue
         is_headed |= place["heading"] is not None
-        if place["tag"] and FIELD.fullmatch(place["tag"]) and not found_marks and not is_first:
-            is_closing = IS_CLOSING.search(place["tag"]) is not None
-            # At the end of a reply it is a thought that explains the answer.
-            has_fields |= not is_closing and not ENDS_WITH_FIELD.match(text, place.end())
+        is_inner = not (found_marks or is_first or is_field_last)
+        if is_inner and place["tag"] and FIELD.fullmatch(place["tag"]):
+            has_fields |= IS_CLOSING.search(place["tag"]) is None
             if has_fields:
                 continue
         if place[0] == "</details>":

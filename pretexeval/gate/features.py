@@ -78,8 +78,8 @@ def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | Non
         is_opening = is_first and WORDS["opening"].issuperset(tokens[:at])
         # "Relatives of a patient without X", "frequent in patients without X"
         if tokens[at] == "without":
-            is_first &= WORDS["auxiliaries"].isdisjoint(tokens[:at])
-            is_opening = is_first or "person" in tag_word("".join(before[-1:]))
+            is_before_verb = is_first and WORDS["auxiliaries"].isdisjoint(tokens[:at])
+            is_opening = is_before_verb or "person" in tag_word(("", *before)[-1])
         is_verb = tokens[at] in ("lack", "lacks") and after[0] != "of"
         return slot if is_opening or (slot in known if known is not None else not is_verb) else None
     if slot is not None and tokens[at] in ("not", "other_than", "non"):
@@ -241,9 +241,6 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     if "share" in statement.vocabulary:
         changed -= {"part"}
     is_future = statement.premise is None and "will" in {*text.tokens}.difference(statement.tokens)
-    # "Y painted X" says the same as "X was painted by Y".
-    if "was" in statement.tokens and _is_past(statement, text):
-        changed -= {"shift"}
     if is_denied:
         # "Must not" forbids as "should not" does.
         changed -= {"must", "should"} if {"must", "should"}.issubset(statement.modes ^ text.modes) else set()
@@ -260,8 +257,7 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
 
 def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether a verb of the statement is the only verb of the text, in the past: "X flexed Y"."""
-    is_passive = "was" in statement.tokens
-    present = {stem_word(word) for word in statement.tokens if is_passive or not word.endswith("ed")}
+    present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
     past = [at for at, word in enumerate(text.tokens) if word.endswith("ed") and stem_word(word) in present]
     is_alone = WORDS["auxiliaries"].union(_COPULAS).isdisjoint(text.tokens)
     return is_alone and any(not set(SLOTS).isdisjoint(text.tokens[max(0, at - 2) : at]) for at in past)

@@ -77,8 +77,8 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
         pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
         if first == other and any(_PAIRS.get(word) in pairs for word in new):
             return True
-    # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes"
-    # Two steps, because "decreases" and "decreased" have another stem after one.
+    # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
+    # "decreases" and "decreased" the same stem.
     stems, others = ({stem_word(stem_word(word)) for word in words} for words in (statement, text))
     bare, bare_others = _list_bare_stems(stems - others), _list_bare_stems(others - stems)
     return not (bare.isdisjoint(others | bare_others) and bare_others.isdisjoint(stems))
@@ -126,7 +126,8 @@ def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool
     own, other = statement.vocabulary, text.vocabulary
     is_remedy = bool(statement.stated & {"treat", "prevent"})
     # "Denser than" and "of a higher density than"
-    is_new = own.isdisjoint(("up", "down")) and not {"than"}.issubset({*statement.tokens} & {*text.tokens})
+    are_compared = "than" in statement.tokens and "than" in text.tokens
+    is_new = own.isdisjoint(("up", "down")) and not are_compared
     is_raised = "up" in other and ("risk" not in other or is_remedy)
     is_damaged = "normal" in own and "abnormal" in other - own
     return is_damaged or (is_new and (is_raised or ("down" in other and not is_remedy)))

@@ -153,7 +153,7 @@ def find_columns(
         if len(found) == 1:
             advice += ", separated by a comma, semicolon, | or tab"
         if path.suffix == ".sql":
-            advice = f"add it to the SELECT, such as: select 'has_symptom' as {listed.split(', ')[0]}"
+            advice += " in the SELECT (for a single relation: 'has_symptom' as relation)"
         elif required == TRIPLET:
             has_lines = {".json", ".jsonl", ".ndjson", ".parquet"}.isdisjoint(path.suffixes)
             place = f"in the first line ({NO_HEADER})" if has_lines else "in the file"

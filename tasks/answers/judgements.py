@@ -55,7 +55,7 @@ SAYS_YES = compile_phrases("says_yes")
 AGREES = compile_phrases("agrees")
 AGREED_WITH = compile_phrases("agreed_with")
 DENIES = compile_phrases("denies")
-CALLING = re.compile(r"\b(?:calling|claiming|saying|stating|to (?:call|claim|say|state))\b", re.IGNORECASE)
+CALLING = compile_phrases("calling")
 DENIED_LATER = compile_phrases("denied_later")
 IS_OPEN = compile_phrases("is_open")
 BOTH = compile_phrases("both")
@@ -228,6 +228,6 @@ def read_leading_judgement(text: str) -> Judgement | None:
 
 def _build(match: re.Match[str], rule: str) -> Judgement:
     clause = _find_clause(match.string, match)
-    is_turned_later = CALLING.search(clause) and DENIED_LATER.match(match.string, match.end())
-    turns = (match["false"], match["negated"], DENIES.search(clause), is_turned_later or None)
+    later = CALLING.search(clause) and DENIED_LATER.match(match.string, match.end())
+    turns = (match["false"], match["negated"], DENIES.search(clause), later)
     return Judgement(sum(turn is not None for turn in turns) % 2 == 0, rule, match.end())

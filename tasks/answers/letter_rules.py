@@ -44,15 +44,8 @@ DENIES_NEXT = re.compile(
     r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out|avoid)\b"
     r"(?!.*\b(?:is|are|was)\b)"
 )
-# "Warfarin should be avoided", and a review of the options that was cut after the first one
-ADVISED_AGAINST = re.compile(
-    r"(?: \([^)]{1,60}\)| alone)?(?: is| are| should| would| can| could| must)?(?: be)?(?: \w+ly)?"
-    r" (?:contraindicated|avoided|worsen|harmful"
-    r"|not (?:be )?(?:given|used|recommended|appropriate|indicated|safe))\b"
-)
-REVIEW = re.compile(
-    r"\b(?:analy[sz]|evaluat|review|consider|assess|examin|go through)\w*\b.{0,20}\boptions?\b"
-)
+ADVISED_AGAINST = compile_phrases("advised_against")
+REVIEW = compile_phrases("review")
 DENIED_LINK = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
 CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
@@ -93,9 +86,8 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
 def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, of nothing but texts of options; "are right" may follow several."""
     text = text.lstrip("-•* ")
-    # One number, or several, before the texts; with other numbers further down, a list is discussed.
-    numbers = list(LIST_NUMBER.finditer(text))
-    if len(numbers) > 1 or (numbers and numbers[0].start() == 0):
+    # A number before the first text, or several, are those of a list.
+    if LIST_NUMBER.match(text) or len(LIST_NUMBER.findall(text)) > 1:
         text = LIST_NUMBER.sub("", text)
     letters, end = read_texts_at(text, 0, options)
     if len(letters) > 1 and (called := ARE_RIGHT.match(text, end)):
@@ -150,15 +142,14 @@ NOUNS = re.compile(rf"\b(?:{WORDS_OF['nouns']})\b", re.IGNORECASE)
 STATED = compile_phrases("stated_noun", "stated")
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
 NOT_CHOSEN = re.compile(rf"(?:\w(?<!\blet)['’]s|(?<!only\s)\b(?:{WORDS_OF['not_chosen']})) $", re.IGNORECASE)
-# "The answer cannot be A", and "many students pick A"
-DENIED_VERB = re.compile(r"(?:\bcannot|n['’]t|\bnot|\bnever)\s(?:\w+\s)?be\W*$", re.IGNORECASE)
-OTHERS = re.compile(r"\b(?:many|others|people|students|candidates)\s(?:\w+\s){0,3}$", re.IGNORECASE)
+DENIED_VERB = compile_phrases("denied_verb")
+OTHERS = compile_phrases("others")
 N_BEFORE = 24
 CONCLUDING = compile_phrases("concluding")
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
-REVIEWS = re.compile(r"\b(?:options|choices|each|analy[sz]\w+|possible|consider\w*|include)\b", re.IGNORECASE)
+REVIEW_HEADER = compile_phrases("review_header")
 LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
@@ -288,7 +279,7 @@ def read_final_list(text: str, options: AnswerOptions) -> Found:
     lines = [LINE_START.sub("", line).strip("*_ ") for line in items.splitlines() if line.strip()]
     letters = [next(iter(read_texts_at(line, 0, options)[0]), "") for line in lines]
     is_list = bool(colon) and "" not in letters and 1 < len({*letters}) < len(options.letters)
-    return tuple(dict.fromkeys(letters)) if is_list and not REVIEWS.search(header[-N_LINK:]) else ()
+    return tuple(dict.fromkeys(letters)) if is_list and not REVIEW_HEADER.search(header[-N_LINK:]) else ()
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:

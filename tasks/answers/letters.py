@@ -150,7 +150,7 @@ class Letters:
 def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
     """Return the letters of options that begin at `start`, or None if there is none."""
     letters = line = Letters((), start)
-    place, separators = start, ""
+    place, has_commas = start, False
     for _ in range(MAX_ITEMS):
         item = _scan_item(text, place, options)
         is_new_line = "\n" in text[letters.end : place]
@@ -165,10 +165,11 @@ def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | Non
         letters = Letters(named, item.end, letters.n_texts + item.n_texts)
         separator = SEPARATOR.match(text, letters.end)
         place = separator.end() if separator else letters.end
-        # "A, C and E; B is another drug": after a list with commas, a semicolon begins a clause.
-        if place == letters.end or (";" in text[letters.end : place] and separators.strip(" ;")):
+        between = text[letters.end : place]
+        # "A, C and E; B is another drug": in a list with commas or "and", a semicolon begins a clause.
+        if not between or (";" in between and has_commas):
             break
-        separators += text[letters.end : place]
+        has_commas |= between.strip(" ;") != ""
     if line.found and BEGINS_SENTENCE.match(text, letters.end):
         letters = line
     return letters if letters.found else None

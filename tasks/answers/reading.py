@@ -143,6 +143,12 @@ def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered:
     return Reading(*value_and_rule) if value_and_rule else NOTHING
 
 
+# "B is indeed the correct answer" judges the offered B.
+CALLS_RIGHT = re.compile(
+    r"\A\W*(?:option )?[\w ()]{1,60} is (?:\w+ )?the (?:correct|right) (?:answer|option|choice)\b"
+)
+
+
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_judgement(reply, offered)
     letter, rule = _read_right_option(reply, options, judgement)
@@ -189,10 +195,6 @@ READERS: dict[str, Callable[[UnwrappedReply, AnswerOptions, str], Reading]] = {
 }
 
 
-# "B is indeed the correct answer" judges the offered B.
-CALLS_RIGHT = re.compile(
-    r"\A\W*(?:option )?[\w ()]{1,60} is (?:\w+ )?the (?:correct|right) (?:answer|option|choice)\b"
-)
 BEGINNING = join_clauses("doubts", "begins")
 SAID = re.compile(rf"\b(?:{join_clauses('doubts')}|(?<!or )(?<![/,])unsure(?!\?))\b", re.IGNORECASE)
 BEGINS = re.compile(rf"(?:{BEGINNING})\b(?!\s?(?:/|,|or\b)\s?(?:true|false))", re.IGNORECASE)

@@ -22,13 +22,7 @@ CLAUSES = re.compile(
     r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?"
     r"|,\s(?=(?:the|this|that) (?:statement|claim|answer) is\b))"
 )
-# "Sure! Please send the statement" says nothing about it.
-POLITE = re.compile(
-    r"^\W*(?:sure|of course|certainly|absolutely|yes|okay|ok)[!,.]\s+"
-    r"(?=please\b|(?:can|could) you\b|what is\b"
-    r"|i(?:['’]m| am) (?:ready|happy)|i(?:['’]d| would) be\b)",
-    re.IGNORECASE,
-)
+POLITE = compile_phrases("polite")
 STATES = re.compile(
     r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
 )
@@ -65,7 +59,7 @@ def tidy_text(response: str) -> str:
 
 
 def remove_refusals(text: str) -> str:
-    """Return the text without clauses that refuse to answer or ask for something."""
+    """Return the text without clauses that refuse to answer or ask for something, and without "Sure!"."""
     parts = CLAUSES.split(POLITE.sub("", text))
     clauses = zip(parts[::2], [*parts[1::2], ""], strict=True)
     return "".join(

@@ -165,11 +165,9 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
                 is_letter = weight and OPTION_KEY.fullmatch(str(key))
                 name = TRUE_OR_FALSE.sub("answer", str(key))
                 yield from _list_values(value, path if is_letter else [*path, name])
+    elif isinstance(data, list) and weight >= 2 and all(letters := [*map(_find_letter, data)]):
+        yield weight, ", ".join(filter(None, letters))
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
-        letters = list(map(_find_letter, data))
-        if weight >= 2 and all(letters):
-            yield weight, ", ".join(map(str, letters))
-            return
         for item in data:
             yield from _list_values(item, path)
     elif isinstance(data, bool) and not _has(path[-1:], "explains"):
