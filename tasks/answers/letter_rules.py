@@ -30,7 +30,9 @@ from tasks.answers.unwrapping import (
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
 LINE_START = re.compile(r"\A[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
+LABEL = re.compile(r"\(?([A-J])(?![^\W_])[).:]{0,2}\s?[*_]{0,2}")
 LIST_SIGN = re.compile(r"(?:[-•]|\d{1,2}[.)])\s+")
+SIGN = re.compile(r"[✅✔☑✓❌✗✘☒✖]\ufe0f?\s?")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
 SMALL_LETTERS = re.compile(r"[a-j](?:(?:\s?[,;/&]\s?| and )[a-j])+\.?")
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
@@ -41,10 +43,11 @@ CONSISTENT = compile_phrases("consistent")
 PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
 DENIES_NEXT = re.compile(
-    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out|avoid)\b"
+    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out|ruled out|avoid|except|anything but)\b"
     r"(?!.*\b(?:is|are|was)\b)"
 )
 ADVISED_AGAINST = compile_phrases("advised_against")
+NOT_CHOSEN_TEXT = compile_phrases("not_chosen_text")
 REVIEW = compile_phrases("review")
 DENIED_LINK = re.compile(r"\b(?:not|cannot|never)\b|n't\b")
 CALLED_BEST = compile_phrases("called_best")
@@ -116,13 +119,15 @@ def read_only_text(text: str, options: AnswerOptions) -> Found:
 
 
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
-    """Read the options with whose texts a response begins."""
-    return read_texts_at(text, 0, options)[0]
+    """Read the options with whose texts a response begins, unless it denies them."""
+    letters, end = read_texts_at(text, 0, options)
+    return () if NOT_CHOSEN_TEXT.match(fold_text(text[end - 1 : end + N_SENTENCE])[1:]) else letters
 
 
 def _is_denied(folded: str, mention: Mention) -> bool:
     clause = re.split(r"[.,;:]\s", folded[max(0, mention.start - N_DENIED) : mention.start])[-1]
-    return (DENIES_NEXT.search(clause) or ADVISED_AGAINST.match(folded, mention.end)) is not None
+    after = (ADVISED_AGAINST, NOT_CHOSEN_TEXT)
+    return bool(DENIES_NEXT.search(clause) or any(said.match(folded, mention.end) for said in after))
 
 
 def _is_concluded(folded: str, mention: Mention) -> bool:
@@ -249,12 +254,13 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
 
 def read_all_options(text: str, options: AnswerOptions) -> Found:
     """Read "All of the above", "All but B", and "All but B are wrong"."""
-    match = ALL_EXCEPT.search(text)
-    letters = scan_letters(text, match.end(), options) if match else None
-    if letters and ARE_WRONG.match(text, letters.end):
-        return letters.found
-    if letters and AFTER_EXCEPT.match(text, letters.end):
-        return tuple(letter for letter in options.letters if letter not in letters.found)
+    if match := ALL_EXCEPT.search(text):
+        letters = scan_letters(text, match.end(), options)
+        found, end = (letters.found, letters.end) if letters else read_texts_at(text, match.end(), options)
+        if found and ARE_WRONG.match(text, end):
+            return found
+        if found and AFTER_EXCEPT.match(text, end):
+            return tuple(letter for letter in options.letters if letter not in found)
     return tuple(options.letters) if ALL.search(text) else ()
 
 
@@ -269,7 +275,8 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     is_list = letters.n_texts > 0 and (is_asked or any(scan_letters(other, 0, options) for other in lines))
     # "C: text" and, below it, a cut "D"
     above = scan_letters(lines[-1], 0, options) if lines and letters.n_texts == 0 else None
-    is_list |= bool(above and above.n_texts and ord(letters.found[0]) == ord(above.found[-1]) + 1)
+    if above and above.found != letters.found:
+        is_list |= not above.n_texts or ord(letters.found[0]) == ord(above.found[-1]) + 1
     return () if is_list else letters.found
 
 
@@ -277,9 +284,20 @@ def read_final_list(text: str, options: AnswerOptions) -> Found:
     """Read a list of some options at the end, below a line with a colon: "The anticoagulants are:"."""
     header, colon, items = text.rpartition(":\n")
     lines = [LINE_START.sub("", line).strip("*_ ") for line in items.splitlines() if line.strip()]
-    letters = [next(iter(read_texts_at(line, 0, options)[0]), "") for line in lines]
+    letters = [_read_item(line, options) for line in lines]
     is_list = bool(colon) and "" not in letters and 1 < len({*letters}) < len(options.letters)
     return tuple(dict.fromkeys(letters)) if is_list and not REVIEW_HEADER.search(header[-N_LINK:]) else ()
+
+
+def _read_item(line: str, options: AnswerOptions) -> str:
+    """Return the letter of an item such as "A", "A. text" or "text"; empty if it is none or has a reason."""
+    label = LABEL.match(line)
+    rest = line[label.end() :] if label else line
+    named, _ = read_texts_at(rest, 0, options)
+    if label is None:
+        return next(iter(named), "")
+    is_option = label[1] in (named if rest.strip(EDGES) else options.letters)
+    return label[1] if is_option else ""
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
@@ -301,8 +319,10 @@ def _put_letters(text: str, options: AnswerOptions) -> str:
     lines = text.splitlines()
     for number, line in enumerate(lines if len(lines) > 1 else ()):
         item = LINE_START.sub("", line)
-        letter = next((letter for letter in options.letters if options.skip_text(item, 0, letter)), None)
-        lines[number] = f"{letter}: {item}" if letter else line
+        sign = SIGN.match(item)
+        start = sign.end() if sign else 0
+        letter = next((letter for letter in options.letters if options.skip_text(item, start, letter)), None)
+        lines[number] = f"{item[:start]}{letter}: {item[start:]}" if letter else line
     return "\n".join(lines)
 
 
@@ -322,8 +342,8 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("stated", read_stated),
     ("leading", read_leading),
     ("called_right", read_called_right),
-    ("last_line", read_last_line),
     ("final_list", read_final_list),
+    ("last_line", read_last_line),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
     ("only_text", read_only_text),

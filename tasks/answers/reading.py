@@ -125,6 +125,8 @@ def _read_part(question_type: str, part: str, options: AnswerOptions, offered: s
 
 def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     letters, rule = find_letters(reply, options)
+    if rule == "all_options" and len(letters) == len(options.letters) - 1:
+        letters = tuple(letter for letter in options.letters if letter not in letters)
     return Reading(letters[0], rule) if len(letters) == 1 else NOTHING
 
 
@@ -157,6 +159,10 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
         judgement = Judgement(letter == offered, rule, len(reply.text))
     if judgement is None and letter == offered and CALLS_RIGHT.search(reply.text):
         judgement = Judgement(True, "called_right", len(reply.text))
+    if judgement is None and letter and letter != offered:
+        # "The answer is B, not C" and "B rather than C" reject the offered C.
+        rejects = re.search(rf"\b(?:not|rather than|instead of)\s\W{{0,3}}(?:option\s)?{offered}\b", reply.text)
+        judgement = Judgement(False, "rejected", rejects.end()) if rejects else None
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):

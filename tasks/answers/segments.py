@@ -29,6 +29,7 @@ STATES = re.compile(
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 ESCAPED_TAG = re.compile(r"&lt;/?\w{1,20}&gt;")
+LABELLED_VERDICT = compile_phrases("labelled_verdict")
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
@@ -52,10 +53,11 @@ N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response without repeated spaces, full-width signs, struck words and escaped tags."""
+    """Return the response without repeated spaces, full-width signs, struck words, and labels of verdicts."""
     if ESCAPED_TAG.search(response):
         response = html.unescape(response)
-    return LINES.sub("\n\n", SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))).strip()
+    text = SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))
+    return LABELLED_VERDICT.sub("\n", LINES.sub("\n\n", text)).strip()
 
 
 def remove_refusals(text: str) -> str:
