@@ -9,9 +9,9 @@ from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, Judgement, read_j
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
 from tasks.answers.segments import (
+    read_repeated_statement,
     remove_copied_sentences,
     remove_refusals,
-    repeats_statement,
     split_other_options,
     split_other_statement,
     split_questions,
@@ -87,8 +87,9 @@ def read_answer(
     reading = _read_part(question_type, own, listed, offered or "")
     if (reading.rule or "").endswith(ONLY_TEXT):
         reading = _read_part(question_type, remove_copied_sentences(own, question), listed, offered or "")
-    if reading == NOTHING and question_type in STATEMENTS and repeats_statement(own, question):
-        reading = Reading("T", "repeated_statement")
+    if reading == NOTHING and question_type in STATEMENTS:
+        repeated = read_repeated_statement(own, question)
+        reading = NOTHING if repeated is None else Reading("FT"[repeated], "repeated_statement")
     if reading != NOTHING:
         return reading
     readings = (_read_part(question_type, other, listed, offered or "") for other in others)

@@ -42,6 +42,8 @@ BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|opti
 SMALL = re.compile(WORDS_OF["small"])
 # Words that deny or doubt a statement, or speak about it.
 TURNS = re.compile(rf"\b(?:{WORDS_OF['turns']})\b|n't|\?")
+DENIALS = {"not", "never", "n't"}
+REASON = re.compile(r",? (?:because|since|as (?:it|the|this)|which)\b")
 MAX_ADDED = 12
 JUDGED_OPTION = re.compile(
     rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b"
@@ -79,23 +81,26 @@ def split_other_statement(text: str, question: str) -> tuple[str, str]:
     return text, ""
 
 
-def repeats_statement(text: str, question: str) -> bool:
-    """Return whether a text states the statement of the question itself, and not only copies the question.
+def read_repeated_statement(text: str, question: str) -> bool | None:
+    """Return whether a text states the statement of the question itself, or its denial; None if neither.
 
     A model that explains may end with "The most likely diagnosis for him is gout." instead of a verdict. One
-    of its sentences then has all words of the statement, few others, and the same words that deny or doubt.
+    of its clauses then has all words of the statement, few others, and the same words that deny or doubt, or
+    one denial more or less. The last such clause counts. A text that only copies the question states nothing.
     """
     folded = BEST.sub("best", fold_text(question))
-    statement = (QUOTED_PART.findall(folded) or [folded])[-1].rstrip(". ")
+    statement = (QUOTED_PART.findall(folded) or [folded.rpartition("? ")[2]])[-1].rstrip(". ")
     stated, turns = _list_stems(statement), set(TURNS.findall(statement))
     said = [BEST.sub("best", fold_text(part)) for part in SENTENCE_START.split(text) if part.strip()]
-    is_more = len(stated) > 1 and any(part not in folded for part in said)
-    return is_more and any(
-        stated <= (stems := _list_stems(part))
-        and len(stems - stated) <= MAX_ADDED
-        and set(TURNS.findall(part)) == turns
-        for part in said
-    )
+    if len(stated) < 2 or all(part in folded for part in said):
+        return None
+    for clause in (clause for part in reversed(said) for clause in (part, *REASON.split(part))):
+        stems = _list_stems(clause)
+        if stated <= stems and len(stems - stated) <= MAX_ADDED:
+            others = turns ^ set(TURNS.findall(clause))
+            if len(others) < 2 and others <= DENIALS:
+                return not others
+    return None
 
 
 def _list_stems(text: str) -> set[str]:
