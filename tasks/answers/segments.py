@@ -36,7 +36,7 @@ FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": "
 WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
 LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
-N_LISTED = 3
+N_LISTED = 2
 QUOTED_PART = re.compile(r'"([^"]+)"')
 BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct)\b")
 SMALL = re.compile(WORDS_OF["small"])
@@ -129,7 +129,8 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
     for start in range(len(items) - N_LISTED + 1):
         run = items[start : start + N_LISTED]
         listed = " ".join(item[2] for item in run)
-        if "".join(item[1] for item in run) != "ABC" or JUDGED_OPTION.search(fold_text(listed)):
+        letters = "".join(item[1] for item in run)
+        if letters[0] != "A" or list(letters) != sorted(letters) or JUDGED_OPTION.search(fold_text(listed)):
             continue
         words = _list_long_words(listed)
         if sum(word in known for word in words) < SHARE_OF_OTHER_LIST * len(words):
