@@ -37,6 +37,8 @@ WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
 LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
 N_LISTED = 2
+# One option at the beginning of a reply is told to be another question's only if it has so many words.
+N_WORDS_OF_ONE = 10
 QUOTED_PART = re.compile(r'"([^"]+)"')
 BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct)\b")
 SMALL = re.compile(WORDS_OF["small"])
@@ -120,20 +122,22 @@ def remove_copied_sentences(text: str, question: str) -> str:
 
 
 def split_other_options(text: str, question: str, options: AnswerOptions) -> tuple[str, str]:
-    """Return the text before a list of options that are not this question's, and the text from it on.
+    """Return the text before options that are not this question's, and the text from them on.
 
     A model may repeat the options of a demonstration, and answer that one.
     """
     known = set(_list_long_words(" ".join((question, *options.texts))))
     items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
-    for start in range(len(items) - N_LISTED + 1):
+    for start in range(len(items)):
         run = items[start : start + N_LISTED]
-        listed = " ".join(item[2] for item in run)
+        listed = fold_text(" ".join(item[2] for item in run))
         letters = "".join(item[1] for item in run)
-        if letters[0] != "A" or list(letters) != sorted(letters) or JUDGED_OPTION.search(fold_text(listed)):
+        if letters[0] != "A" or list(letters) != sorted(letters) or JUDGED_OPTION.search(listed):
             continue
         words = _list_long_words(listed)
-        if sum(word in known for word in words) < SHARE_OF_OTHER_LIST * len(words):
+        is_long = run[0].start() == 0 and len(words) >= N_WORDS_OF_ONE and not options.find_mentions(listed)
+        is_other = sum(word in known for word in words) < SHARE_OF_OTHER_LIST * len(words)
+        if is_other and (is_long or len(run) == N_LISTED):
             return text[: run[0].start()].strip(), text[run[0].start() :]
     return text, ""
 
