@@ -43,7 +43,8 @@ CONSISTENT = compile_phrases("consistent")
 PREDICATE = compile_phrases("predicate")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
 DENIES_NEXT = re.compile(
-    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rules? out|ruled out|avoid|except|anything but)\b"
+    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rule[sd]? out|avoid|except|all but"
+    r"|anything but)\b"
     r"(?!.*\b(?:is|are|was)\b)"
 )
 ADVISED_AGAINST = compile_phrases("advised_against")
@@ -351,6 +352,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
 )
 # A reply that begins with a refusal can meet only the first of them.
 N_STATING = 3
+N_COPIED = 20
 
 
 def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, str | None]:
@@ -371,6 +373,8 @@ def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, 
             return letters, rule
     text = remove_repeated_options(reply.text, options)
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
-        if letters := rule_of_text(text, options):
+        # Behind a copy of all options, a reply may mention one as a finding.
+        is_weak = name == "only_text" and not text.startswith(reply.text[:N_COPIED])
+        if not is_weak and (letters := rule_of_text(text, options)):
             return letters, name
     return (), None

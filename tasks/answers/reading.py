@@ -25,6 +25,8 @@ UNKNOWN = "?"
 STATEMENTS = ("TFQ", "TFU")
 # The rules that read which option a response calls the answer, not which one it mentions.
 STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
+# The offer of the question, "Alice's answer: E.", which a response may copy.
+OFFER = re.compile(r"\W*(?i:\w+['’]s|the (?:given|offered|proposed)) answer(?: is)?:? ([A-J])\b")
 TAKEN_BACK = compile_phrases("taken_back")
 AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=|\[\]]{0,12}")
 
@@ -79,6 +81,8 @@ def read_answer(
         else:
             own, other = split_other_statement(own, question)
         others += [other] if other else []
+    if question_type == "RQ" and (copied := OFFER.match(own)) and copied[1] != offered:
+        own, others = "", [own, *others]
     for place in reversed([match.end() for match in TAKEN_BACK.finditer(own)][-3:]):
         reading = _read_part(question_type, own[place:], listed, offered or "")
         rule = (reading.rule or "").rpartition("+")[2]
@@ -162,8 +166,8 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
         judgement = Judgement(True, "called_right", len(reply.text))
     if judgement is None and letter and letter != offered:
         # "The answer is B, not C" and "B rather than C" reject the offered C.
-        rejects = re.search(rf"\b(?:not|rather than|instead of)\s\W{{0,3}}(?:option\s)?{offered}\b", reply.text)
-        judgement = Judgement(False, "rejected", rejects.end()) if rejects else None
+        rejected = re.search(rf"\b(?:not|rather than|instead of) \W?(?:option )?{offered}\b", reply.text)
+        judgement = Judgement(False, "rejected", rejected.end()) if rejected else None
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):
