@@ -199,8 +199,14 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
 def _drop_class_nouns(statement: Words, text: Words) -> Words:
     """Return the text without new nouns that say of which class a name is: "the X" for "the vitamin X"."""
     new, articles = WORDS["class_nouns"].difference(statement), WORDS["articles"]
+    after_name = WORDS["after_name"] if WORDS["after_name"].isdisjoint(statement) else frozenset()
     nouns = zip(("", *text), text, (*text[1:], ""), strict=False)
-    return tuple(w for before, w, after in nouns if not (w in new and before in articles and after in SLOTS))
+    return tuple(
+        word
+        for before, word, after in nouns
+        if not (word in new and before in articles and after in SLOTS)
+        and not (word in after_name and before in SLOTS)
+    )
 
 
 # Words that may differ between a statement with its names exchanged and a text that copies it.

@@ -235,6 +235,8 @@ def _list_own_tags(one: SentenceFeatures, other: SentenceFeatures) -> frozenset[
 def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_denied: bool) -> bool:
     """Return whether the text, whose denials are as firm as those of the statement, is as sure as it."""
     changed = (statement.claimed_modes - text.modes) | (text.claimed_modes - statement.modes)
+    if _has_past_of(statement.tokens, text.tokens) or _has_past_of(text.tokens, statement.tokens):
+        changed -= {"shift"}
     if "bar" in statement.vocabulary | text.vocabulary:
         changed -= {"should"}
     # What contributes to an effect is a part of its cause.
@@ -255,6 +257,12 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     return is_possible and (changed - {"hedge"}).isdisjoint(_KEPT)
 
 
+def _has_past_of(passive: Sequence[str], active: Sequence[str]) -> bool:
+    """Return whether "was ratified" of one sentence is "ratified" in the other, which has no other verb."""
+    told = {verb for auxiliary, verb in pairwise(passive) if auxiliary in ("was", "were")}
+    return not told.isdisjoint(active) and WORDS["auxiliaries"].union(_COPULAS).isdisjoint(active)
+
+
 def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether a verb of the statement is the only verb of the text, in the past: "X flexed Y"."""
     present = {stem_word(word) for word in statement.tokens if not word.endswith("ed")}
@@ -266,7 +274,7 @@ def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
 def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text says "can" before a verb of the statement; "can be seen" weakens nothing."""
     stems = {stem_word(word) for word in statement.tokens if word not in WORDS["auxiliaries"]}
-    following = (text.tokens[at + 1 : at + 4] for at, tags in enumerate(text.tags) if "can" in tags)
+    following = (text.tokens[at + 1 : at + 6] for at, tags in enumerate(text.tags) if "can" in tags)
     verbs = chain.from_iterable(takewhile(lambda word: word not in WORDS["articles"], x) for x in following)
     return any(stem_word(word) in stems for word in verbs if len(word) > 3)
 
@@ -280,8 +288,13 @@ def are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bo
     kinds = ((statement.entity_kinds[slot], text.entity_kinds[slot]) for slot in SLOTS)
     called = find_nouns(statement.tokens)
     exchanged = {slot: find_nouns(text.tokens).get(SLOTS[slot == SLOTS[0]]) for slot in SLOTS}
+    # "X ossifies before Y" and "Y ossifies after X": the class of relation says which one is the source.
+    is_ordered = "time" in statement.sources and statement.sources["time"] == text.sources.get("time")
     return (
-        any(text.sources.get(kind, source) != source for kind, source in statement.sources.items())
+        any(
+            text.sources.get(kind, source) != source and not (is_ordered and kind.startswith("~"))
+            for kind, source in statement.sources.items()
+        )
         # A relation that has the same source in both says more than what is assumed.
         or (len(premises) == 2 and not statement.sources.items() & text.sources.items())
         or len(changed) == 2

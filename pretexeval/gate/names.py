@@ -303,7 +303,9 @@ class _Mentions:
             first, last = self.places[start][0], self.places[end - 1][1]
             before, after = name.edges
             first -= len(before) if before and self.text.endswith(before, 0, first) else 0
-            last += len(after) if after and self.text.startswith(after, last) else 0
+            # "Glucose 5 %" is "glucose 5%".
+            blank = after == "%" and self.text.startswith(" %", last)
+            last += len(after) + blank if after and self.text.startswith(after, last + blank) else 0
             tokens[start:end] = masks
             self.places[start:end] = [(first, last)] * len(masks)
         return bool(spans)

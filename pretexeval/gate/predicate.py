@@ -258,6 +258,11 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         return True
     if text[1:2] == ("the",) and is_added(text[0]):
         return True
+    # "Removes a part of X"; "is a part of X" says another thing.
+    words = ["", *(word for word in text if word not in WORDS["articles"])]
+    parts = (i for i, pair in enumerate(pairwise(words)) if pair == ("part", "of") and words[i + 2] in SLOTS)
+    if "part" not in known and any(words[i - 1] not in WORDS["copulas"] for i in parts):
+        return True
     for word, after in pairwise(text):
         # "Not directly" leaves a part of the claim undenied, and "a serious reaction" is not every reaction.
         is_limit = word == "not" and after.endswith("ly") and after not in WORDS["confirming"]
@@ -270,13 +275,16 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     # "X, a bacterium, …" only says of which class X is.
-    asides = [aside for aside in asides if len(aside) != 2 or aside[1] not in WORDS["class_nouns"]]
+    asides = [aside for aside in asides if len(aside) > 3 or aside[-1] not in WORDS["class_nouns"]]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"
     for at in (i for i, word in enumerate(text) if word in WORDS["conditional"] and (i == 0 or i > last)):
         phrase = text[at + 1 : next((i for i in commas if i > at), len(text))]
         is_outer = bool(phrase) and WORDS["frames"].union(SLOTS).isdisjoint((*phrase[:3], phrase[-1]))
-        if is_outer and is_added(phrase[-1]):
+        # "… if the aorta is narrowed"
+        is_clause = text[at] in ("if", "unless") and any(_is_foreign(word, known) for word in phrase)
+        is_clause = is_clause and set(SLOTS).isdisjoint(phrase)
+        if is_outer and (is_added(phrase[-1]) or is_clause):
             return True
     return False
