@@ -91,14 +91,16 @@ def _list_bare_stems(stems: Iterable[str]) -> set[str]:
 
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Return whether the text states another idea in place of the verb of the statement."""
+    """Return whether the text states another idea in place of a word of the statement."""
     own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
-    if not other or not own.isdisjoint(other):
-        before, after = _find_place(statement), _find_place(text)
-        return bool(before and after) and before.isdisjoint(after)
+    said, told = (set(map(stem_word, tokens)) for tokens in (statement, text))
+    new = frozenset().union(*(find_ideas(word) for word in text if stem_word(word) not in said))
     named = WORDS["class_nouns"].union(SLOTS)
-    stems = {stem_word(word) for word in statement if word not in named and not _is_neutral(word)}
-    return bool(own) or (bool(stems) and stems.isdisjoint(map(stem_word, text)))
+    lost = (w for w in statement if stem_word(w) not in told and w not in named and not _is_neutral(w))
+    if new and new.isdisjoint(own) and (own - other or any(lost)):
+        return True
+    before, after = _find_place(statement), _find_place(text)
+    return bool(before and after) and before.isdisjoint(after)
 
 
 def _find_place(tokens: Sequence[str]) -> frozenset[str]:
