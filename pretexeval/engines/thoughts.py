@@ -88,7 +88,7 @@ def split_reply(response: str, marks: Sequence[str] | None = None) -> SplitReply
         return SplitReply(None, (start, len(response)), not is_first_closing)
     last_opening = max((k for k, mark in enumerate(places) if not mark[2]), default=-1)
     thought, answer = (start, places[last_opening + 1][0]), response[last_end:]
-    if not answer.strip() and not is_first_closing and response[:first_start].strip():
+    if not SPECIAL_TOKENS.sub("", answer) and not is_first_closing and response[:first_start].strip():
         answer = response[:first_start]
     if marks is None:
         answer = WRAPPING.sub("", answer)

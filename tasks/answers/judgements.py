@@ -62,6 +62,7 @@ BOTH = compile_phrases("both")
 NOT_SIGNS = re.compile(r"[^\W\d_]+|\?")
 NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
+DIVIDED = compile_phrases("divided")
 TRUTH_PROBABILITY = re.compile(rf"\b(true|false)\b[\s\"'):=*_|–—-]{{1,6}}{PROBABILITY_VALUE}", re.IGNORECASE)
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
@@ -101,7 +102,7 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
     verdicts = [VERDICTS.get(word) for word in NOT_SIGNS.findall(text.casefold())]
     # A model that only completes text may go on with such words after its answer, without any marks.
     is_apart = NO_MARKS.fullmatch(text) is None
-    is_list = len(LISTED.findall(text)) > 1
+    is_list = len(LISTED.findall(text)) > 1 or DIVIDED.search(text) is not None
     is_list |= is_apart and len(verdicts) > 2 and {*verdicts} == {True, False}
     judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
     if judgement or is_list:

@@ -29,7 +29,7 @@ from tasks.answers.unwrapping import (
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
-LINE_START = re.compile(r"\A[\s*_•\-]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
+LINE_START = re.compile(r"\A[\s*_•\-|]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
 LABEL = re.compile(r"\(?([A-J])(?![^\W_])[).:]{0,2}\s?[*_]{0,2}")
 LIST_SIGN = re.compile(r"(?:[-•]|\d{1,2}[.)])\s+")
 SIGN = re.compile(r"[✅✔☑✓❌✗✘☒✖]\ufe0f?\s?")
@@ -122,7 +122,8 @@ def read_only_text(text: str, options: AnswerOptions) -> Found:
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
     """Read the options with whose texts a response begins, unless it denies them."""
     letters, end = read_texts_at(text, 0, options)
-    return () if NOT_CHOSEN_TEXT.match(fold_text(text[end - 1 : end + N_SENTENCE])[1:]) else letters
+    after = fold_text(text[end - 1 : end + N_SENTENCE])[1:]
+    return () if NOT_CHOSEN_TEXT.match(after) or ADVISED_AGAINST.match(after) else letters
 
 
 def _is_denied(folded: str, mention: Mention) -> bool:

@@ -13,7 +13,7 @@ from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
-EDGES = " \t\r\n\"'.,;:*_`"
+EDGES = " \t\r\n\"'.,;:*_`[]"
 # Between the words of an option, a quotation may have other commas and small words, and an abbreviation.
 SMALL_WORDS = frozenset({"a", "an", "and", "the"})
 BETWEEN_WORDS = r"(?: \([^()\n]{1,12}\))?[,;]?\s(?:(?:an?|and|the)\s){0,2}"

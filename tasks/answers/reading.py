@@ -165,8 +165,9 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
     if judgement is None and letter == offered and CALLS_RIGHT.search(reply.text):
         judgement = Judgement(True, "called_right", len(reply.text))
     if judgement is None and letter and letter != offered:
-        # "The answer is B, not C" and "B rather than C" reject the offered C.
-        rejected = re.search(rf"\b(?:not|rather than|instead of) \W?(?:option )?{offered}\b", reply.text)
+        # "The answer is B, not C", "B rather than C" and "Aspirin (C) is not right" reject the offered C.
+        before, after = r"\b(?:not|rather than|instead of) \W?(?:option )?", r"\)? is (?:not|in|wrong)"
+        rejected = re.search(rf"{before}{offered}\b|\b{offered}{after}", reply.text)
         judgement = Judgement(False, "rejected", rejected.end()) if rejected else None
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING

@@ -148,7 +148,7 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
     if isinstance(data, dict):
         names = [OPTION_NAME.sub("", str(key)) for key in data]
         verdicts = list(map(_read_verdict, data.values()))
-        numbers = [value for value in data.values() if isinstance(value, float)]
+        numbers = [x for x in data.values() if isinstance(x, int | float) and not isinstance(x, bool)]
         is_choice = weight >= 2 or (len(names) == 1 and not _has(path, "denies"))
         if len(names) > 1 and None not in verdicts and all(len(x) == 1 or not _weigh([x]) for x in names):
             chosen = (name for name, verdict in zip(names, verdicts, strict=True) if verdict)
@@ -167,6 +167,8 @@ def _list_values(data: object, path: list[str]) -> Iterator[tuple[int, str]]:
                 yield from _list_values(value, path if is_letter else [*path, name])
     elif isinstance(data, list) and weight >= 2 and all(letters := [*map(_find_letter, data)]):
         yield weight, ", ".join(filter(None, letters))
+    elif isinstance(data, list) and data and _has(path[-1:], "ranks"):
+        yield 2, str(data[0])
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for item in data:
             yield from _list_values(item, path)
