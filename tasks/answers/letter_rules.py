@@ -17,7 +17,7 @@ from tasks.answers.letters import (
     is_line_end,
     scan_letters,
 )
-from tasks.answers.segments import remove_repeated_options
+from tasks.answers.segments import TURNS, list_stems, remove_repeated_options
 from tasks.answers.unwrapping import (
     PROBABILITY_VALUE,
     VERDICTS,
@@ -55,6 +55,13 @@ CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
+SENTENCES = re.compile(r"(?<=[.!?:;]) ")
+CONCLUDES = re.compile(
+    r"\b(?:is|are|be) (?:\w+ )?(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b"
+    r"|\b(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b[^,?:]{0,120}\b(?:is|are|be)\b"
+)
+# The least share of an option's own words that a conclusion has, and how much more than of any other option.
+NEAR, APART = 0.6, 0.3
 
 
 def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found, int]:
@@ -338,6 +345,23 @@ def read_ranking(text: str, options: AnswerOptions) -> Found:
     return tuple(letter for letter, value in given.items() if value == max(given.values()))
 
 
+def read_nearest_text(text: str, options: AnswerOptions) -> Found:
+    """Read the option whose words a conclusion has nearly all: "Candidal vaginitis is the most likely"."""
+    words = {letter: list_stems(option) for option, letters in options.by_text.items() for letter in letters}
+    common = set.intersection(*words.values()) if words else set()
+    for sentence in reversed(SENTENCES.split(fold_text(text))):
+        if not CONCLUDES.search(sentence) or TURNS.search(sentence):
+            continue
+        said = list_stems(sentence)
+        shares = [
+            (len(own & said - common) / max(len(own - common), 1), letter) for letter, own in words.items()
+        ]
+        (best, letter), (second, _) = sorted([*shares, (0.0, ""), (0.0, "")], reverse=True)[:2]
+        if best >= NEAR and best - second >= APART:
+            return (letter,)
+    return ()
+
+
 LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("letters_alone", read_letters_alone),
     ("all_options", read_all_options),
@@ -350,6 +374,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("concluded_text", read_concluded_text),
     ("only_text", read_only_text),
     ("opening_text", read_opening_text),
+    ("nearest_text", read_nearest_text),
 )
 # A reply that begins with a refusal can meet only the first of them.
 N_STATING = 3

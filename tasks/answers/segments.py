@@ -40,7 +40,7 @@ N_LISTED = 2
 # One option at the beginning of a reply is told to be another question's only if it has so many words.
 N_WORDS_OF_ONE = 10
 QUOTED_PART = re.compile(r'"([^"]+)"')
-BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct)\b")
+BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct|appropriate)\b")
 SMALL = re.compile(WORDS_OF["small"])
 # Words that deny or doubt a statement, or speak about it.
 TURNS = re.compile(rf"\b(?:{WORDS_OF['turns']})\b|n't|\?")
@@ -92,12 +92,12 @@ def read_repeated_statement(text: str, question: str) -> bool | None:
     """
     folded = BEST.sub("best", fold_text(question))
     statement = (QUOTED_PART.findall(folded) or [folded.rpartition("? ")[2]])[-1].rstrip(". ")
-    stated, turns = _list_stems(statement), set(TURNS.findall(statement))
+    stated, turns = list_stems(statement), set(TURNS.findall(statement))
     said = [BEST.sub("best", fold_text(part)) for part in SENTENCE_START.split(text) if part.strip()]
     if len(stated) < 2 or all(part in folded for part in said):
         return None
     for clause in (clause for part in reversed(said) for clause in (part, *REASON.split(part))):
-        stems = _list_stems(clause)
+        stems = list_stems(clause)
         if stated <= stems and len(stems - stated) <= MAX_ADDED:
             others = turns ^ set(TURNS.findall(clause))
             if len(others) < 2 and others <= DENIALS:
@@ -105,7 +105,7 @@ def read_repeated_statement(text: str, question: str) -> bool | None:
     return None
 
 
-def _list_stems(text: str) -> set[str]:
+def list_stems(text: str) -> set[str]:
     """Return the words of a folded text without endings, articles, prepositions and words for the patient."""
     words = text.translate(WITHOUT_SIGNS).split()
     return {re.sub("(?:ing|ed|es|s|e)$", "", word) for word in words if not SMALL.fullmatch(word)}
@@ -132,7 +132,11 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
         run = items[start : start + N_LISTED]
         listed = fold_text(" ".join(item[2] for item in run))
         letters = "".join(item[1] for item in run)
-        if letters[0] != "A" or list(letters) != sorted(letters) or JUDGED_OPTION.search(listed):
+        if (
+            (letters[0] != "A" and run[0].start())
+            or list(letters) != sorted(letters)
+            or JUDGED_OPTION.search(listed)
+        ):
             continue
         words = _list_long_words(listed)
         is_long = run[0].start() == 0 and len(words) >= N_WORDS_OF_ONE and not options.find_mentions(listed)
