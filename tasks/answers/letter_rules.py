@@ -177,6 +177,8 @@ PROBABILITY = re.compile(rf"(?<!\w)([A-J])\b[\s():=*|_–—-]{{1,6}}{PROBABILIT
 ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
+EXCEPTED = compile_phrases("excepted")
+LETTERS_ALONE = re.compile(r"\W{0,3}([A-J](?:(?:,? and |, | & )[A-J])*)\b[*_)\"]{0,3}(?=[.;](?:\s|$))")
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
@@ -268,8 +270,14 @@ def read_all_options(text: str, options: AnswerOptions) -> Found:
         found, end = (letters.found, letters.end) if letters else read_texts_at(text, match.end(), options)
         if found and ARE_WRONG.match(text, end):
             return found
-        if found and AFTER_EXCEPT.match(text, end):
-            return tuple(letter for letter in options.letters if letter not in found)
+        alone = LETTERS_ALONE.match(text, match.end())
+        if not alone and not AFTER_EXCEPT.match(text, end):
+            found = ()
+    else:
+        alone, found = EXCEPTED.search(text), ()
+    excepted = NAMED.findall(alone[1]) if alone else found
+    if excepted:
+        return tuple(letter for letter in options.letters if letter not in excepted)
     return tuple(options.letters) if ALL.search(text) else ()
 
 

@@ -217,7 +217,7 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
     # Chinese and Japanese words follow without a space.
-    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<" or rest[0] in "是项項选選因和與与及或のはがで입이예":
+    if not rest or rest[0] in "\n,:;/&?!()–—…\\|<" or rest[0] in "是项項选選因和與与及或のはがで입이예":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True
