@@ -66,6 +66,7 @@ DIVIDED = compile_phrases("divided")
 TRUTH_PROBABILITY = re.compile(rf"\b(true|false)\b[\s\"'):=*_|–—-]{{1,6}}{PROBABILITY_VALUE}", re.IGNORECASE)
 N_CONTEXT = 40
 QUOTED = compile_phrases("quoted")
+YES_OR_NO = re.compile(r"\W*(?:yes|no)", re.IGNORECASE)
 HEDGES = re.compile(rf"\b(?:{WORDS_OF['hedges']})\b", re.IGNORECASE)
 WHETHER = compile_phrases("whether")
 SENTENCE_END = re.compile(
@@ -105,10 +106,13 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
     is_list = len(LISTED.findall(text)) > 1 or DIVIDED.search(text) is not None
     is_list |= is_apart and len(verdicts) > 2 and {*verdicts} == {True, False}
     judgement = _read_wrapped(reply) or (None if is_list else read_leading_judgement(text))
-    if judgement or is_list:
+    if is_list or (judgement and not YES_OR_NO.fullmatch(text, 0, judgement.end)):
         return judgement
     said = [_build(match, told) for match in _find_words(text) if (told := _is_said(text, match))]
     stated = [word for word in said if word.rule == "stated_word"]
+    if judgement:
+        # "No, gout is no infection, so the statement is true."
+        return stated[-1] if stated else judgement
     firm = [word for word in said if word.rule != "hedged_word"]
     return _read_concluded(text) or next(iter(stated[::-1] or firm or said), None) or _read_cross(text)
 

@@ -163,6 +163,9 @@ CONCLUDING = compile_phrases("concluding")
 # "Plasma level (option D) is a": a response that was cut after an article states nothing.
 CUT_ARTICLE = re.compile(r"\s?a$")
 NAMED = re.compile(r"\b[A-J]\b")
+WRONG_HEADER = compile_phrases("wrong_header")
+BRACKET = re.compile(r"\s?\([^()\n]{0,80}\)")
+NOTE = re.compile(r"[\s*_.]{0,4}(?:$|[–—(:-])")
 REVIEW_HEADER = compile_phrases("review_header")
 LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
@@ -216,7 +219,9 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
         if stated and stated_weight > weight:
             chosen, weight = stated, stated_weight
-    return chosen
+    # "I'd say A … Final answer\n\nB": a last line of letters alone concludes more than words without a noun.
+    last = read_last_line(text, options) if weight == 1 and "\n" in text else ()
+    return last or chosen
 
 
 def read_leading(text: str, options: AnswerOptions) -> Found:
@@ -297,24 +302,40 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     return () if is_list else letters.found
 
 
-def read_final_list(text: str, options: AnswerOptions) -> Found:
-    """Read a list of some options at the end, below a line with a colon: "The anticoagulants are:"."""
-    header, colon, items = text.rpartition(":\n")
-    lines = [LINE_START.sub("", line).strip("*_ ") for line in items.splitlines() if line.strip()]
-    letters = [_read_item(line, options) for line in lines]
-    is_list = bool(colon) and "" not in letters and 1 < len({*letters}) < len(options.letters)
-    return tuple(dict.fromkeys(letters)) if is_list and not REVIEW_HEADER.search(header[-N_LINK:]) else ()
+def read_groups(text: str, options: AnswerOptions) -> Found:
+    """Read the only list of some options behind a heading: "The anticoagulants are:", "Live vaccines: A, C".
+
+    Lists whose heading denies or reviews are no answer.
+    """
+    groups: list[tuple[str, list[str]]] = [("", [])]
+    for line in text.splitlines():
+        heading, colon, rest = line.partition(":")
+        if item := _read_item(LINE_START.sub("", line).strip("*_ "), options):
+            groups[-1][1].append(item)
+        elif letters := scan_letters(BRACKET.sub("", rest), 0, options) if rest.strip("*_ ") else None:
+            is_list = is_line_end(BRACKET.sub("", rest), letters.end)
+            groups.append((heading, list(letters.found)) if is_list else ("", []))
+        elif line.strip():
+            groups.append((heading.rpartition(". ")[2] if colon else "", []))
+    lists = [
+        letters
+        for heading, letters in groups
+        if heading and letters and not (REVIEW_HEADER.search(heading) or WRONG_HEADER.search(heading))
+    ]
+    n_listed = sum(len(letters) for heading, letters in groups if heading)
+    is_answer = len(lists) == 1 and n_listed > 1 and len({*lists[0]}) < len(options.letters)
+    return tuple(dict.fromkeys(lists[0])) if is_answer else ()
 
 
 def _read_item(line: str, options: AnswerOptions) -> str:
-    """Return the letter of an item such as "A", "A. text" or "text"; empty if it is none or has a reason."""
+    """Return the letter of an item such as "A", "A. text", "A - text (note)" or "text"; else nothing."""
     label = LABEL.match(line)
-    rest = line[label.end() :] if label else line
-    named, _ = read_texts_at(rest, 0, options)
-    if label is None:
-        return next(iter(named), "")
-    is_option = label[1] in (named if rest.strip(EDGES) else options.letters)
-    return label[1] if is_option else ""
+    rest = line[label.end() :].lstrip("–—- ") if label else line
+    named, end = read_texts_at(rest, 0, options)
+    if label and not rest.strip(EDGES):
+        return label[1] if label[1] in options.letters else ""
+    is_item = len(named) > 0 and NOTE.match(rest, end) is not None and (not label or label[1] in named)
+    return (label[1] if label else named[0]) if is_item else ""
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:
@@ -376,7 +397,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("stated", read_stated),
     ("leading", read_leading),
     ("called_right", read_called_right),
-    ("final_list", read_final_list),
+    ("groups", read_groups),
     ("last_line", read_last_line),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
@@ -389,7 +410,9 @@ N_STATING = 3
 N_COPIED = 20
 
 
-def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, str | None]:
+def find_letters(
+    reply: UnwrappedReply, options: AnswerOptions, *, are_several: bool = False
+) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
     What a wrapping holds is read first, and then verdicts on all options, which look like a repeated list.
@@ -410,5 +433,7 @@ def find_letters(reply: UnwrappedReply, options: AnswerOptions) -> tuple[Found, 
         # Behind a copy of all options, a reply may mention one as a finding.
         is_weak = name == "only_text" and not text.startswith(reply.text[:N_COPIED])
         if not is_weak and (letters := rule_of_text(text, options)):
+            if are_several and {*letters} < {*(listed := read_groups(text, options))}:
+                return listed, "groups"
             return letters, name
     return (), None

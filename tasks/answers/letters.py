@@ -126,6 +126,8 @@ CLOSING = re.compile(r"[*_\"'`“”‘’)\]}$>]{0,20}(?:\\[)\]])?")
 SEPARATOR = compile_phrases("separator")
 # What separates a letter from a text: "A: text", "A) text", "A. text", "A - text", "A (text)".
 LABEL = re.compile(r"[ \t]?(?:[:.)\]\-–—]{1,3}[ \t*_]{0,6}|(?=\())?\(?")
+# "A (a vaccine), C (another one) and D"
+NOTE_IN_BRACKETS = re.compile(r"[ \t]?\([^()\n]{2,60}\)(?=[ \t]?(?:[,;\n]|and\b|$))")
 AFTER_TEXT = re.compile(r"[ \t]?\([^()\n]{0,60}\)|[\"'.)*_]{0,6}")
 FOLLOWERS = re.compile(rf"(?:{WORDS_OF['followers']})\b", re.IGNORECASE)
 SENTENCES = re.compile(rf"(?:{WORDS_OF['sentences']})\b")
@@ -249,6 +251,8 @@ def _skip_own_text(text: str, letter: str, end: int, options: AnswerOptions) -> 
     if after is not None:
         tail = AFTER_TEXT.match(text, after)
         return Letters((letter,), tail.end() if tail else after, 1)
+    if note := NOTE_IN_BRACKETS.match(text, end):
+        return Letters((letter,), note.end())
     sign = label[0].strip() if label else ""
     is_closed = (
         text[end - 1 : end] == ")" and text[place : place + 1].isalnum() and not FOLLOWERS.match(text, place)

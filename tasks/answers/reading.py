@@ -136,7 +136,7 @@ def _read_choice(reply: UnwrappedReply, options: AnswerOptions, offered: str) ->
 
 
 def _read_choices(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
-    letters, rule = find_letters(reply, options)
+    letters, rule = find_letters(reply, options, are_several=True)
     return Reading(",".join(sorted(letters)), rule) if letters else NOTHING
 
 
