@@ -7,6 +7,7 @@ import pytest
 
 from pretexeval.storage.layout import checks_record
 from pretexeval.storage.records import key_content, write_record
+from pretexeval.storage.withdrawals import withdraw_edition
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_VERDICTS
 from tests.support.data_folder import DataFolder, expert
 from tests.support.expected_views import (
@@ -193,6 +194,39 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
     assert describe_freshness(data.root, EDITION) is None
     sentence = describe_freshness(data.root, FRESH) or ""
     assert f"{rate:.1%} of the texts of pretexeval, and 25.0% of the facts" in sentence
+
+
+def test_editions_are_earlier_by_period_or_else_by_their_first_evaluation(data: DataFolder) -> None:
+    """All editions have the same seed and the same texts, so those of the first one alone are new."""
+    evaluations = {
+        "tiny-a-00000001": ("a", "2026-11-20T12:00:05+00:00"),
+        "tiny-b-00000001": ("b", "2026-11-20T12:00:01+00:00"),
+        "tiny-c-00000001": ("c", "2026-11-20T12:00:01+00:00"),
+        # A past week that is made later, and two editions whose evaluations are not in the tables.
+        "tiny-2026-W46-00000001": ("2026-W46", "2026-11-29T12:00:00+00:00"),
+        "tiny-withdrawn-00000001": ("withdrawn", None),
+        "tiny-built-00000001": ("built", None),
+    }
+    for edition_id, (data.label, finished_at) in evaluations.items():
+        data.write_edition(edition_id)
+        if finished_at:
+            data.write_answers(edition_id, "expert", expert)
+            run = data.root / "predictions" / edition_id / "expert" / "run.json"
+            change_record(run, finished_at=finished_at)
+    withdraw_edition(data.root, "tiny-withdrawn-00000001", "wrong drugs")
+    build_warehouse(data.root)
+    rows = data.query("from freshness order by n_earlier_editions")
+    assert [row["n_earlier_editions"] for row in rows] == list(range(7))
+    assert [row["edition_id"].split("-00")[0] for row in rows] == [
+        "tiny-2026-W46",
+        "tiny-seed1",
+        "tiny-b",
+        "tiny-c",
+        "tiny-a",
+        "tiny-withdrawn",
+        "tiny-built",
+    ]
+    assert [(row["new_text_rate"], row["new_fact_rate"]) for row in rows] == [(1.0, 1.0), *[(0.0, 0.0)] * 6]
 
 
 def forgetful(sample: Row) -> bool | None:

@@ -1,20 +1,36 @@
 -- Grain: one row per edition and method.
--- The share of an edition that no earlier edition of its base has used; anchors do not count. An edition of a schedule is
--- earlier if its period began before (period_start). An edition without a period comes after all that have one, and
--- is earlier than another of its kind if its seed is smaller. Editions of the same first day, or of the same seed, are
--- not compared, because neither was before the other. An edition with no earlier one is new as a whole.
+-- The share of an edition that no earlier edition of its base has used; anchors do not count. Editions are in the order
+-- of the list of editions (report/edition_rows.py): an edition of a schedule is dated by its period (period_start), and
+-- any other by the end of its first evaluation. Of two of the same day, the one that was evaluated first is earlier, and
+-- then the one whose name sorts first. An edition that no model was asked comes last, because no model has seen it. A
+-- withdrawn edition has no evaluation in the tables, so it is dated by its withdrawal.
+-- An edition with no earlier one is new as a whole.
 -- Texts are compared across all methods, facts by the names of head and tail.
 -- A table, because it reads every text: 3 s of one core for twelve weekly editions of 272,000 samples. Texts and
 -- facts are compared by their hashes of 64 bits, which take less memory.
 create table freshness as
-with of_base as (
+with asked as (
+    select edition_id, min(finished_at) as asked_at
+    from runs
+    where period is null
+    group by edition_id
+),
+
+dated as (
+    select edition_id, kb, period_start, coalesce(asked_at, withdrawn_at) as asked_at
+    from editions
+    left join asked using (edition_id)
+    where not is_anchors and edition_id in (select edition_id from samples)
+),
+
+of_base as (
     select
         edition_id, kb,
-        rank() over (
-            partition by kb order by period_start nulls last, case when period_start is null then seed end nulls last
+        row_number() over (
+            partition by kb
+            order by coalesce(period_start, asked_at::date) nulls last, asked_at nulls last, edition_id
         ) - 1 as n_earlier_editions
-    from editions
-    where not is_anchors and edition_id in (select edition_id from samples)
+    from dated
 ),
 
 -- The texts by each method, and the facts, whose method is null.
