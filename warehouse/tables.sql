@@ -18,7 +18,7 @@ create table label_risks (
     shape varchar, tail_rate double not null, guessable_rate double not null,
     n_tried bigint not null, n_wrong bigint not null, missing_share double not null,
     wrong_rate double, wrong_rate_ci_low double, wrong_rate_ci_high double, is_balanced boolean not null,
-    n_base_heads bigint, n_base_facts bigint, n_tested_facts bigint
+    n_base_heads bigint, n_base_facts bigint, n_testable_facts bigint
 );
 
 create table models (

@@ -140,10 +140,10 @@ NOT_TESTED = "none of its facts may be tested"
 def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
     """Return the profile as JSON.
 
-    relations: for each relation, n_base_heads, n_base_facts, n_tested_heads and n_tested_facts, which
-    are the heads of the test and the facts of the base from which the test is drawn, and lost_heads: reason
-    and n_heads. The heads of the base are those that are tested, and those that are lost. doubtful_names:
-    kind, n and examples of names that look wrong. left_out: reason, n and an example of parts of the source.
+    relations: for each relation, n_base_heads, n_base_facts, n_tested_heads, n_testable_facts, which are the
+    facts of the tested heads that may be asked, and lost_heads: reason and n_heads. The heads of the base are
+    those that are tested, and those that are lost. doubtful_names: kind, n and examples of names that look
+    wrong. left_out: reason, n and an example of parts of the source.
     """
     relations = edition.base.relations if edition.has_triplets else ()
     return {
@@ -155,7 +155,7 @@ def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
 
 def _describe_relation(edition: Edition, relation: str, counts: dict[str, Any]) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
-    facts = rows.group_by("head", "tail").agg(is_tested=pl.col("also_true").not_().any())
+    facts = rows.select("head", "tail").unique()
     n_heads, n_usable = facts["head"].n_unique(), edition.n_heads[relation]
     lost = {reason: len(heads) for reason, heads in list_lost_heads(edition.base).get(relation, {}).items()}
     n_others = n_usable - N_DEMONSTRATIONS
@@ -169,7 +169,7 @@ def _describe_relation(edition: Edition, relation: str, counts: dict[str, Any]) 
         "n_base_heads": n_heads,
         "n_base_facts": facts.height,
         "n_tested_heads": counts.get("n_pairs"),
-        "n_tested_facts": int(facts["is_tested"].sum()),
+        "n_testable_facts": counts.get("n_testable_facts"),
         "lost_heads": [{"reason": reason, "n_heads": n} for reason, n in lost.items() if n],
     }
 

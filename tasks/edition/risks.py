@@ -61,9 +61,10 @@ def read_balance(root: Path, edition_id: str) -> Balance:
 
 
 def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
-    """Return the counts of `describe_balance`, the figures of `compare_with_base`, and two more as JSON.
+    """Return the counts of `describe_balance`, the figures of `compare_with_base`, and three more as JSON.
 
-    n_left_out: heads without a twin. shape: the shape of the relation, which may be guessed.
+    n_testable_facts: the facts of the tested heads that may be asked, one of each head. n_left_out: heads
+    without a twin. shape: the shape of the relation, which may be guessed.
 
     Args:
         pieces: the triplets of each piece of the relation.
@@ -75,11 +76,14 @@ def describe_relation(edition: Edition, relation: str, pieces: Iterable[pl.DataF
         return triplets
 
     figures = describe_balance(map(keep, pieces))
-    figures |= compare_with_base(edition.find_facts(relation), tested)
+    facts = edition.find_facts(relation)
+    figures |= compare_with_base(facts, tested)
+    n_testable = facts.list_tested(pl.concat(tested).select("head")).height
     n_tested = count_tested(edition.n_heads[relation] - N_DEMONSTRATIONS, edition.sampling)
     is_possible = edition.pool.relations[relation].is_possibility
     shape = {"shape": name_shape(edition.base, relation, is_possible=is_possible)}
-    return shape | {"n_left_out": n_tested - figures["n_pairs"]} | figures
+    counts = {"n_left_out": n_tested - figures["n_pairs"], "n_testable_facts": n_testable}
+    return shape | counts | figures
 
 
 def compare_with_base(facts: RelationFacts, tested: Iterable[pl.DataFrame]) -> dict[str, float | None]:

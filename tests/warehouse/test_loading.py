@@ -37,11 +37,11 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
 
 
 def test_the_size_of_the_base_is_loaded_with_the_risks(data: DataFolder) -> None:
-    sizes = {"n_base_heads": 30, "n_base_facts": 200, "n_tested_heads": 4, "n_tested_facts": 12}
+    sizes = {"n_base_heads": 30, "n_base_facts": 200, "n_tested_heads": 4, "n_testable_facts": 12}
     manifest = data.root / "editions" / EDITION / "manifest.json"
     change_record(manifest, profile={"relations": {"symptoms": sizes}})
     build_warehouse(data.root)
-    sql = "select n_base_heads, n_base_facts, n_tested_facts from label_risks order by relation"
+    sql = "select n_base_heads, n_base_facts, n_testable_facts from label_risks order by relation"
     assert run_query(data.root, sql)[1] == [(None, None, None), (30, 200, 12)]
 
 

@@ -275,6 +275,10 @@ def test_validate_the_manifest_and_the_page_agree_on_every_relation(
         heads = triplets.filter(relation=name)["head"].n_unique()
         assert heads == row["n_tested_heads"] == of_relation["n_tested_heads"]
         assert heads == manifest["balance"][name]["n_pairs"]
+        # Of the facts of the heads that demonstrate the task, and of doubtful ones, none may be tested.
+        facts = planned.find_facts(name).list_tested(triplets.filter(relation=name).select("head").unique())
+        assert facts.height == row["n_testable_facts"] == of_relation["n_testable_facts"]
+        assert heads <= row["n_testable_facts"] < row["n_base_facts"]
         lost = [each for each in found["lost heads"] if each["relation"] == name]
         assert [{"relation": name, **each} for each in of_relation["lost_heads"]] == lost
         assert of_relation["n_base_heads"] == heads + sum(each["n_heads"] for each in lost)
