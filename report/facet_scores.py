@@ -51,7 +51,8 @@ with accuracies as (
 
 points as (
     select setting, model_id, scoring_policy, {_MASTERED},
-        max(n_points) filter (not is_negated_included) as n_points
+        max(n_points) filter (not is_negated_included) as n_points,
+        max(n_points) filter (is_negated_included) as n_negated_points
     from (
         from mastered_points
         where edition_id = '{{edition_id}}' and taught_with is null

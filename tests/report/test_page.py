@@ -359,7 +359,14 @@ def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) ->
     right, erratic, agreeing, thinking, random = map(split, render_facets(scores).splitlines()[2:])
     assert right[:2] == ["always_right", "answer_only"]
     assert right[2].startswith("100.0 [")
-    assert right[9:] == ["0.0", "14", "131"]
+    (counted,) = read_rows(
+        questioned,
+        f"from mastered_points where edition_id = '{ASKED}' and setting = 'answer_only' and step = 4 "
+        "and model_id = 'always_right' and is_negated_included and scoring_policy = 'strict'",
+    )
+    # Points without a negated question do not count with them.
+    assert counted["n_points"] < 14
+    assert right[9:] == ["0.0", "14", str(counted["n_points"]), "131"]
     assert (erratic[0], agreeing[0]) == (ODD_NAME, "agreeing")
     assert thinking[:2] == [ODD_NAME, "chain_of_thought"]
     assert random == ["random answers", "25.0", "25.0", "6.7", "50.0", "26.7"]
@@ -370,7 +377,8 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
     ends = ("", "_ci_low", "_ci_high", "_random", "_unfinished_reasoning_rate", "_refused_rate")
     row: Row = dict.fromkeys([f"{name}{end}" for name in (*FACETS, "average") for end in ends])
     row |= {"setting": "answer_only", "model_id": "m", "model": "m", "scoring_policy": "strict"}
-    row |= dict.fromkeys(rates, 0.0) | {"n_questions": 8, "n_points": 0, "mastered_negated_rate": None}
+    row |= dict.fromkeys(rates, 0.0) | {"n_questions": 8, "n_points": 0}
+    row |= {"n_negated_points": 0, "mastered_negated_rate": None}
     row |= {"comparison": 0.5, "comparison_ci_low": 0.4, "comparison_ci_high": 0.6, "comparison_random": 0.25}
     lines = render_facets([row | {"comparison_unfinished_reasoning_rate": 0.125}]).splitlines()
     assert split(lines[0])[:4] == ["model", "setting", "comparison % [95 % CI]", "average % [95 % CI]"]
