@@ -3,6 +3,7 @@
 A section whose question has no answer in this edition has no sentence, and is left out of the page.
 """
 
+from collections.abc import Collection
 from statistics import fmean
 
 from report.certainty import Share, has_interval, order_certainly, select_certain
@@ -157,24 +158,32 @@ def _answer_relations(contents: Contents) -> str:
         for row in contents.views["relation_differences"]
         if row["measure"] == measure and has_interval(row)
     ]
-    certain = select_certain(compared)
+    if not compared:
+        return "Too few facts of each relation to tell models apart in one"
+    certain, enough = select_certain(compared), {row["relation"] for row in compared}
     if not certain:
-        few = "Too few facts of each relation to tell models apart in one"
-        return "No relation tells the models apart for certain" if compared else few
+        return f"No relation{_limit_to(enough, names)} tells the models apart for certain"
     largest = max(certain, key=lambda row: (abs(row["difference"]), row["relation"]))
     n = len({row["relation"] for row in certain})
+    named = "relation" if len(enough) == 1 else "relations"
     return (
-        f"Models differ for certain in {n} of {len(names)} relations, by up to "
-        f"{format_magnitude(largest['difference'])} points in “{format_words(largest['relation'])}” "
-        f"({format_count(largest['n_pairs'])} pairs)"
+        f"Models differ for certain in {n} of {len(enough)} {named}{_limit_to(enough, names)}, by up to "
+        f"{format_magnitude(largest['difference'])} points of {format_words(measure)} in "
+        f"“{format_words(largest['relation'])}” ({format_count(largest['n_pairs'])} pairs)"
     )
+
+
+def _limit_to(enough: Collection[str], names: Collection[str]) -> str:
+    """Return how a sentence limits the relations to those with an interval, if others have none."""
+    return "" if len(enough) == len(names) else " with enough facts"
 
 
 def _compare_relations(label: str, rows: list[Row], measure: str) -> str:
     limits = {row["relation"]: tuple(row[f"{measure}{end}"] for end in ENDS) for row in rows}
-    order = order_certainly({name: share for name, share in limits.items() if None not in share})
+    enough = {name: share for name, share in limits.items() if None not in share}
+    order = order_certainly(enough)
     if not order:
-        return f"No relation is certainly better known to {label} than another"
+        return f"No relation{_limit_to(enough, limits)} is certainly better known to {label} than another"
     lower, higher, _ = order[0]
     shares = {name: format_percent(limits[name][0], 0) for name in (lower, higher)}
     return (

@@ -74,10 +74,11 @@ def describe_lead(lead: Lead, labels: Mapping[str, str]) -> str:
     """
     if lead.before:
         names = join_names([labels[model_id] for model_id in lead.before])
-        return f"is behind {names} on what both answered"
+        return f"is behind {names} in {lead.measure} on what both answered"
     if lead.level:
-        return f"is not distinguishable from {join_names([labels[model_id] for model_id in lead.level])}"
-    return f"is ahead of {_name_behind(lead, labels)}" if lead.behind else ""
+        names = join_names([labels[model_id] for model_id in lead.level])
+        return f"is not distinguishable from {names} in {lead.measure}"
+    return f"is ahead of {_name_behind(lead, labels)} in {lead.measure}" if lead.behind else ""
 
 
 def describe_comparison(lead: Lead, labels: Mapping[str, str]) -> str:
@@ -86,7 +87,8 @@ def describe_comparison(lead: Lead, labels: Mapping[str, str]) -> str:
     if lead.before:
         return f"{first} {describe_lead(lead, labels)}"
     if lead.level:
-        return f"{first} cannot be told apart from {join_names([labels[i] for i in lead.level])}"
+        names = join_names([labels[model_id] for model_id in lead.level])
+        return f"{first} cannot be told apart from {names} in {lead.measure}"
     if not lead.behind or lead.points is None:
         return "Too few facts to tell how far the models differ"
     points = f"{100 * lead.points:.1f} points of {lead.measure}"

@@ -116,13 +116,22 @@ def know(relation: str, model: str, mastery: float, half: float | None = 0.05) -
 # The half-widths of the differences of six relations -> the heading.
 BETWEEN_MODELS = {
     # The largest difference is that of the relation with the fewest facts, and means nothing.
-    (0.9, FEW, 0.1, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
+    (0.9, FEW, 0.1, 0.1, 0.1, 0.1): "No relation with enough facts tells the models apart for certain",
     (FEW, FEW, FEW, FEW, FEW, FEW): "Too few facts of each relation to tell models apart in one",
     # One interval of six does not contain 0, but that is no surprise among six.
-    (0.9, FEW, 0.019, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
+    (0.9, FEW, 0.019, 0.1, 0.1, 0.1): "No relation with enough facts tells the models apart for certain",
     (0.3, FEW, 0.1, 0.1, 0.01, 0.1): (
-        "Models differ for certain in 2 of 6 relations, by up to 80.0 points in “r 0” (13 pairs)"
+        "Models differ for certain in 2 of 5 relations with enough facts, by up to 80.0 points of mastery in "
+        "“r 0” (13 pairs)"
     ),
+    (0.3, FEW, FEW, FEW, FEW, FEW): (
+        "Models differ for certain in 1 of 1 relation with enough facts, by up to 80.0 points of mastery in "
+        "“r 0” (13 pairs)"
+    ),
+    (0.3, 0.9, 0.1, 0.1, 0.01, 0.1): (
+        "Models differ for certain in 2 of 6 relations, by up to 80.0 points of mastery in “r 0” (13 pairs)"
+    ),
+    (0.9, 0.9, 0.1, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
 }
 
 
@@ -144,7 +153,7 @@ def test_relations_of_one_model() -> None:
     assert answer("relations", "a", accuracy_by_relation=by_chance) == vague
     assert (
         answer("relations", "a", accuracy_by_relation=[know("r", "a", 0.9, FEW), know("s", "a", 0.1)])
-        == vague
+        == "No relation with enough facts is certainly better known to A than another"
     )
     clear = "A knows “r s” better than “r 0”: 90\u00a0% against 40\u00a0%"
     assert answer("relations", "a", accuracy_by_relation=[*by_chance, know("r_s", "a", 0.9)]) == clear
@@ -288,7 +297,7 @@ def test_a_difference_from_too_few_facts_is_shown_as_such(
     assert all(heading in page.text for heading in headings)
     assert not any(claim in page.text for claim in ("is ahead of", "cannot be told apart from", " cost "))
     assert {row[0] for row in page.table_with("#", "Model")[1:]} == {"1–3"}
-    assert "Models that cannot be told apart share ranks" in page.text
+    assert "Models that cannot be told apart in mastery share ranks" in page.text
     (first, *_) = page.table_with("Model", "Against")[1:]
     assert first[2].endswith("\ntoo few")
     pairs = page.table_with("Recallminus")

@@ -229,8 +229,8 @@ def test_a_score_that_is_clearly_another_one_for_the_base_is_noted() -> None:
 def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     text = parse(write_report(root, EDITION).read_text(encoding="utf-8")).text
     assert "Guess_More masters 35.0\u00a0% of 60 facts, which the best shortcut without medical" in text
-    assert "knowledge may do as well, and is not distinguishable from Guess_Some." in text
-    assert "Guess_More cannot be told apart from Guess_Some" in text
+    assert "knowledge may do as well, and is not distinguishable from Guess_Some in mastery." in text
+    assert "Guess_More cannot be told apart from Guess_Some in mastery" in text
     assert "Always_True always answers True, whatever the statement says." in text
     assert f"Always_True masters fewer facts than {SHORTCUTS}." in text
     # Alike remarks are one sentence.
