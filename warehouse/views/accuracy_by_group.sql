@@ -16,8 +16,8 @@
 -- `training cutoff`: whether a release that is named by a date listed the true fact before the training_cutoff of the
 -- model, or the release before it did not yet list it after that date. Other facts are in no group.
 -- `tail commonness`, `head commonness`: how many heads of the relation have the true tail in the knowledge base, and how
--- many tails the head has there (tail_frequency and head_frequency of the triplets). What a base lists often is mostly
--- what is written about often.
+-- many tails the head has there (tail_frequency and head_frequency of the triplets, which do not count facts that are
+-- marked also_true). What a base lists often is mostly what is written about often.
 -- group_position: the order of the groups of one kind.
 create or replace view accuracy_by_group as
 select

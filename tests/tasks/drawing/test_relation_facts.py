@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pretexeval.config.file import Config
 from pretexeval.config.tables import EvidenceKind
 from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
@@ -20,6 +21,7 @@ from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeature
 from tasks.drawing.pieces import Piece, Policy, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames, collect_facts
+from tasks.edition.planning import plan_edition
 from tasks.edition.risks import compare_with_base, estimate_wrong_twins
 from tasks.edition.triplets import build_triplets
 from tasks.questions.points import collect_points
@@ -276,6 +278,17 @@ def test_a_fact_of_each_head_has_the_same_weight_and_general_tails_count() -> No
     assert compared["heads_per_tail"] == round((10 * (9 + 1 / 3) + 2 * (1 + 1 / 3) + 1 + 1 / 3) / 12, 2)
     assert (compared["tested_heads_per_tail"], compared["tested_head_length"]) == (1, 4)
     assert compare_with_base(facts, [tested.clear()])["tested_head_length"] is None
+
+
+def test_rows_that_are_also_true_do_not_make_a_name_common() -> None:
+    """The numbers are those of docs/analysis.md."""
+    facts = plan_edition(Config()).find_facts("symptoms")
+    listed = facts.rows.filter(tail="urinary urgency")
+    assert (listed.height, listed["also_true"].sum()) == (25, 20)
+    heads, tails = facts.frequencies
+    assert tails.row(by_predicate=pl.col("tail") == "urinary urgency", named=True)["tail_frequency"] == 5
+    asked = facts.rows.filter(~pl.col("also_true")).group_by("head").agg(pl.col("tail").n_unique())
+    assert dict(heads.iter_rows()) == dict(asked.iter_rows())
 
 
 SMALL = (
