@@ -37,6 +37,11 @@ def suggest(unknown: str, known: Collection[str], n: int = 3) -> str:
     return f" (did you mean {' or '.join(similar)}?)" if similar else ""
 
 
+def count_noun(n: int, noun: str) -> str:
+    """Return a number with its noun, for a message: 1 head, 1,000 heads."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 N_PROBLEMS_SHOWN = 20
 
 

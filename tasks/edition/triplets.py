@@ -5,7 +5,7 @@ from collections.abc import Callable
 import polars as pl
 
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.mixing import combine, hash_column, write_ids
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
@@ -25,22 +25,23 @@ def build_triplets(
     The first piece of a relation has the pairs that are held out for demonstrations.
 
     Raises:
-        InputError: no head is left besides the demonstrations, or no head of the piece can be kept.
+        InputError: too few heads are left besides the demonstrations, or no head of the piece can be kept.
     """
     facts = find_facts()
     chosen = choose_heads(facts, sampling)
-    _require_heads(facts, chosen)
+    _require_heads(facts, chosen, sampling)
     pairs = _draw_pairs(piece, chosen, sampling)
     if pairs.is_empty():
         reason = (
-            "every tail is true of each of them: add tails"
+            "every tail is true of every one of them: add tails"
             if sampling.negatives == "uniform"
             else "no tail can be the negative of some heads as often as it is the positive of others: add "
             'heads and tails, or set negatives = "uniform" in [edition]'
         )
         guess = f", or set shape in [knowledge]: it is {facts.shape}" if facts.is_guessed else ""
         raise InputError(
-            f"relation {piece.relation!r} has {len(chosen.tested)} heads to test, but {reason}{guess}"
+            f"relation {piece.relation!r} has {count_noun(len(chosen.tested), 'head')} to test, but "
+            f"{reason}{guess}"
         )
     if sampling.n_anchors is not None:
         # They are chosen among balanced pairs, because few heads alone often have no balanced pairs.
@@ -73,13 +74,22 @@ def list_missing_heads(
     return heads.filter(~heads.is_in(triplets["head"].implode())).sort().to_list()
 
 
-def _require_heads(facts: RelationFacts, chosen: ChosenHeads) -> None:
-    if chosen.tested.is_empty():
-        raise InputError(
-            f"relation {facts.relation!r} has {facts.heads.height} heads, and "
-            f"{chosen.demonstrations.height} of {N_DEMONSTRATIONS} are reserved for demonstrations, so that "
-            "none is left to test: add heads"
-        )
+def _require_heads(facts: RelationFacts, chosen: ChosenHeads, sampling: TripletSampling) -> None:
+    """Raise InputError if too few heads are left to test; with balanced negatives, they exchange tails."""
+    is_balanced, cap = sampling.negatives == "balanced", sampling.heads_per_relation
+    n_least = 2 if is_balanced else 1
+    n_heads, n_needed = facts.heads.height, N_DEMONSTRATIONS + n_least
+    if n_heads >= n_needed and len(chosen.tested) >= n_least:
+        return
+    exchange = ', and two more must exchange their tails with negatives = "balanced"' if is_balanced else ""
+    why = f"at least {n_needed} are needed: {N_DEMONSTRATIONS} demonstrate the task{exchange}"
+    if cap is not None and n_heads >= n_needed:
+        raise InputError(f"relation {facts.relation!r}: heads_per_relation in [edition] is {cap}, but {why}")
+    uniform = f', or set negatives = "uniform" in [edition], for which {n_needed - 1} are enough'
+    other = uniform if is_balanced and n_heads == n_needed - 1 else ""
+    raise InputError(
+        f"relation {facts.relation!r} has {count_noun(n_heads, 'head')}, but {why}; add heads{other}"
+    )
 
 
 def _build_rows(chosen: ChosenHeads, pairs: pl.DataFrame) -> pl.DataFrame:

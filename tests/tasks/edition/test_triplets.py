@@ -1,5 +1,6 @@
 """The triplets of an edition under every policy, and the negatives that the base asserts."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -160,10 +161,24 @@ def test_uniform_keeps_heads_that_balanced_must_leave_out() -> None:
 
 
 def test_relation_without_a_pair_is_an_error() -> None:
-    with pytest.raises(InputError, match="5 heads, and 5 of 5 are reserved for demonstrations, so that none"):
-        draw(as_facts(make_facts(5, 3)), sampling("balanced"))
+    exchange = (
+        "at least 7 are needed: 5 demonstrate the task, and two more must exchange their tails with "
+        'negatives = "balanced"'
+    )
+    uniform = 'or set negatives = "uniform" in [edition], for which 6 are enough'
+    cases: list[tuple[int, Policy, int | None, str]] = [
+        (1, "uniform", None, "'r' has 1 head, but at least 6 are needed: 5 demonstrate the task; add heads"),
+        (5, "balanced", None, f"'r' has 5 heads, but {exchange}; add heads"),
+        (6, "balanced", None, f"'r' has 6 heads, but {exchange}; add heads, {uniform}"),
+        (20, "balanced", 6, f"'r': heads_per_relation in [edition] is 6, but {exchange}"),
+    ]
+    for n_heads, policy, cap, said in cases:
+        with pytest.raises(InputError, match=f"{re.escape(said)}$"):
+            draw(as_facts(make_facts(n_heads, 3)), sampling(policy, cap=cap))
+    for n_heads, policy, cap in ((6, "uniform", None), (7, "balanced", None), (20, "uniform", 6)):
+        assert draw(as_facts(make_facts(n_heads, 3)), sampling(policy, cap=cap)).height > 2 * N_DEMONSTRATIONS
     same = as_facts({f"h{i}": ["t"] for i in range(8)})
-    with pytest.raises(InputError, match="8 heads to test, but every tail is true of each of them"):
+    with pytest.raises(InputError, match="8 heads to test, but every tail is true of every one of them"):
         draw(same, sampling("uniform"))
     with pytest.raises(InputError, match=r"8 heads to test, but no tail can be.*set negatives = \"uniform\""):
         draw(same, sampling("balanced"))
