@@ -1,6 +1,7 @@
 """The subcommands that run the pipeline: run, build, evaluate, publish, backfill, withdraw."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,9 +141,10 @@ def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int
     for line in describe_drift(root, result.edition_id):
         write_output(line)
     write_output(f"\nedition    {result.edition}")
-    write_output(f'warehouse  {result.warehouse}   (pretexeval sql "from leaderboard" --root {root})')
+    quoted = shlex.quote(str(root))
+    write_output(f'warehouse  {result.warehouse}   (pretexeval sql "from leaderboard" --root {quoted})')
     if len(config.edition.methods) > 1:
-        write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {root}")
+        write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {quoted}")
     write_output(f"page       {result.page}")
     _warn_of_wrong_texts(config, result.edition_id)
     status = _report_failures(result.failures)

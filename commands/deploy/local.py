@@ -113,7 +113,7 @@ def main() -> None:
     }
     print(
         f"Prefect: http://127.0.0.1:{options.port}\npages: {settings['PRETEXEVAL_BASE_URL']}\n"
-        f"address and password for other shells: source {root / CLIENT_SETTINGS}",
+        f"address and password for other shells: source {shlex.quote(str(root / CLIENT_SETTINGS))}",
         flush=True,
     )
     command = [sys.executable, "-m", "supervisor.supervisord", "-c", str(CONFIGURATION)]

@@ -4,6 +4,7 @@ Registering is idempotent: it updates what is there and creates nothing twice.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -131,9 +132,10 @@ def _require_same_file(deployment: DeploymentResponse, config_file: Path, home: 
     """Raise InputError if the deployment runs another file, because its schedule would be lost."""
     file = home.absolute() / str(deployment.parameters.get("config_file"))
     if os.path.normpath(file) != os.path.normpath(home.absolute() / config_file):
+        name = f"regenerate/{deployment.name}"
         raise InputError(
-            f"regenerate/{deployment.name} runs {file}; deployments are named after the configuration: "
-            f"rename one of the two files, or run `prefect deployment delete regenerate/{deployment.name}`"
+            f"{name} runs {file}; deployments are named after the configuration: "
+            f"rename one of the two files, or run `prefect deployment delete {shlex.quote(name)}`"
         )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -189,7 +190,8 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
     require_readable(config)
     if machine.uses_gpus:
         _require_dtype(config, machine, folder)
-    download = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
+    revision = ["--revision", config.revision] if config.revision else []
+    download = shlex.join(["hf", "download", config.model, *revision])
     if folder is None:
         found = f"{config.model}: not in the hub's cache"
         names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
