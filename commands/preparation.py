@@ -1,6 +1,7 @@
 """The subcommands that prepare an evaluation: init, draft, deploy."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from commands.arguments import Subcommands, add_command, add_config, read_path, write_output
@@ -41,7 +42,7 @@ def create_scaffold(options: argparse.Namespace) -> int:
     for name, content in contents.items():
         write_bytes(options.folder / name, content.encode())
         write_output(options.folder / name)
-    start = "" if options.folder == Path() else f"cd {options.folder}\n"
+    start = "" if options.folder == Path() else f"cd {shlex.quote(str(options.folder))}\n"
     next_steps = "\n".join(f"pretexeval {command} config.toml" for command in ("validate", "run"))
     write_output(f"\n{start}{next_steps}")
     return 0
@@ -69,6 +70,7 @@ def draft(options: argparse.Namespace) -> int:
     from pretexeval.knowledge.reader import read_knowledge_base
     from prototypes.drafting import add_draft, choose_facts, draft_prototypes, place_slots
     from prototypes.pool import list_bundled
+    from prototypes.templates import MIN_WORDINGS
     from tasks.edition.statements import write_sentences
 
     config = load_config(options.config)
@@ -92,9 +94,11 @@ def draft(options: argparse.Namespace) -> int:
         write_output(f"advice      {advice}")
     if config.questions.settings:
         write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
-    write_output(
-        f"written to {name}: change what does not read well, then: pretexeval validate {options.config}"
-    )
+    if config.rephraser.kind == "reviewed" and "pretexeval" in config.edition.methods:
+        few = f"`reviewed` needs at least {MIN_WORDINGS} further wordings of each text"
+        write_output(f'rephraser   {few}: write them, or write kind = "none" in [rephraser]')
+    then = f"pretexeval validate {shlex.quote(str(options.config))}"
+    write_output(f"written to {name}: change what does not read well, then: {then}")
     return 0
 
 

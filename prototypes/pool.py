@@ -29,12 +29,13 @@ from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.primitives.toml_files import parse_toml
 from prototypes.templates import (
+    MIN_WORDINGS,
     SLOTS,
     RelationPrototypes,
     build_prototypes,
+    check_alike,
     check_cells,
     check_slots,
-    check_wordings,
 )
 from schemas.transformations import NAMES
 
@@ -305,11 +306,28 @@ def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
 
 
 def check_pool_wordings(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """Return the problems that the rephraser `reviewed` would have with the wordings of these relations."""
-    return [
-        f"pool {pool.name!r}, [{relation}] {name} {problem}"
-        for relation in relations
-        if relation in pool.relations
-        for name, cell in pool.relations[relation].cells.items()
-        for problem in check_wordings(cell.texts)
+    """Return the problems that the rephraser `reviewed` would have with the wordings of these relations.
+
+    One message names all cells with too few wordings.
+    """
+    cells_of = {name: pool.relations[name].cells for name in relations if name in pool.relations}
+    short = {
+        relation: [name for name, cell in cells.items() if len(cell.wordings) < MIN_WORDINGS]
+        for relation, cells in cells_of.items()
+    }
+    lacking = ", ".join(
+        f"[{relation}]" + (f" {' '.join(names)}" if len(names) < len(NAMES) else "")
+        for relation, names in short.items()
+        if names
+    )
+    few = [
+        f"pool {pool.name!r} has fewer than {MIN_WORDINGS} further wordings beside the prototypes of "
+        f'{lacking}: write them, or write kind = "none" in [rephraser] to test the prototypes themselves'
     ]
+    alike = [
+        f"pool {pool.name!r}, [{relation}] {name} {problem}"
+        for relation, cells in cells_of.items()
+        for name, cell in cells.items()
+        for problem in check_alike(cell.texts)
+    ]
+    return few * bool(lacking) + alike

@@ -138,14 +138,12 @@ def check_text(text: str) -> Iterator[str]:
         yield f"is more than one sentence: {text!r}"
 
 
-def check_wordings(cell: Sequence[str]) -> Iterator[str]:
-    """Yield a problem for too few wordings for the rephraser `reviewed`, and for each two that are similar.
+def check_alike(cell: Sequence[str]) -> Iterator[str]:
+    """Yield a problem for each two wordings that are too similar for the rephraser `reviewed`.
 
     Args:
         cell: the prototype and its further wordings.
     """
-    if len(cell) < 1 + MIN_WORDINGS:
-        yield f"has {len(cell) - 1} further wordings, {MIN_WORDINGS} are needed"
     for (i, left), (j, right) in combinations(enumerate(cell), 2):
         if (shared := measure_shared_words(left, right)) > MAX_SHARED_WORDS:
             yield (

@@ -147,6 +147,31 @@ def test_init_writes_files_that_are_valid_and_replaces_none(
     assert not Path("config.toml").exists()
 
 
+def test_printed_commands_work_in_a_folder_with_a_blank_and_a_draft_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "my own"]) == 0
+    assert "\ncd 'my own'\npretexeval validate config.toml\n" in capsys.readouterr().out
+    path, pool = "my own/config.toml", {"pool": "my own/drafted.toml"}
+    drafting = ["draft", path, "may_treat", "The drug [X] may treat the disease [Y]."]
+    for rephraser, says_so in (({}, True), ({"kind": "none"}, False)):
+        Path(pool["pool"]).unlink(missing_ok=True)
+        write_configuration(
+            tmp_path / "my own", make_rows("may_treat"), edition=pool, rephraser=rephraser
+        ).rename(path)
+        assert main(drafting) == 0
+        said = capsys.readouterr().out
+        assert said.endswith("then: pretexeval validate 'my own/config.toml'\n")
+        assert ("rephraser   `reviewed` needs at least 4 further wordings" in said) is says_so
+    root = tmp_path / "my own" / "data"
+    root.mkdir()
+    build_warehouse(root)
+    monkeypatch.setattr(in_process, "run_all", lambda *_: in_process.RunResult("e", root, {}))
+    assert main(["run", path]) == 0
+    assert f"--root '{root}')\n" in capsys.readouterr().out
+
+
 PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
 # Keys whose parts are names from the configuration.
 NAMED = {"n_samples": "method", "n_questions": "type"}

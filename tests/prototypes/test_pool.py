@@ -2,6 +2,7 @@
 
 import csv
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -73,7 +74,14 @@ def test_a_relation_of_ones_own_is_one_table_and_may_extend_a_bundled_pool(tmp_p
     assert extended.relations.keys() == {*revised.relations, "may_cure"}
     assert extended.checksum_relation("may_treat") == revised.checksum_relation("may_treat")
     problems = check_pool_wordings(pool, ["may_cure", "unknown"])
-    assert any("pool 'own', [may_cure] none has 1 further wordings" in problem for problem in problems)
+    remedy = 'write them, or write kind = "none" in [rephraser] to test the prototypes themselves'
+    few = "pool 'own' has fewer than 4 further wordings beside the prototypes of"
+    assert problems[0] == f"{few} [may_cure]: {remedy}"
+    assert not any(problem.startswith(few) for problem in problems[1:])
+    cells = prototypes.cells | {"none": Cell("prototype", ("one", "two", "three", "four"))}
+    enough = replace(pool, relations={"may_cure": replace(prototypes, cells=cells)})
+    (problem,) = check_pool_wordings(enough, ["may_cure"])
+    assert problem == f"{few} [may_cure] inv ins inv_ins dn inv_dn ins_dn inv_ins_dn: {remedy}"
 
 
 SEVERAL_PROBLEMS = """

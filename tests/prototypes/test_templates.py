@@ -61,14 +61,13 @@ def test_a_negation_denies_its_partner_and_nothing_else(
     assert all(expected is not None and problem.startswith(expected) for problem in problems)
 
 
-def test_wordings_must_be_enough_and_differ() -> None:
+def test_wordings_must_differ() -> None:
     """Shared words are counted with their repeats and without slots."""
     measure = templates.measure_shared_words
     assert measure("the drug [X] treats [Y].", "[Y], the disease the drug treats") == 1.0
     assert measure("a a b [X]", "a c d [Y]") == pytest.approx(1 / 3)
     cell = ["[X] may treat [Y].", "[Y] may be what [X] does treat.", "Use of [X] helps in [Y]."]
-    few, alike = templates.check_wordings(cell)
-    assert few == "has 2 further wordings, 4 are needed"
+    (alike,) = templates.check_alike(cell)
     assert alike.startswith("entries 0 and 1 share 100% of their words (at most 70%)")
 
 
