@@ -23,6 +23,8 @@ N_ROWS_SHOWN = 500
 N_ALWAYS_SHOWN = 10
 N_SHORT = 40
 """The longest text, in characters, that a note repeats."""
+OBSERVED = ("n_complete_pairs", "n_samples", "n_points", "n_questions", "no_answer_rate")
+"""Columns without which a score cannot be judged."""
 EDITIONS = ("edition_id", "other_edition_id", "anchor_edition_id")
 """Columns of ids that are shown, because people know an edition by its id."""
 
@@ -128,17 +130,23 @@ def order_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
     """Return the places of the columns, in the order in which they are chosen while there is room.
 
     First come those in which the rows differ, then ids other than EDITIONS, and last what is the same in all
-    rows. Scores with an interval stand before other numbers. The limits of an interval are left out, because
-    they are shown with their score.
+    rows. Of these, texts come first, then the first score with an interval, OBSERVED, the other scores, and
+    other numbers. The limits of an interval are left out, because they are shown with their score.
     """
     limits = find_limits(columns)
     places = set(range(len(columns))) - {place for pair in limits.values() for place in pair}
 
-    def rank_column(place: int) -> tuple[bool, bool, bool, int]:
+    def rank_kind(place: int) -> int:
+        if place in limits:
+            return 1 if place == min(limits) else 3
+        if columns[place] in OBSERVED:
+            return 2
+        return 4 if any(type(row[place]) in (int, float) for row in rows) else 0
+
+    def rank_column(place: int) -> tuple[bool, bool, int, int]:
         is_constant = len({str(row[place]) for row in rows}) <= 1
         is_id = columns[place].endswith("_id") and columns[place] not in EDITIONS
-        is_number = place not in limits and any(type(row[place]) in (int, float) for row in rows)
-        return is_constant and place not in limits, is_id, is_number, place
+        return is_constant and place not in limits, is_id, rank_kind(place), place
 
     return sorted(places, key=rank_column)
 

@@ -74,11 +74,32 @@ def test_what_differs_between_rows_and_scores_with_their_intervals_come_first(
     assert shown[130] == [name for name in more if not name.startswith("accuracy_")]
     names = ["edition_id", "prompt_id", "model", "score"]
     assert order_columns(names, [(f"starter-{k}", f"p{k}", f"m{k}", k) for k in range(2)]) == [0, 2, 3, 1]
+    # No score but the first one stands before its number of samples and the rate of missing answers.
+    scores = [
+        "mastery",
+        "mastery_ci_low",
+        "mastery_ci_high",
+        "accuracy",
+        "accuracy_ci_low",
+        "accuracy_ci_high",
+    ]
+    names = ["model", "n_errors", "n_samples", *scores, "no_answer_rate"]
+    order = order_columns(names, [(f"m{k}", *range(k, k + 9)) for k in range(2)])
+    assert [names[place] for place in order] == [
+        "model",
+        "mastery",
+        "n_samples",
+        "no_answer_rate",
+        "accuracy",
+        "n_errors",
+    ]
     columns = ["a"] * 20
     assert render_rows(columns, [tuple(range(20))], "table").splitlines()[0].split() == columns
 
 
-def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) -> None:
+def test_the_scoring_policy_and_the_numbers_of_samples_are_said(
+    compared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = read_rows(
         compared, f"from leaderboard where edition_id = '{EDITION}' and repeat = 0 order by rank"
     )
@@ -88,6 +109,13 @@ def test_the_scoring_policy_and_the_numbers_of_samples_are_said(compared: Path) 
     assert {row["method"] for row in one if f"{row['method']} " in head} == set(METHODS)
     assert f" {max(row['n_samples'] for row in one):,}" in head
     assert "scoring" not in render_leaderboard(one).splitlines()[0]
+    # However narrow the table is, what a score needs is chosen before it.
+    for width in range(40, 200, 10):
+        monkeypatch.setenv("COLUMNS", str(width))
+        head = render_leaderboard(one).splitlines()[0]
+        for score, needed in (("average accuracy", "n samples"), ("average accuracy", "no answer")):
+            assert score not in head or needed in head
+        assert "joint accuracy" not in head or "n triplets" in head
     several = render_leaderboard([*one, *({**row, "scoring_policy": "excluded"} for row in one)]).splitlines()
     assert "scoring" in several[0]
     assert sum("excluded" in line for line in several) == len(one)
