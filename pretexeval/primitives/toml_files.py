@@ -161,6 +161,11 @@ def _describe_error(model: type[BaseModel], detail: ErrorDetails) -> str:
         return f"{place} is not a known key{_suggest_keys(model, location)}"
     if detail["type"] == "missing":
         return f"{place} is missing"
+    is_of_tables = _find_table(model, location) is not _find_table(model, location[:-1])
+    if isinstance(detail["input"], dict) and detail["type"] == "tuple_type" and is_of_tables:
+        return f"{place} may be several tables: write [[{place}]] in place of [{place}]"
+    if isinstance(detail["input"], list) and detail["type"] == "model_type":
+        return f"{place} is one table: write [{place}] in place of [[{place}]]"
     message = str(detail["msg"])
     if detail["type"] == "value_error":
         return f"{place or 'the file'}: {hide_secrets(message.removeprefix('Value error, '))}"
@@ -186,19 +191,19 @@ def _render_place(location: Sequence[str | int]) -> str:
 
 def _suggest_keys(model: type[BaseModel], location: Sequence[str | int]) -> str:
     """Return the keys that are allowed at the place of an unknown key, and the closest of them."""
-    known = _list_keys(model, location[:-1])
+    known = list(_find_table(model, location[:-1]).model_fields)
     return f"{suggest(str(location[-1]), known, n=1)}; allowed: {', '.join(known)}"
 
 
-def _list_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """Return the keys of the table at a location of the model."""
+def _find_table(model: type[BaseModel], location: Sequence[str | int]) -> type[BaseModel]:
+    """Return the model of the innermost table that contains the location, or is there."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation
             inner = next(iter(getattr(annotation, "__args__", ())), annotation)
             if isinstance(inner, type) and issubclass(inner, BaseModel):
                 model = inner
-    return list(model.model_fields)
+    return model
 
 
 def write_toml(path: Path, tables: Mapping[str, Any]) -> None:
