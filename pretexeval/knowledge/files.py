@@ -135,8 +135,10 @@ def find_columns(
             relation is the relation itself.
 
     Raises:
-        InputError: a required or named column is missing, or appears twice.
+        InputError: there is no column, or a required or named one is missing or appears twice.
     """
+    if not found:
+        raise InputError(f"{path} is empty: fill it or remove it")
     needed = {*required, *named} - ({"relation"} & named.keys())
     columns: dict[str, str] = {}
     for column in (*required, *optional):
@@ -160,7 +162,7 @@ def find_columns(
             advice += _suggest_names(found, columns, named, place)
         if named.keys() & set(missing):
             advice = "correct layout in [knowledge]"
-        raise InputError(f"{path} has no column {listed}; it has {', '.join(found) or 'none'}: {advice}")
+        raise InputError(f"{path} has no column {listed}; it has {', '.join(found)}: {advice}")
     return columns
 
 

@@ -103,6 +103,8 @@ def read_table(
         raise InputError(
             f"{path} has the extension {path.suffix!r}; a table has one of {', '.join(READERS)}: {remedy}"
         )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty: fill it or remove it")
     rows = reader(path, _name_columns(path, required, optional, layout), layout.encoding)
     absent = [name for name in required if name not in rows.columns]
     values = (pl.lit(layout.relation if name == "relation" else None, pl.String) for name in absent)

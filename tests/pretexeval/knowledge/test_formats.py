@@ -248,7 +248,8 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
 def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
     for name, text, expected in (
         ("t.csv", "head,relation\na,r\n", "has no column tail; it has head, relation"),
-        ("t.csv", "", "has no column head, relation, tail; it has none"),
+        *((f"t.{end}", "", f"t.{end} is empty: fill it") for end in ("csv", "jsonl", "parquet", "xlsx")),
+        ("t.csv", "\n  \n", "t.csv is empty: fill it"),
         ("t.csv", "head,relation,tail\n", "holds no rows"),
         ("t.csv", "head,relation,tail,head\na,r,b,c\n", "has the column head twice"),
         ("t.csv", "HEAD,Head,relation,tail\n", "has the column HEAD twice"),
