@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from commands.preflight.findings import Finding, State, run_check
+from commands.preflight.findings import Finding, State, run_check, show_size
 from commands.preflight.hub import measure_weights, require_room
 from commands.preflight.services import (
     check_endpoint,
@@ -39,7 +39,7 @@ from pretexeval.engines.identity import (
     read_json,
     require_readable,
 )
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.gpus import (
     BFLOAT16_CAPABILITY,
     Gpu,
@@ -134,10 +134,12 @@ def check_machine(machine: Machine, models: Sequence[EngineConfig]) -> Iterator[
     bad: State = "failing" if needs_vllm else "warning"
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     n_cores = len(os.sched_getaffinity(0))
-    yield Finding("machine", "ok", f"{system}, {n_cores} cores, {_gb(machine.free_bytes)} of memory free")
+    yield Finding(
+        "machine", "ok", f"{system}, {n_cores} cores, {show_size(machine.free_bytes)} of memory free"
+    )
     for i, gpu in enumerate(machine.gpus):
         capability = "" if gpu.capability is None else f", compute capability {gpu.capability}"
-        found = f"{gpu.name}, {_gb(gpu.free_bytes)} of {_gb(gpu.total_bytes)} free{capability}"
+        found = f"{gpu.name}, {show_size(gpu.free_bytes)} of {show_size(gpu.total_bytes)} free{capability}"
         yield Finding(f"GPU {i}", "ok", found)
     yield from (Finding("GPU", bad, problem) for problem in find_gpu_problems(machine.gpus))
     yield from (Finding("GPU", "warning", doubt) for doubt in find_gpu_doubts(machine.gpus))
@@ -146,13 +148,9 @@ def check_machine(machine: Machine, models: Sequence[EngineConfig]) -> Iterator[
     yield check_vllm(machine, is_needed=needs_vllm)
     if any(model.engine == "vllm" and model.n_cards > 1 for model in models) and SHARED_MEMORY.is_dir():
         n_bytes = shutil.disk_usage(SHARED_MEMORY).free
-        found, is_small = f"{_gb(n_bytes)} free in {SHARED_MEMORY}", n_bytes < MIN_SHARED_BYTES
+        found, is_small = f"{show_size(n_bytes)} free in {SHARED_MEMORY}", n_bytes < MIN_SHARED_BYTES
         remedy = "give the container more (shm_size), or a model that is split may hang" if is_small else ""
         yield Finding("shared memory", "warning" if is_small else "ok", found, remedy)
-
-
-def _gb(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:.2f} GB"
 
 
 def check_vllm(machine: Machine, *, is_needed: bool) -> Finding:
@@ -200,14 +198,14 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         if (n_bytes := measure_weights(config)) is not None:
             require_room(config, n_bytes)
             _require_fit(config, machine, n_bytes)
-        size = "" if n_bytes is None else f" ({_gb(n_bytes)})"
+        size = "" if n_bytes is None else f" ({show_size(n_bytes)})"
         remedy = f"download it before the run: {download}"
         return Finding(name, "warning", f"{found}: the first run downloads it{size}", remedy)
     n_bytes = sum(path.stat().st_size for path in list_weights(folder))
     if not n_bytes:
         raise InputError(f"{config.model}: the cache has no weights; get all of it: {download}")
     _require_fit(config, machine, n_bytes)
-    found = f"{folder}: weights of {_gb(n_bytes)}"
+    found = f"{folder}: weights of {show_size(n_bytes)}"
     if config.trust_remote_code:
         return Finding(
             name, "warning", f"{found}, and its own code is run (trust_remote_code)", "read its *.py"
@@ -231,9 +229,9 @@ def _require_dtype(config: EngineConfig, machine: Machine, folder: Path | None) 
 
 def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:
     """Check the size of the weights' files against the memory of the GPUs, or of this machine."""
-    found, n_cards = f"weights of {_gb(n_bytes)}", config.n_cards
+    found, n_cards = f"weights of {show_size(n_bytes)}", config.n_cards
     if not machine.uses_gpus and n_bytes + PROCESS_BYTES > machine.free_bytes:
-        free = f"{_gb(machine.free_bytes)} of memory are free"
+        free = f"{show_size(machine.free_bytes)} of memory are free"
         raise InputError(f"{found} on the CPU, and {free}; end other processes, or use a smaller model")
     if not machine.uses_gpus:
         return
@@ -246,9 +244,9 @@ def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:
     reserved = int(gpu.total_bytes * config.gpu_memory_utilization)
     if gpu.total_bytes and (gpu.free_bytes < reserved or n_bytes // n_cards >= reserved):
         raise InputError(
-            f"{found} over {n_cards} GPUs: vLLM takes {_gb(reserved)} of each, {_gb(gpu.free_bytes)} are "
-            "free; end other processes (see nvidia-smi), raise tensor_parallel_size, change "
-            "gpu_memory_utilization, or use a quantized model"
+            f"{found} over {count_noun(n_cards, 'GPU')}: vLLM takes {show_size(reserved)} of each, "
+            f"{show_size(gpu.free_bytes)} are free; end other processes (see nvidia-smi), raise "
+            "tensor_parallel_size, change gpu_memory_utilization, or use a quantized model"
         )
 
 

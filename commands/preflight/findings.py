@@ -34,6 +34,11 @@ def run_check(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding
         return [Finding(name, "failing", str(error))]
 
 
+def show_size(n_bytes: float) -> str:
+    """Return a size in GB, or in MB if it is small."""
+    return f"{n_bytes / 1e9:.2f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"
+
+
 def render_findings(findings: Sequence[Finding]) -> str:
     """Return a line per finding, its further lines and rows below it, and the number in each state."""
     width = max((len(finding.name) for finding in findings), default=0)

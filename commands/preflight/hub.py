@@ -3,6 +3,7 @@
 from fnmatch import fnmatch
 from pathlib import Path
 
+from commands.preflight.findings import show_size
 from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import HUB_KEY, WEIGHT_PATTERNS
 from pretexeval.primitives.errors import InputError
@@ -56,6 +57,6 @@ def require_room(config: EngineConfig, n_bytes: int) -> None:
     n_free = measure_free_space(cache)
     if n_bytes > n_free:
         raise InputError(
-            f"{config.model}: its weights take {n_bytes / 1e9:.1f} GB, and {cache} has {n_free / 1e9:.1f} GB "
+            f"{config.model}: its weights take {show_size(n_bytes)}, and {cache} has {show_size(n_free)} "
             "free; make room, or set HF_HOME to a folder on a larger disk"
         )

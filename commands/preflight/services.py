@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from commands.preflight.findings import Finding
+from commands.preflight.findings import Finding, show_size
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.engines.endpoint_client import read_api_key, render_safe_address
@@ -174,7 +174,7 @@ def check_room(root: Path) -> Finding:
         InputError: it cannot be written.
     """
     n_free = measure_free_space(root)
-    found, is_full = f"{root}: {n_free / 1e9:.2f} GB free", n_free < MIN_FREE_BYTES
+    found, is_full = f"{root}: {show_size(n_free)} free", n_free < MIN_FREE_BYTES
     remedy = "make room, or choose another folder" if is_full else ""
     return Finding("storage", "failing" if is_full else "ok", found, remedy)
 

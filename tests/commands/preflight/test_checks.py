@@ -103,6 +103,8 @@ def check(folder: Path | str, machine: Machine, **settings: object) -> Finding:
 
 def test_weights_against_the_memory(tmp_path: Path) -> None:
     assert check(make_weights(tmp_path / "m", 3 * GB), LAPTOP).found.endswith(": weights of 3.00 GB")
+    tiny = check(make_weights(tmp_path / "t", GB // 400), LAPTOP)
+    assert tiny.found.endswith(": weights of 2.5 MB")
     small, large = make_weights(tmp_path / "s", 16 * GB), make_weights(tmp_path / "l", 140 * GB)
     busy = replace(SERVER, gpus=(GPU, replace(GPU, free_bytes=60 * GB)))
     # This driver does not report the memory.
@@ -119,7 +121,7 @@ def test_weights_against_the_memory(tmp_path: Path) -> None:
     assert [check(folder, machine, **settings).state for folder, machine, settings in fitting] == ["ok"] * 6
     refused: list[tuple[Path, Machine, dict[str, object], str]] = [
         (small, LAPTOP, {}, r"weights of 16\.00 GB on the CPU, and 8\.00 GB of memory are free"),
-        (large, SERVER, {}, r"140\.00 GB over 1 GPUs: vLLM takes 90\.00 GB of each"),
+        (large, SERVER, {}, r"140\.00 GB over 1 GPU: vLLM takes 90\.00 GB of each"),
         (large, SERVER, {tensor: 2, pipeline: 2}, "pipeline_parallel_size = 4, but this machine has 2 GPUs"),
         (small, busy, {tensor: 2}, r"takes 90\.00 GB of each, 60\.00 GB are free"),
     ]
@@ -167,8 +169,8 @@ def test_the_hub_is_asked_for_access_and_size_before_a_download(
         (200, "", 3 * GB, LAPTOP, r"the first run downloads it \(3\.00 GB\)"),
         (200, "", 7 * GB, LAPTOP, r"weights of 7\.00 GB on the CPU, and 8\.00 GB of memory are free"),
         (200, "", 70 * GB, SERVER, r"the first run downloads it \(70\.00 GB\)"),
-        (200, "", 95 * GB, SERVER, r"weights of 95\.00 GB over 1 GPUs: vLLM takes 90\.00 GB of each"),
-        (200, "", 10**18, SERVER, r"its weights take 1000000000\.0 GB, and"),
+        (200, "", 95 * GB, SERVER, r"weights of 95\.00 GB over 1 GPU: vLLM takes 90\.00 GB of each"),
+        (200, "", 10**18, SERVER, r"its weights take 1000000000\.00 GB, and"),
     ]
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
