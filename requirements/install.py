@@ -28,6 +28,8 @@ PIP = [sys.executable, "-m", "pip"]
 PYTORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 TORCH_LIST = "torch.txt"
 OWN_PROJECT = "."
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as a shell gives it."""
 
 # Setting of pip -> variable of uv, where the value needs no more than its spaces tidied up.
 VARIABLES = {
@@ -43,7 +45,15 @@ VARIABLES = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install the lists, and return the exit status."""
-    options = parse_arguments(arguments)
+    try:
+        return install_lists(parse_arguments(arguments))
+    except KeyboardInterrupt:
+        print("The installation was interrupted; run the same command again to complete it.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def install_lists(options: argparse.Namespace) -> int:
+    """Install the lists, and return the exit status; an interrupt is raised."""
     settings = read_pip_settings()
     if problems := list(find_contradictions(settings, [Path(name) for name in options.lists])):
         print("\n".join(problems), file=sys.stderr)

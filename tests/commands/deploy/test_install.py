@@ -5,6 +5,8 @@ import hashlib
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -19,6 +21,7 @@ import pytest
 from pip._vendor.certifi import where
 
 from requirements.install import (
+    INTERRUPTED,
     PYTORCH_INDEX,
     InstallationError,
     choose_torch_index,
@@ -160,6 +163,22 @@ def test_pip_installs_where_no_build_of_uv_fits(
     assert done.returncode != 0
     assert "hash" in done.stderr.lower()
     assert not (target / "tiny.py").exists()
+
+
+def test_an_interrupt_ends_the_installation_in_one_sentence(pip_settings: pytest.MonkeyPatch) -> None:
+    """The index accepts a connection and does not answer."""
+    with socket.create_server(("127.0.0.1", 0)) as index:
+        pip_settings.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{index.getsockname()[1]}/simple")
+        command = [sys.executable, REQUIREMENTS / "install.py", "--with-pip", REQUIREMENTS / "torch.txt"]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            index.settimeout(60)
+            with index.accept()[0]:
+                os.killpg(process.pid, signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+    assert errors == "The installation was interrupted; run the same command again to complete it.\n"
+    assert process.returncode == INTERRUPTED
 
 
 def test_another_version_of_python_is_refused_before_anything_else(tmp_path: Path) -> None:
