@@ -175,7 +175,7 @@ def _begin_flows(root: Path, *, has_checks: bool = False) -> Iterator[None]:
 
 
 def _require_room(folder: Path) -> None:
-    n_free = measure_free_space(folder)
+    n_free = measure_free_space(folder, "[storage] root")
     if n_free < MIN_FREE_BYTES:
         raise InputError(
             f"[storage] root {folder}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "

@@ -65,7 +65,10 @@ def _run_command(arguments: Sequence[str] | None) -> int:
         if error.errno not in STORAGE_ERRORS:
             raise
         where = f" ({error.filename})" if error.filename else ""
-        report_error(f"{error.strerror}{where}; no half-written file was kept: solve this and run again")
+        report_error(
+            f"{error.strerror}{where}; no half-written file was kept: make room, or make the folder "
+            "writable, and run the command again"
+        )
         return 1
 
 

@@ -37,8 +37,10 @@ def create_scaffold(options: argparse.Namespace) -> int:
         raise InputError(
             f"{options.folder / existing[0]} exists already, and nothing was written: choose another folder"
         )
+    from pretexeval.storage.disk import measure_free_space
     from pretexeval.storage.files import write_bytes
 
+    measure_free_space(options.folder)
     for name, content in contents.items():
         write_bytes(options.folder / name, content.encode())
         write_output(options.folder / name)

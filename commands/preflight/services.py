@@ -173,7 +173,7 @@ def check_room(root: Path) -> Finding:
     Raises:
         InputError: it cannot be written.
     """
-    n_free = measure_free_space(root)
+    n_free = measure_free_space(root, "[storage] root")
     found, is_full = f"{root}: {show_size(n_free)} free", n_free < MIN_FREE_BYTES
     remedy = "make room, or choose another folder" if is_full else ""
     return Finding("storage", "failing" if is_full else "ok", found, remedy)

@@ -11,15 +11,18 @@ from pretexeval.primitives.errors import FULL_DISK, InputError
 MIN_FREE_BYTES = 50_000_000
 
 
-def measure_free_space(root: Path) -> int:
+def measure_free_space(folder: Path, setting: str = "") -> int:
     """Check that a folder can be written, and return the free bytes of its disk. Leave no file there.
 
     If the folder does not exist, its nearest existing parent is checked.
 
+    Args:
+        setting: the setting that names the folder, for the message.
+
     Raises:
         InputError: the folder cannot be written.
     """
-    existing = root.absolute()
+    existing = folder.absolute()
     while not os.path.lexists(existing) and existing != existing.parent:
         existing = existing.parent
     try:
@@ -29,8 +32,8 @@ def measure_free_space(root: Path) -> int:
         return shutil.disk_usage(existing).free
     except OSError as error:
         raise InputError(
-            f"[storage] root {root} cannot be written ({error.strerror}); "
-            "choose another folder, or make it writable"
+            f"{setting} {folder} cannot be written ({error.strerror}); ".lstrip()
+            + "choose another folder, or make it writable"
         ) from None
 
 

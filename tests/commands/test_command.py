@@ -106,7 +106,10 @@ def test_a_disk_without_room_or_read_only(tmp_path: Path, capsys: pytest.Capture
         config = write_config(tmp_path / "c.toml", disk, knowledge=STARTER)
         assert "the disk is full (1.0 MB free" in refuse(capsys, "build", config)
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        assert "cannot be written (Read-only file system)" in refuse(capsys, "build", config)
+        unwritable = "cannot be written (Read-only file system); choose another folder, or make it writable\n"
+        assert refuse(capsys, "build", config).endswith(f"pretexeval: [storage] root {disk} {unwritable}")
+        new = disk / "mine"
+        assert refuse(capsys, "init", new) == f"pretexeval: {new} {unwritable}"
         assert list(disk.iterdir()) == []
 
 

@@ -311,7 +311,7 @@ def test_a_root_that_cannot_be_written_or_is_full(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="cannot be written"):
         check_room(Path("/proc/none"))
     assert check_room(tmp_path / "not" / "there").state == "ok"
-    monkeypatch.setattr(services, "measure_free_space", lambda _: 1_000_000)
+    monkeypatch.setattr(services, "measure_free_space", lambda *_: 1_000_000)
     assert check_room(tmp_path).state == "failing"
     assert not (tmp_path / "not").exists()
 

@@ -136,6 +136,9 @@ def test_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     broken = [tmp_path / "file", tmp_path / "file" / "data", tmp_path / "dangling", Path("/proc/none")]
     for root in [*broken, *([locked / "data"] if os.geteuid() != 0 else [])]:
         with pytest.raises(InputError) as refused:
-            measure_free_space(root)
+            measure_free_space(root, "[storage] root")
         assert str(refused.value).startswith(f"[storage] root {root} cannot be written (")
+        with pytest.raises(InputError) as refused:
+            measure_free_space(root)
+        assert str(refused.value).startswith(f"{root} cannot be written (")
     assert (tmp_path / "file").read_text() == "mine"
