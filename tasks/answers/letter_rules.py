@@ -55,6 +55,7 @@ CALLED_BEST = compile_phrases("called_best")
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
 N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
+ABBREVIATED = re.compile(r"\(([A-Z][A-Z0-9-]{2,7})\)")
 SENTENCES = re.compile(r"(?<=[.!?:;]) ")
 CONCLUDES = re.compile(
     r"\b(?:is|are|be) (?:\w+ )?(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b"
@@ -378,12 +379,16 @@ def read_nearest_text(text: str, options: AnswerOptions) -> Found:
     """Read the option whose words a conclusion has nearly all: "Candidal vaginitis is the most likely"."""
     words = {letter: list_stems(option) for option, letters in options.by_text.items() for letter in letters}
     common = set.intersection(*words.values()) if words else set()
+    short = {letter: ABBREVIATED.findall(text) for letter, text in zip(words, options.texts, strict=False)}
     for sentence in reversed(SENTENCES.split(fold_text(text))):
         if not CONCLUDES.search(sentence) or TURNS.search(sentence):
             continue
         said = list_stems(sentence)
         shares = [
-            (len(own & said - common) / max(len(own - common), 1), letter) for letter, own in words.items()
+            (len(own & said - common) / max(len(own - common), 1), letter)
+            if said.isdisjoint(map(str.casefold, short[letter]))
+            else (1.0, letter)
+            for letter, own in words.items()
         ]
         (best, letter), (second, _) = sorted([*shares, (0.0, ""), (0.0, "")], reverse=True)[:2]
         if best >= NEAR and best - second >= APART:

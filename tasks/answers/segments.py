@@ -41,6 +41,8 @@ N_LISTED = 2
 N_WORDS_OF_ONE = 10
 QUOTED_PART = re.compile(r'"([^"]+)"')
 BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct|appropriate)\b")
+# What is said of "this patient's condition" is said of the patient.
+OF_PATIENT = re.compile(r"\bpatient's (?:best )?(?:diagnosis|condition|disease|illness)\b")
 SMALL = re.compile(WORDS_OF["small"])
 # Words that deny or doubt a statement, or speak about it.
 TURNS = re.compile(rf"\b(?:{WORDS_OF['turns']})\b|n't|\?")
@@ -90,10 +92,10 @@ def read_repeated_statement(text: str, question: str) -> bool | None:
     of its clauses then has all words of the statement, few others, and the same words that deny or doubt, or
     one denial more or less. The last such clause counts. A text that only copies the question states nothing.
     """
-    folded = BEST.sub("best", fold_text(question))
+    folded = _fold_statement(question)
     statement = (QUOTED_PART.findall(folded) or [folded.rpartition("? ")[2]])[-1].rstrip(". ")
     stated, turns = list_stems(statement), set(TURNS.findall(statement))
-    said = [BEST.sub("best", fold_text(part)) for part in SENTENCE_START.split(text) if part.strip()]
+    said = [_fold_statement(part) for part in SENTENCE_START.split(text) if part.strip()]
     if len(stated) < 2 or all(part in folded for part in said):
         return None
     for clause in (clause for part in reversed(said) for clause in (part, *REASON.split(part))):
@@ -103,6 +105,10 @@ def read_repeated_statement(text: str, question: str) -> bool | None:
             if len(others) < 2 and others <= DENIALS:
                 return not others
     return None
+
+
+def _fold_statement(text: str) -> str:
+    return OF_PATIENT.sub("patient", BEST.sub("best", fold_text(text)))
 
 
 def list_stems(text: str) -> set[str]:
