@@ -212,7 +212,13 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
 
 def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
     """Return "polarity" if the text reverses the statement, "modality" if it is more or less sure."""
-    own, other = statement.polarity, read_polarity(text.tokens, text.tags, statement.polarity.absent)
+    # "Unmasked" denies nothing where the statement has "unmask".
+    said = {stem_word(word) for word, tags in zip(statement.tokens, statement.tags, strict=True) if not tags}
+    tags = [
+        tags - {"neg"} if stem_word(word) in said else tags
+        for word, tags in zip(text.tokens, text.tags, strict=True)
+    ]
+    own, other = statement.polarity, read_polarity(text.tokens, tags, statement.polarity.absent)
     ways = {"up", "down"}
     is_turned = False
     if ways & statement.vocabulary and ways & text.vocabulary:
@@ -273,6 +279,9 @@ def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
 
 def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text says "can" before a verb of the statement; "can be seen" weakens nothing."""
+    if any(word.endswith(("able", "ible")) for word in statement.tokens):
+        # "Is reversible" says that it can be reversed.
+        return False
     stems = {stem_word(word) for word in statement.tokens if word not in WORDS["auxiliaries"]}
     following = (text.tokens[at + 1 : at + 6] for at, tags in enumerate(text.tags) if "can" in tags)
     verbs = chain.from_iterable(takewhile(lambda word: word not in WORDS["articles"], x) for x in following)

@@ -63,7 +63,16 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     if statement.hinted <= _VAGUE:
         has_idea = any(map(find_ideas, statement.tokens))
         is_classed = bool(statement.hinted) and (not has_idea or not text.hinted <= _VAGUE)
-    return is_changed or (not is_classed and _has_other_idea(statement.tokens, text.tokens))
+    if is_classed or _is_converse(statement.tokens, text.tokens):
+        return is_changed
+    return is_changed or _has_other_idea(statement.tokens, text.tokens)
+
+
+def _is_converse(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the names are exchanged, and one word is replaced by its opposite: wider, narrower."""
+    first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
+    pairs = {_PAIRS[word] for word in set(statement).difference(text) if word in _PAIRS}
+    return first != other and any(_PAIRS.get(word) in pairs for word in set(text).difference(statement))
 
 
 def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -285,7 +294,9 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         phrase = text[at + 1 : next((i for i in commas if i > at), len(text))]
         is_outer = bool(phrase) and WORDS["frames"].union(SLOTS).isdisjoint((*phrase[:3], phrase[-1]))
         # "… if the aorta is narrowed"
-        is_clause = text[at] in ("if", "unless") and any(_is_foreign(word, known) for word in phrase)
+        is_clause = text[at] in ("if", "unless", "provided") and any(
+            _is_foreign(word, known) for word in phrase
+        )
         is_clause = is_clause and set(SLOTS).isdisjoint(phrase)
         if is_outer and (is_added(phrase[-1]) or is_clause):
             return True

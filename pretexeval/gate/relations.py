@@ -254,7 +254,7 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
 def _stem_verb(verb: str) -> str:
     """Return the stem of a verb in any form: "owns" and "owned", "sponsors" and "sponsored"."""
     stem = stem_word(stem_word(stem_word(verb)))
-    return stem.removesuffix("ed") if len(stem) < 6 else stem
+    return stem.removesuffix("ed").removesuffix("e") if len(stem) < 6 else stem
 
 
 def _skip_helpers(tokens: Sequence[str], at: int) -> int:
