@@ -269,7 +269,8 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     tell("building the edition")
     edition_id = run_build(config)
     tell(f"edition {edition_id}")
-    doubts = summarize_name_troubles(plan_edition(config).base.triplets)
+    base = plan_edition(config).base
+    doubts = [*base.list_unused(), *summarize_name_troubles(base.triplets, base.aliases)]
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
         tell(warning)
     root = config.storage.root

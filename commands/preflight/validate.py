@@ -85,6 +85,11 @@ def check_profile(edition: Edition, balance: Balance) -> Iterator[Finding]:
         yield Finding("left out", "ok", f"{n:,} parts of the source are not in the base", rows=left_out)
 
 
+def check_tables(edition: Edition, _: Balance) -> Iterator[Finding]:
+    """Warn of a hierarchy, and of aliases, that have few names of the base."""
+    yield from (Finding("tables", "warning", line) for line in edition.base.list_unused())
+
+
 def check_facts(edition: Edition, _: Balance) -> Iterator[Finding]:
     """Compare the facts that may be tested with the older releases, if any are given."""
     base = edition.base
@@ -149,7 +154,7 @@ def check_questions(edition: Edition, _: Balance) -> Iterator[Finding]:
 
 def check_names(edition: Edition, _: Balance) -> Iterator[Finding]:
     """Warn of names that are probably no names."""
-    troubles = list_name_troubles(edition.base.triplets)
+    troubles = list_name_troubles(edition.base.triplets, edition.base.aliases)
     rows = [vars(each) | {"remedy": REMEDIES.get(each.kind)} for each in troubles]
     if rows:
         yield Finding("names", "warning", "some look wrong: correct them in the base", rows=rows)
@@ -284,6 +289,7 @@ def validate_config(config: Config, n_texts: int | None = None, *, is_deep: bool
             balance,
             check_edition,
             check_profile,
+            check_tables,
             check_facts,
             show_risks,
             check_negatives,

@@ -5,12 +5,13 @@ head_aliases and tail_aliases of the base. A row gives its alias to every name t
 and to every name that has its id in the base.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
-from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.names import SIDES, AliasTable, fold_names
+from pretexeval.knowledge.base import UNUSED, LeftOut
+from pretexeval.knowledge.names import SIDES, AliasTable, fold_names, unify_ids
 from pretexeval.knowledge.rows import ALIAS_SEPARATOR, SHORT_PLACE, describe_problems
 from pretexeval.knowledge.tables import read_name_table
 from pretexeval.primitives.errors import InputError
@@ -20,10 +21,13 @@ _NAMES = ("name", "id")
 _ROW = ("place", *_NAMES, "alias")
 
 
-def build_aliases(rows: pl.DataFrame, aliases: pl.DataFrame) -> tuple[AliasTable, tuple[LeftOut, ...]]:
+def build_aliases(
+    rows: pl.DataFrame, aliases: pl.DataFrame
+) -> tuple[AliasTable, tuple[LeftOut, ...], tuple[LeftOut, ...]]:
     """Return the aliases of the names in rows that are not also_false, and the aliases that are left out.
 
-    An alias is left out if it names something with another id, on the same side of a relation.
+    An alias is left out if it names something with another id, on the same side of a relation. The last item
+    counts the aliases of other names, if these are most of them.
 
     Args:
         rows: clean rows of the base.
@@ -31,12 +35,15 @@ def build_aliases(rows: pl.DataFrame, aliases: pl.DataFrame) -> tuple[AliasTable
     """
     names = {side: _list_names(rows, side) for side in SIDES}
     all_names = pl.concat(names.values())
-    folded = aliases.with_columns(key=fold_names(aliases["name"]), alias_key=fold_names(aliases["alias"]))
+    folded = aliases.with_columns(
+        unify_ids(pl.col("id")), key=fold_names(aliases["name"]), alias_key=fold_names(aliases["alias"])
+    )
     # A terminology has many names that the base has not.
     is_named = pl.col("key").is_in(all_names["key"].unique().implode())
     has_id = pl.col("id").is_in(all_names["id"].unique().drop_nulls().implode())
-    named = folded.filter(is_named.fill_null(value=False) | has_id.fill_null(value=False))
-    named = named.with_row_index("row")
+    is_known = is_named.fill_null(value=False) | has_id.fill_null(value=False)
+    named = folded.filter(is_known).with_row_index("row")
+    others = tuple(_count_others(folded.filter(~is_known), folded.height))
     taken = pl.concat([_find_taken(named, side, each.drop_nulls()) for side, each in names.items()])
     what = pl.format(
         "{}: '{}' is an alias of {}, and the name of the {} {}",
@@ -45,7 +52,7 @@ def build_aliases(rows: pl.DataFrame, aliases: pl.DataFrame) -> tuple[AliasTable
     listed = taken.select("place", what=what, reason=pl.lit(TAKEN)).unique().sort("what", "place")
     own = named.join(taken, on="row", how="anti")
     conflicts = tuple(LeftOut(*row) for row in listed.iter_rows())
-    return AliasTable(_find_aliases(own, all_names)), conflicts
+    return AliasTable(_find_aliases(own, all_names)), conflicts, others
 
 
 def read_alias_table(path: Path) -> pl.DataFrame:
@@ -87,10 +94,27 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("alias") != "").select(_ROW)
 
 
+def _count_others(others: pl.DataFrame, n_aliases: int) -> Iterator[LeftOut]:
+    """Yield the number of aliases of other names than those of the base, if they are most of all aliases."""
+    if 2 * others.height > n_aliases:
+        place, name, identifier, alias = others.select(_ROW).row(0)
+        reason = (
+            f"{others.height:,} of {n_aliases:,} aliases are of a name or an id that the base does not have"
+        )
+        of = name or identifier
+        if others.height == n_aliases:
+            remedy = "write the names or the ids of both alike"
+            yield LeftOut(
+                place, f"'{alias}' is an alias of '{of}', which the base does not have: {remedy}", UNUSED
+            )
+        else:
+            yield LeftOut(place, f"'{alias}' is an alias of '{of}'", reason)
+
+
 def _list_names(rows: pl.DataFrame, side: str) -> pl.DataFrame:
     """Return the distinct name and id of one side, with the relation and the folded name as `key`."""
     stated = rows.lazy().filter(~pl.col("also_false"))
-    names = stated.select("relation", name=side, id=f"{side}_id").unique().collect()
+    names = stated.select("relation", name=side, id=unify_ids(pl.col(f"{side}_id"))).unique().collect()
     return names.with_columns(key=fold_names(names["name"]))
 
 

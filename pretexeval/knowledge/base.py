@@ -20,6 +20,10 @@ MAX_LISTED = 10_000
 """Maximum number of parts of one reason that are listed."""
 
 
+UNUSED = "few of its names and ids are in the base"
+"""The reason for which a hierarchy, or a table of aliases, is probably useless."""
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """A part of the source that is not in the base, and the reason. The edition's manifest lists these."""
@@ -97,6 +101,12 @@ class KnowledgeBase:
         listed, more = cap_left_out(items)
         not_listed = dict(Counter(self.not_listed) + Counter(more))
         return replace(self, left_out=(*self.left_out, *listed), not_listed=not_listed)
+
+    def list_unused(self) -> list[str]:
+        """Return a line for a hierarchy, and for a table of aliases, that is probably useless."""
+        return [
+            f"{item.where}: {item.reason}: {item.what}" for item in self.left_out if item.reason == UNUSED
+        ]
 
     @property
     def relations(self) -> list[str]:

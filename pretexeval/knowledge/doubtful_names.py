@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pretexeval.knowledge.names import AliasTable
 from pretexeval.knowledge.rows import LEFT_OUT_ROWS
 from pretexeval.primitives.toml_files import parse_toml
 
@@ -21,7 +22,10 @@ REASONS = {kind: each["reason"] for kind, each in VOCABULARY["no_names"].items()
 """Kind of these names -> the reason, in which {} is the end of the row."""
 DOUBTFUL = {each["kind"]: "|".join(each["patterns"]) for each in VOCABULARY["doubtful"]}
 """Fault of a doubtful name -> its pattern."""
-REMEDIES = {each["kind"]: each["remedy"] for each in VOCABULARY["doubtful"] if "remedy" in each}
+LISTS, ALIAS_LISTS = "look like lists", "are aliases, and look like lists"
+REMEDIES = {each["kind"]: each["remedy"] for each in VOCABULARY["doubtful"] if "remedy" in each} | {
+    ALIAS_LISTS: "write each alias in a row of its own; in a column of the base, join them by ||"
+}
 """Kind of doubtful names -> the key that may correct them."""
 _MODIFIERS, _CLASSES, _KEPT = (
     "|".join(VOCABULARY["inverted"][key]) for key in ("modifiers", "classes", "kept")
@@ -87,11 +91,12 @@ def turn_inverted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(*aliases, pl.col("head", "tail").replace(inverted, turned))
 
 
-def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
+def list_name_troubles(triplets: pl.DataFrame, aliases: AliasTable | None = None) -> tuple[NameTrouble, ...]:
     """Return the kinds of trouble that the names of the tested facts have, and the names with several ids.
 
     Args:
         triplets: those of a knowledge base.
+        aliases: those of its names, which may be lists.
     """
     tested = triplets.filter(~pl.col("also_true"))
     names = pl.concat([tested["head"], tested["tail"]]).unique().sort()
@@ -104,16 +109,19 @@ def list_name_troubles(triplets: pl.DataFrame) -> tuple[NameTrouble, ...]:
     found = {kind: names.filter(is_found) for kind, is_found in is_kind.items()} | {
         "have several ids": _list_homonyms(triplets)
     }
+    if aliases is not None:
+        listed = aliases.pairs["alias"].unique().sort()
+        found[ALIAS_LISTS] = listed.filter(listed.str.contains(DOUBTFUL[LISTS]))
     return tuple(
-        NameTrouble(kind, len(listed), tuple(listed.head(N_EXAMPLES)))
-        for kind, listed in found.items()
-        if len(listed)
+        NameTrouble(kind, len(names), tuple(names.head(N_EXAMPLES)))
+        for kind, names in found.items()
+        if len(names)
     )
 
 
-def summarize_name_troubles(triplets: pl.DataFrame) -> list[str]:
+def summarize_name_troubles(triplets: pl.DataFrame, aliases: AliasTable | None = None) -> list[str]:
     """Return one line that counts the doubtful names by kind; nothing without any."""
-    kinds = ", ".join(f"{each.n:,} {each.kind}" for each in list_name_troubles(triplets))
+    kinds = ", ".join(f"{each.n:,} {each.kind}" for each in list_name_troubles(triplets, aliases))
     return [f"names look wrong ({kinds}): `pretexeval validate` shows some of each kind"] if kinds else []
 
 

@@ -4,12 +4,13 @@ It is a table, or the result of a query, with the columns child_id and parent_id
 names.
 """
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from pretexeval.knowledge.base import HIERARCHY, LeftOut
+from pretexeval.knowledge.base import HIERARCHY, UNUSED, LeftOut
 from pretexeval.knowledge.names import key_ids, key_names, list_keys
 from pretexeval.knowledge.query import is_ontology, read_ontology, select_columns
 from pretexeval.knowledge.rows import list_filled
@@ -17,28 +18,32 @@ from pretexeval.knowledge.tables import read_name_table
 from pretexeval.primitives.errors import InputError
 
 CIRCULAR = "each of these concepts is above all the others"
+MIN_KNOWN = 0.2
+"""A hierarchy that has a smaller share of the names at each end of each relation is probably useless."""
 _IDS = ("child_id", "parent_id")
 _NAMES = tuple(HIERARCHY)
 
 
 def read_hierarchy(
-    file: Path, path: Path | None, names: pl.DataFrame
-) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    """Return the edges above the names of a base, and the circles in them.
+    file: Path, path: Path | None, ends: Sequence[pl.DataFrame]
+) -> tuple[pl.DataFrame, tuple[LeftOut, ...], tuple[LeftOut, ...]]:
+    """Return the edges above the names of a base, the circles in them, and a note if it has few of the names.
 
     The edges are distinct pairs of the keys child and parent, sorted. Those within a circle are left out.
 
     Args:
         file: a table, an ontology, or a query if its extension is .sql.
         path: what the query may read; a table does not need it.
-        names: the columns name and name_id.
+        ends: the columns name and name_id, for each end of each relation.
 
     Raises:
         InputError: the file cannot be read, or a row lacks an end.
     """
     edges = _read_edges(file, path)
     kept = [edges.clear()]
-    reached = list_keys(names, "name").select(child="key").unique()
+    keys = [list_keys(names, "name") for names in ends]
+    unused = tuple(_describe_unused(file.name, edges, keys))
+    reached = pl.concat(keys).select(child="key").unique()
     while not reached.is_empty():
         kept.append(edges.join(reached, on="child", how="semi"))
         edges = edges.join(reached, on="child", how="anti")
@@ -50,7 +55,32 @@ def read_hierarchy(
     found = (
         LeftOut(file.name, ", ".join(key.partition(":")[2] for key in circle), CIRCULAR) for circle in circles
     )
-    return above.filter(~is_circular), tuple(found)
+    return above.filter(~is_circular), tuple(found), unused
+
+
+def _describe_unused(where: str, edges: pl.DataFrame, keys: Sequence[pl.DataFrame]) -> Iterator[LeftOut]:
+    """Yield a note with an example of both sides if the edges have few of the names at each end.
+
+    Args:
+        keys: name and key of the names at each end.
+    """
+    known = pl.concat([edges["child"], edges["parent"]]).unique().sort()
+    is_known = pl.col("key").is_in(known.implode())
+    shares = (of_end.filter(is_known)["name"].n_unique() / of_end["name"].n_unique() for of_end in keys)
+    if known.is_empty() or any(share >= MIN_KNOWN for share in shares):
+        return
+    found = pl.concat(keys).unique().sort("name", "key")
+    kind, _, example = known[0].partition(":")
+    unknown = found.filter(~is_known, pl.col("key").str.starts_with(f"{kind}:"))["key"]
+    if len(unknown):
+        of_base, remedy = f"'{unknown[0].partition(':')[2]}'", f"write the {kind}s of both alike"
+    else:
+        columns = "head_id and tail_id, or the hierarchy the columns child and parent with names"
+        of_base, remedy = f"no {kind}s", f"give the base the columns {columns}"
+    n, n_known = found["name"].n_unique(), found.filter(is_known)["name"].n_unique()
+    counts = f"{n_known:,} of {n:,} heads and tails are in it"
+    what = f"{counts}; it has {kind}s such as '{example}', and the base has {of_base}: {remedy}"
+    yield LeftOut(where, what, UNUSED)
 
 
 def climb(rows: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.DataFrame:

@@ -35,6 +35,7 @@ NOTE = (
 """What a name may have besides its words: tags of HTML, notes, their marks, and ids."""
 PLURALS = {r"(\w{2})ies\b": "${1}y", r"(ss|x|ch|sh)es\b": "${1}", r"(\w\w[^\Wsui])s\b": "${1}"}
 """The pattern of a plural in a folded name -> its singular."""
+_OBO_ID = r"^(?:https?://\S*[/#])?([A-Za-z]+)[_:]([A-Z]?\d+)$"
 _SEPARATORS = re.compile(r"[\W_]+")
 _INVISIBLE, _BLANK = re.compile(f"[{INVISIBLE}]"), re.compile(f"[{BLANK}]")
 # Unicode calls these apostrophes and primes letters, so that no other rule finds them.
@@ -115,7 +116,7 @@ def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
     if not name.isascii():
         spellings.append(fold_name(remove_invisible(name, by=" ")))
     keys = tuple(dict.fromkeys(f"name:{spelling}" for spelling in spellings))
-    shown = remove_invisible(identifier or "").strip()
+    shown = re.sub(_OBO_ID, r"\1:\2", remove_invisible(identifier or "").strip())
     return (*keys, f"id:{shown}") if shown else keys
 
 
@@ -134,6 +135,11 @@ def fold_names(names: pl.Series) -> pl.Series:
         return folded
     others = pl.Series([fold_name(name) for name in names.filter(~is_plain)], dtype=pl.String)
     return folded.scatter((~is_plain).arg_true(), others)
+
+
+def unify_ids(ids: pl.Expr) -> pl.Expr:
+    """Return ids of ontologies as CURIEs: MONDO:0005015 is also written as MONDO_0005015 or with a URL."""
+    return ids.str.replace(_OBO_ID, "${1}:${2}")
 
 
 def list_keys(rows: pl.DataFrame, end: str) -> pl.DataFrame:
@@ -184,7 +190,7 @@ def _list_ids(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     if rows.is_empty():
         return
     is_plain = _is_plain(rows["id"])
-    shown = rows.filter(is_plain).with_columns(pl.col("id").str.strip_chars(_ASCII_SPACES))
+    shown = rows.filter(is_plain).with_columns(unify_ids(pl.col("id").str.strip_chars(_ASCII_SPACES)))
     yield shown.filter(pl.col("id") != "").select("name", key="id:" + pl.col("id")).unique()
     yield _list_slowly(rows.filter(~is_plain).iter_rows()).filter(pl.col("key").str.starts_with("id:"))
 

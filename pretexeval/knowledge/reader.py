@@ -128,14 +128,14 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     rows, unnamed = leave_out_no_names(source.rows.drop(ALIASES))
     left_out = source.left_out
     del source
-    table, conflicts = build_aliases(rows, aliases)
+    table, conflicts, others = build_aliases(rows, aliases)
     settled = settle_rows(rows, table, verdicts)
     conflicts += settled.conflicts
     dated = settled.rows.filter(pl.col("since") != "")
     unified = Source(unify_spellings(settled.rows), left_out)
     base = build_base(config.name, unified, pl.concat([unnamed, settled.outweighed]))
     del rows, settled, unified
-    base = _settle_conflicts(config, base, conflicts)
+    base = _settle_conflicts(config, base.add_left_out(others), conflicts)
     _require_tested_rows(base, relations)
     return replace(base, aliases=table), dated
 
@@ -144,10 +144,14 @@ def _add_hierarchy(config: KnowledgeConfig, base: KnowledgeBase, older: Release 
     """Return the base with the edges above its names, and above those of an older release."""
     assert config.hierarchy is not None
     tables = [base.triplets, *([] if older is None else [older.rows])]
-    ends = [rows.select(name=end, name_id=f"{end}_id") for rows in tables for end in ("head", "tail")]
-    named = pl.concat(ends).unique()
-    edges, circles = read_hierarchy(config.hierarchy, config.path, named)
-    return _settle_conflicts(config, replace(base, hierarchy=edges), circles)
+    ends = [
+        group.select(name=end, name_id=f"{end}_id").unique()
+        for rows in tables
+        for _, group in rows.group_by("relation", maintain_order=True)
+        for end in ("head", "tail")
+    ]
+    edges, circles, unused = read_hierarchy(config.hierarchy, config.path, ends)
+    return _settle_conflicts(config, replace(base, hierarchy=edges), circles).add_left_out(unused)
 
 
 def _settle_conflicts(

@@ -14,7 +14,7 @@ import polars as pl
 from pretexeval.knowledge.base import KnowledgeBase, LeftOut
 from pretexeval.knowledge.doubtful_names import VOCABULARY
 from pretexeval.knowledge.hierarchy import climb
-from pretexeval.knowledge.names import fold_names, list_keys
+from pretexeval.knowledge.names import fold_names, list_keys, unify_ids
 
 REPEATED = "the tail repeats the head"
 PLACEHOLDER = "the tail is a placeholder"
@@ -75,7 +75,8 @@ def _find_repeated(rows: pl.DataFrame) -> pl.Series:
     heads, tails = (fold_names(rows[end]).str.split(" ") for end in ("head", "tail"))
     # Sorting the words of every name would take fifty times as long.
     is_same = heads.list.set_symmetric_difference(tails).list.len() == 0
-    return is_same | (rows["head_id"] == rows["tail_id"]).fill_null(value=False)
+    head_ids, tail_ids = (rows.select(unify_ids(pl.col(f"{end}_id"))).to_series() for end in ("head", "tail"))
+    return is_same | (head_ids == tail_ids).fill_null(value=False)
 
 
 def _find_roots(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:

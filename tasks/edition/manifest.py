@@ -148,7 +148,9 @@ def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
     relations = edition.base.relations if edition.has_triplets else ()
     return {
         "relations": {name: _describe_relation(edition, name, balance.get(name, {})) for name in relations},
-        "doubtful_names": [vars(trouble) for trouble in list_name_troubles(edition.base.triplets)],
+        "doubtful_names": [
+            vars(trouble) for trouble in list_name_troubles(edition.base.triplets, edition.base.aliases)
+        ],
         "left_out": list(count_reasons(edition.base)),
     }
 

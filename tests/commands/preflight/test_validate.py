@@ -156,6 +156,19 @@ def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None
     assert "may_treat" in str(find_failure(config))
 
 
+def test_tables_without_a_name_of_the_base_are_named(tmp_path: Path) -> None:
+    tables = {"hierarchy": "child,parent\nFEVER,sign\n", "aliases": "name,alias\nmumps,parotitis\n"}
+    paths = {name: tmp_path / f"{name}.csv" for name in tables}
+    for name, text in tables.items():
+        paths[name].write_text(text)
+    config = configure(tmp_path, BASES["usual"])
+    knowledge = config.knowledge.model_copy(update=paths)
+    aliases, hierarchy = find(config.model_copy(update={"knowledge": knowledge}), "tables")
+    assert aliases.found.startswith("aliases.csv, line 2: few of its names and ids are in the base: ")
+    assert hierarchy.found.startswith("hierarchy.csv: few of its names and ids are in the base: 0 of ")
+    assert {aliases.state, hierarchy.state} == {"warning"}
+
+
 POOL = Path(__file__).with_name("own_pool.toml").read_text(encoding="utf-8")
 
 

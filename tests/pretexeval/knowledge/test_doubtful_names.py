@@ -7,7 +7,12 @@ import polars as pl
 
 from commands.preflight.validate import validate_config
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles, summarize_name_troubles
+from pretexeval.knowledge.doubtful_names import (
+    ALIAS_LISTS,
+    REMEDIES,
+    list_name_troubles,
+    summarize_name_troubles,
+)
 from pretexeval.knowledge.untested import NO_FACT, PLACEHOLDER, PLACEHOLDER_HEAD, leave_untested
 from tasks.edition.planning import plan_edition
 from tests.commands.configurations import build, configure
@@ -63,6 +68,22 @@ def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids
     assert (second.kind, second.n, second.examples) == ("have several ids", 1, ("mixture (4 ids)",))
     (line,) = summarize_name_troubles(rows)
     assert line.startswith(f"names look wrong (5 {first.kind}): ")
+
+
+def test_aliases_that_are_lists_are_named_with_the_remedy(tmp_path: Path) -> None:
+    listed = ("GOUT PILL | gout remedy", "acid; salt")
+    rows = [f"may_treat head {n},{alias}\n" for n, alias in enumerate((*listed, "acetylsalicylic acid"))]
+    write(tmp_path / "aliases.csv", "name,alias\nunknown,a b | c d\n" + "".join(rows))
+    config = configure(tmp_path)
+    knowledge = config.knowledge.model_copy(update={"aliases": tmp_path / "aliases.csv"})
+    (found,) = (
+        each
+        for each in validate_config(config.model_copy(update={"knowledge": knowledge}))
+        if each.name == "names"
+    )
+    (row,) = (row for row in found.rows if row["kind"] == ALIAS_LISTS)
+    assert (row["n"], row["examples"]) == (2, listed)
+    assert row["remedy"].startswith("write each alias in a row of its own")
 
 
 def test_entities_are_decoded_and_runs_of_blanks_closed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from pretexeval.config.tables import KnowledgeConfig
-from pretexeval.knowledge.base import HIERARCHY, KnowledgeBase
+from pretexeval.knowledge.base import HIERARCHY, UNUSED, KnowledgeBase
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.untested import GENERAL, NO_FACT, PLACEHOLDER, REPEATED, ROOT, leave_untested
 from pretexeval.primitives.errors import InputError
@@ -42,6 +42,47 @@ def test_only_edges_above_the_tails_are_kept(path: Path) -> None:
 def test_names_are_compared_as_those_of_the_base(path: Path) -> None:
     base = read(path, "child\tparent\nFOCAL  seizure\tSeizure.\nseizure\tAll\n", "hierarchy.tsv")
     assert base.hierarchy.rows() == [("name:focal seizure", "name:seizure"), ("name:seizure", "name:all")]
+
+
+OBO = "http://purl.obolibrary.org/obo/"
+
+
+@pytest.mark.parametrize("tail_id", ["HP:0000003", "HP_0000003", f"{OBO}HP_0000003"])
+@pytest.mark.parametrize("prefix", ["HP:", "HP_", f"{OBO}HP_", "https://bioregistry.io/HP:"])
+def test_an_id_of_an_ontology_is_the_same_in_each_spelling(tmp_path: Path, tail_id: str, prefix: str) -> None:
+    rows = f"epilepsy,r,Focal seizure,{tail_id}\ngout,r,Pain,HP:0000009\n"
+    path = write(tmp_path / "facts.csv", "head,relation,tail,tail_id\n" + rows)
+    base = read(path, f"child_id,parent_id\n{prefix}0000003,{prefix}0000002\n")
+    assert (base.hierarchy.rows(), base.left_out) == ([("id:HP:0000003", "id:HP:0000002")], ())
+    aliases = write(tmp_path / "aliases.csv", f"id,alias\n{prefix}0000003,Partial seizure\n")
+    assert read_own(path, aliases=aliases).aliases == {"Focal seizure": ("Partial seizure",)}
+
+
+COLUMNS = "head_id and tail_id, or the hierarchy the columns child and parent with names"
+
+
+@pytest.mark.parametrize(
+    ("rows", "hierarchy", "found"),
+    [
+        (
+            "gout,r,Pain,E00.0",
+            "child_id,parent_id\nE000,E00\n",
+            "ids such as 'E00', and the base has 'E00.0'",
+        ),
+        ("gout,r,Pain,", "child_id,parent_id\nE000,E00\n", f"no ids: give the base the columns {COLUMNS}"),
+        ("gout,r,Pain,E000", "child,parent\ngouts,joint\n", "names such as 'gouts', and the base has 'pain'"),
+        ("gout,r,Pain,E000", "child_id,parent_id\nE000,E00\n", None),
+        ("gout,r,Pain,", "child,parent\nGOUT,joint\n", None),
+    ],
+)
+def test_a_hierarchy_without_the_names_of_the_base_is_named(
+    tmp_path: Path, rows: str, hierarchy: str, found: str | None
+) -> None:
+    base = read(write(tmp_path / "facts.csv", f"head,relation,tail,tail_id\n{rows}\n"), hierarchy)
+    assert [(item.where, item.reason) for item in base.left_out] == [("hierarchy.csv", UNUSED)] * bool(found)
+    for item in base.left_out:
+        assert "0 of 2 heads and tails are in it" in item.what
+        assert str(found) in item.what
 
 
 def test_a_circle_is_an_error_with_its_members_or_is_left_out(path: Path) -> None:

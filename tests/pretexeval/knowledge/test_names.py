@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pretexeval.knowledge.base import UNUSED
 from pretexeval.knowledge.medqa import read_synonyms
 from pretexeval.knowledge.names import list_name_keys
 from pretexeval.primitives.errors import InputError
@@ -96,6 +97,29 @@ def test_a_triplet_that_is_true_under_an_alias_is_true(tmp_path: Path) -> None:
     assert base.checksum_relation("may_treat") != read_own(path).checksum_relation("may_treat")
     identified = write(tmp_path / "ids.csv", "id,alias\nC1,ague\nC2,podagra\n")
     assert read_own(path, aliases=identified).aliases == {"fever": ("ague",)}
+
+
+@pytest.mark.parametrize(
+    ("aliases", "found"),
+    [
+        ("gout,podagra\n", ()),
+        ("gout,podagra\nmumps,parotitis\n", ()),
+        (
+            "gout,podagra\nmumps,parotitis\nmeasles,rubeola\n",
+            ("a.csv, line 3", "'parotitis' is an alias of 'mumps'", "2 of 3 aliases are of a name or an id"),
+        ),
+        ("mumps,parotitis\n", ("a.csv, line 2", "write the names or the ids of both alike", UNUSED)),
+    ],
+)
+def test_aliases_of_other_names_are_counted_if_they_are_most(
+    tmp_path: Path, aliases: str, found: tuple[str, ...]
+) -> None:
+    path = write(tmp_path / "own.csv", FACTS)
+    base = read_own(path, aliases=write(tmp_path / "a.csv", f"name,alias\n{aliases}"))
+    (item,) = base.left_out or [None]
+    assert (item is None) == (not found)
+    for part, text in zip(found, vars(item).values() if item else (), strict=True):
+        assert part in text
 
 
 @pytest.mark.parametrize("name", ["own.csv", "own.jsonl", "own.parquet"])

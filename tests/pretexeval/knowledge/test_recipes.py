@@ -58,7 +58,7 @@ def test_the_recipe_of_a_base_gives_its_facts_aliases_and_hierarchy(file: str) -
 @pytest.mark.parametrize("ontology", ["hpo-obo", "hpo-json"])
 def test_a_term_that_was_merged_is_below_the_other_one(ontology: str) -> None:
     merged = pl.DataFrame({"name": ["Big"], "name_id": ["HP:0000010"]})
-    edges, _ = read_hierarchy(RECIPES / "hpo-hierarchy.sql", EXCERPTS / ontology, merged)
+    edges, *_ = read_hierarchy(RECIPES / "hpo-hierarchy.sql", EXCERPTS / ontology, [merged])
     assert edges.row(-1) == ("id:HP:0000010", "id:HP:0000002")
 
 
@@ -82,7 +82,7 @@ def test_an_ontology_is_a_base_and_a_hierarchy(tmp_path: Path, name: str) -> Non
         ("alias", None, "gout", 'the "King"', None, None),
     ]
     names = pl.DataFrame({"name": ["gout"], "name_id": ["M:1"]})
-    assert read_hierarchy(tmp_path / name, None, names)[0].rows() == [("id:M:1", "id:M:2")]
+    assert read_hierarchy(tmp_path / name, None, [names])[0].rows() == [("id:M:1", "id:M:2")]
 
 
 @needs_reference
