@@ -278,7 +278,7 @@ class JudgedHeads:
     def _true_names(self) -> "csr_array":
         """One row per head, one column per true tail: 1 where it is true of the head or of a relative."""
         names, facts, true = self.evidence.names, self.evidence.facts, self._true_facts
-        if "hierarchy" in facts.evidence and not facts.hierarchy.is_empty():
+        if "hierarchy" in facts.evidence and not facts.ancestry.is_empty():
             true = pl.concat([true, facts.list_inherited(self.heads.to_frame("head"))]).unique()
         return _mark_pairs(self.heads, names, true.filter(pl.col("tail").is_in(names.implode())))
 

@@ -66,7 +66,7 @@ class RelationFacts:
     rows: pl.DataFrame
     also_false: pl.DataFrame
     hierarchy: pl.DataFrame
-    """The hierarchy of the base, and the edges of the other relations that may be one."""
+    """The hierarchy of the base."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """Kinds of evidence that exclude negatives besides what the base lists."""
     shape: str | None = None
@@ -165,14 +165,17 @@ class RelationFacts:
             heads: the column head.
         """
         listed = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
-        own, keys = self.head_keys.join(heads, on="head", how="semi"), listed.select("head", "key").unique()
+        own = self.head_keys.join(heads, on="head", how="semi")
+        restated = own.join(self.restated, left_on="key", right_on="child").select("head", key="parent")
+        keys = pl.concat([listed.select("head", "key"), restated]).unique()
         if self.shape in CLOSED or self.may_be_closed:
             keys = climb(keys, self.links)
+        elif not self._turned.is_empty():
+            keys = climb(keys, self._turned)
         implied = [keys]
         # The reverse of a fact costs one twin, so it is also excluded where nothing says which shape it is.
         if self.shape in REVERSIBLE or (self.shape is None and "hierarchy" in self.evidence):
             implied.append(own.join(self.links, left_on="key", right_on="parent").select("head", key="child"))
-        implied.append(own.join(self.restated, left_on="key", right_on="child").select("head", key="parent"))
         classes = own.join(self.classes, on="key").select("head", "number").unique()
         implied.append(classes.join(self.classes, on="number").select("head", "key"))
         keys = pl.concat(implied).unique()
@@ -181,8 +184,11 @@ class RelationFacts:
     @cached_property
     def links(self) -> pl.DataFrame:
         """The distinct facts as edges from a key of the head, child, to a key of the tail, parent."""
-        own = self._link(self.rows, self.head_keys, self.tail_keys)
-        return pl.concat([own, self.restated]).unique()
+        return pl.concat([self._own_links, self.restated]).unique()
+
+    @cached_property
+    def _own_links(self) -> pl.DataFrame:
+        return self._link(self.rows, self.head_keys, self.tail_keys)
 
     def _link(self, rows: pl.DataFrame, heads: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
         of_heads = rows.select(PAIR).unique().join(heads, on="head").rename({"key": "child"})
@@ -193,7 +199,37 @@ class RelationFacts:
     def restated(self) -> pl.DataFrame:
         """The facts of relations that say the same, or the inverse, as edges like those of `links`."""
         found = [self._link(rows, *keys) for rows, keys in self._restatements]
+        return pl.concat([self._turned, *found]).unique()
+
+    @cached_property
+    def _hierarchies(self) -> list[pl.DataFrame]:
+        """The edges of the hierarchy of the base, and of each other relation that may be one."""
+        others = list_hierarchies(self.base, self.relation) if self.base is not None else []
+        return [self.hierarchy, *(list_edges(self.base, name) for name in others if self.base is not None)]
+
+    @cached_property
+    def _turned(self) -> pl.DataFrame:
+        """The edges of the hierarchies that are the inverse of this relation, turned round."""
+        found = [_turn(edges) for edges in self._hierarchies if self._is_inverse(edges)]
         return pl.concat([pl.DataFrame(schema=HIERARCHY), *found]).unique()
+
+    def _is_inverse(self, edges: pl.DataFrame) -> bool:
+        return "hierarchy" in self.evidence and _are_inverse(self._own_links, edges)
+
+    @cached_property
+    def ancestry(self) -> pl.DataFrame:
+        """The edges of the hierarchy of the base and of the other relations that may be one.
+
+        An inverse of this relation is no hierarchy of its names: everything would be above or below every
+        head. Of two inverse hierarchies, one is turned round.
+        """
+        others = [edges for edges in self._hierarchies if not self._is_inverse(edges)]
+        found = others[:0]
+        # The edges lead to more general names where more names meet in one than leave one.
+        for edges in sorted(others, key=_leads_down):
+            is_turned = any(_are_inverse(edges, other) for other in found)
+            found.append(_turn(edges) if is_turned else edges)
+        return pl.concat([self.hierarchy.clear(), *found]).unique()
 
     def list_restating(self) -> list[str]:
         """Return the names of the other relations that say the same as this one, or the inverse."""
@@ -318,7 +354,7 @@ class RelationFacts:
         return self._pair_relatives(self.head_keys, "head")
 
     def _pair_relatives(self, keys: pl.DataFrame, end: str) -> pl.DataFrame:
-        above = climb(keys, self.hierarchy).join(keys.select("key", relative=end), on="key")
+        above = climb(keys, self.ancestry).join(keys.select("key", relative=end), on="key")
         pairs = above.select(end, "relative").unique()
         return pl.concat([pairs, pairs.select(pl.col("relative").alias(end), relative=end)]).unique()
 
@@ -330,7 +366,7 @@ class RelationFacts:
         if self.shape in CLOSED:
             # A part of a kind of a part is a part.
             own = self.head_keys.join(heads, on="head", how="semi")
-            above = climb(own, pl.concat([self.links, self.hierarchy]).unique())
+            above = climb(own, pl.concat([self.links, self.ancestry]).unique())
             inherited = pl.concat([inherited, above.join(self.tail_keys, on="key").select(PAIR)])
         return inherited.unique()
 
@@ -385,9 +421,26 @@ def collect_facts(
 ) -> RelationFacts:
     """Return the facts of a relation of the knowledge base."""
     rows, also_false = base.select_relation(relation), base.select_false(relation)
-    shape, others = base.shapes.get(relation), list_hierarchies(base, relation)
-    hierarchy = pl.concat([base.hierarchy, *(list_edges(base, other) for other in others)]).unique()
-    return RelationFacts(relation, rows, also_false, hierarchy, evidence, shape, base.aliases, base)
+    shape = base.shapes.get(relation)
+    return RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, base.aliases, base)
+
+
+def _turn(edges: pl.DataFrame) -> pl.DataFrame:
+    return edges.select(child="parent", parent="child")
+
+
+def _are_inverse(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Return whether most edges of the smaller table are those of the other one turned round."""
+    n_turned, n_same = (
+        one.join(edges, on=list(HIERARCHY), how="semi").height for edges in (_turn(other), other)
+    )
+    return n_turned > n_same and 2 * n_turned >= min(one.height, other.height)
+
+
+def _leads_down(edges: pl.DataFrame) -> bool:
+    """Return whether a name has more names above it than any has below it."""
+    n_parents, n_children = (max(edges[end].value_counts()["count"], default=0) for end in HIERARCHY)
+    return bool(n_parents > n_children)
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:

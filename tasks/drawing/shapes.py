@@ -179,7 +179,7 @@ def _list_examples_elsewhere(base: KnowledgeBase, relation: str) -> list[str]:
     """Return facts of other relations that may be true if this one is their hierarchy."""
     examples: list[str] = []
     for other in (name for name in base.relations if name != relation):
-        facts = replace(collect_facts(base, other), hierarchy=list_edges(base, relation))
+        facts = replace(collect_facts(base, other), hierarchy=list_edges(base, relation), base=None)
         heads = facts.heads.select("head").head(HEADS_AT_ONCE)
         true = facts.list_true(heads)
         of_tails = true.join(facts.relatives, on="tail").select("head", tail="relative")

@@ -212,7 +212,7 @@ def estimate_wrong_twins(
     except InputError:
         drawn = listed.clear()
     keys = facts.list_true(drawn.select("head").unique()).join(facts.tail_keys, on="tail")
-    true = climb(keys.select("head", "key"), facts.hierarchy).join(facts.tail_keys, on="key")
+    true = climb(keys.select("head", "key"), facts.ancestry).join(facts.tail_keys, on="key")
     n_tried, n_wrong = drawn.height, drawn.join(true, on=PAIR, how="semi").height
     missing = (MISSING_POSSIBILITIES if is_possibility else MISSING) / 10
     is_measured = n_tried >= MIN_TRIED and hidden.height > 0
