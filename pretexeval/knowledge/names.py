@@ -36,7 +36,16 @@ NOTE = (
 PLURALS = {r"(\w{2})ies\b": "${1}y", r"(ss|x|ch|sh)es\b": "${1}", r"(\w\w[^\Wsui])s\b": "${1}"}
 """The pattern of a plural in a folded name -> its singular."""
 _OBO_ID = r"^(?:https?://\S*[/#])?([A-Za-z]+)[_:]([A-Z]?\d+)$"
-_SEPARATORS = re.compile(r"[\W_]+")
+# A final plus or minus ("HER2+ tumour", "O -"), one in brackets ("(-)-menthol"), and an arrow are parts of a
+# name. A plus between two words ("trimethoprim+sulfamethoxazole") and a hyphen are not, except the plus of
+# "CD4+CD25-".
+_PARTS = re.compile(
+    r"[^\W_]+|[↑↓⇑⇓⬆⬇▲▼⇧⇩±]|(?<=[\w)\]\s+-])[+-](?=[+-]*\s*(?:$|[,;/)\]]))|(?<=[\w)\]+-])[+-](?=[+-]*\s)"
+    r"|(?<=[(\[])[+-](?=[)\]])|(?<=\w)\+(?=\S*[+-](?:[\s,;/)\]]|$))"
+)
+_SIGN = r"\+|-(?:[-+\s,;/)\]]|$)"
+"""The pattern of ASCII names that may have such a part."""
+_DASHES = dict.fromkeys(map(ord, "‒–—―−"), "-")
 _INVISIBLE, _BLANK = re.compile(f"[{INVISIBLE}]"), re.compile(f"[{BLANK}]")
 # Unicode calls these apostrophes and primes letters, so that no other rule finds them.
 _APOSTROPHES = dict.fromkeys(
@@ -102,8 +111,11 @@ def normalize_text(text: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Return the name without case, punctuation and extra white space, so that spellings can be compared."""
-    return _SEPARATORS.sub(" ", normalize_text(name)).strip()
+    """Return the name without case, punctuation and extra white space, so that spellings can be compared.
+
+    Arrows, and a plus or minus at the end of a word, are words: "HER2+ tumour" becomes "her2 + tumour".
+    """
+    return " ".join(_PARTS.findall(normalize_text(name).translate(_DASHES)))
 
 
 def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
@@ -129,7 +141,7 @@ _ASCII_SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f"
 
 def fold_names(names: pl.Series) -> pl.Series:
     """Return each name as `fold_name` does."""
-    is_plain = _is_plain(names)
+    is_plain = _is_plain(names) & ~names.str.contains(_SIGN)
     folded = names.str.to_lowercase().str.replace_all(_ASCII_SEPARATORS, " ").str.strip_chars(" ")
     if is_plain.all():
         return folded

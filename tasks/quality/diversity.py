@@ -82,8 +82,13 @@ def _mask_entities(text: str, head: str, tail: str) -> str:
 
 @lru_cache(N_KEPT)
 def _match_name(folded: str) -> str:
-    """Return a pattern of the name: its words with any punctuation between them, and an optional plural."""
-    return r"[\W_]+".join(re.escape(word) for word in folded.split()) + "(?:e?s)?"
+    """Return a pattern of the name: its words and signs with any punctuation between them, and a plural."""
+    pattern = ""
+    for word in folded.split():
+        is_word, is_dash = word[0].isalnum(), word == "-"
+        between = (r"[\W_]+" if pattern else "") if is_word else r"[\W_]*?"
+        pattern += between + ("[-‐-―−]" if is_dash else re.escape(word))
+    return pattern + "(?:e?s)?"
 
 
 @lru_cache(N_KEPT)

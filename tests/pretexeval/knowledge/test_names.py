@@ -4,11 +4,12 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from pretexeval.knowledge.base import UNUSED
 from pretexeval.knowledge.medqa import read_synonyms
-from pretexeval.knowledge.names import list_name_keys
+from pretexeval.knowledge.names import fold_name, fold_names, list_name_keys
 from pretexeval.primitives.errors import InputError
 from tasks.drawing.relation_facts import collect_facts
 from tests.pretexeval.knowledge.own_base import list_tested, read_error, read_own, write, write_rows
@@ -48,6 +49,46 @@ def test_twins_of_a_true_tail_are_not_negatives() -> None:
 def test_visibly_different_names_stay_different(other: str) -> None:
     """An accent, a letter of another alphabet and a visible space are not folded."""
     assert set(list_name_keys("Café", None)).isdisjoint(list_name_keys(other, None))
+
+
+SIGNED = [
+    ["HER2+ tumour", "her2+  Tumour", "HER2(+) tumour", "HER2⁺ tumour"],
+    ["HER2- tumour", "HER2− tumour", "HER2– tumour", "HER2⁻ tumour"],
+    ["HER2 tumour"],
+    ["O+", "O +"],
+    ["O-", "O -", "O –"],
+    ["HER2+/ER- tumour", "HER2+, ER- tumour"],
+    ["HER2-/ER+ tumour"],
+    ["CD4+CD25- cell"],
+    ["CD4-CD25- cell"],
+    ["IgE ++"],
+    ["(+)-menthol"],
+    ["(-)-menthol", "(−)-Menthol"],
+    ["Kalium ↑"],
+    ["Kalium ↓", "Kalium↓"],
+    # A hyphen or a plus between two words, and a dash, separate them only.
+    ["Anti-dsDNA", "anti dsDNA", "Anti‑dsDNA"],
+    ["trimethoprim+sulfamethoxazole", "Trimethoprim + sulfamethoxazole", "trimethoprim-sulfamethoxazole"],
+    ["diabetes - type 2", "diabetes, type 2", "Diabetes — type 2"],
+]
+
+
+def test_a_final_sign_and_an_arrow_make_another_name() -> None:
+    keys = [{key for name in names for key in list_name_keys(name, None)} for names in SIGNED]
+    assert list(map(len, keys)) == [1] * len(SIGNED)
+    assert len(set().union(*keys)) == len(SIGNED)
+    names = [name for listed in SIGNED for name in listed]
+    assert fold_names(pl.Series(names)).to_list() == list(map(fold_name, names))
+
+
+def test_rows_of_names_that_differ_by_a_sign_do_not_contradict_each_other(tmp_path: Path) -> None:
+    rows = "HER2+ tumour,r,trastuzumab,\nHER2- tumour,r,trastuzumab,true\nHER2- tumour,r,olaparib,\n"
+    path = write(tmp_path / "own.csv", "head,relation,tail,also_false\n" + rows)
+    facts = collect_facts(read_own(path), "r")
+    assert find_excluded(facts) == {"HER2+ tumour": {"trastuzumab"}, "HER2- tumour": {"olaparib"}}
+    assert "contradicts itself" in read_error(
+        write(path, path.read_text().replace("2- tumour,r,t", "2 (+) tumour,r,t"))
+    )
 
 
 def test_names_with_the_same_visible_id_are_the_same() -> None:
