@@ -16,6 +16,7 @@ from pretexeval.primitives.errors import InputError
 
 SPLIT = ', or set layout = { split = "\\n" } in [knowledge] if the cell is a list'
 ENCODED = 'try layout = { encoding = "cp1252" } in [knowledge]'
+CHOOSE = "choose others by relations in [knowledge]"
 CONTROL = r"[\p{Cc}\p{Zl}\p{Zp}]"
 N_SHOWN = 5
 """Wrong rows that a message names."""
@@ -76,6 +77,9 @@ ALIAS_SEPARATOR = "||"
 """Separator of the aliases in a cell."""
 REPEATED = "repeats another row"
 SAID = "marked also_true, but a row under test says the same"
+NOT_CHOSEN = "relations of [knowledge] does not name the relation"
+NO_RELATION = "the relation is empty"
+_NO_FILE = "cannot name a file"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", "since", *MARKS)
 
 
@@ -106,10 +110,16 @@ def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
 
 
 def select_relations(source: Source, relations: Sequence[str]) -> Source:
-    """Return the rows of these relations, and those of which the relation is not known."""
-    name = pl.col("relation").str.strip_chars()
-    is_known = name.is_not_null() & (name != "") & pl.col("problem").is_null()
-    return Source(source.rows.filter(~is_known | name.is_in(list(relations))), source.left_out)
+    """Return the rows of these relations, and those with a problem, and count the others as left out."""
+    name = pl.col("relation").fill_null("").str.strip_chars()
+    is_kept = pl.col("problem").is_not_null() | name.is_in(list(relations))
+    others = source.rows.filter(~is_kept).group_by("file", relation=name).agg(n=pl.len())
+    counted = (
+        LeftOut(Path(file).name, f"{n:,} rows of {relation}" if relation else f"{n:,} rows", reason)
+        for file, relation, n in others.sort("file", "relation").iter_rows()
+        for reason in [NOT_CHOSEN if relation else NO_RELATION]
+    )
+    return Source(source.rows.filter(is_kept), (*source.left_out, *counted))
 
 
 def clean_rows(source: Source) -> Source:
@@ -133,8 +143,14 @@ def clean_rows(source: Source) -> Source:
             "file", "row", "place", maintain_order=True
         )
         problems = placed.unique("place", keep="first", maintain_order=True)
-        messages = problems.select(pl.format("{}: {}", "place", "problem")).to_series()
-        raise InputError(describe_problems(messages.to_list()))
+        # The name of a relation is one problem, however many rows have it.
+        is_of_name = pl.col("problem").str.contains(_NO_FILE, literal=True)
+        is_repeated = is_of_name & pl.col("problem").is_duplicated()
+        n_rows = pl.when(is_repeated).then(pl.len().over("problem"))
+        counted = problems.with_columns(rows=pl.format(" ({} rows)", n_rows).fill_null(""))
+        once = counted.filter(~is_repeated | pl.col("problem").is_first_distinct())
+        messages = once.select(pl.format("{}: {}{}", "place", "problem", "rows")).to_series()
+        raise InputError(describe_problems(messages.to_list(), problems.height))
     is_marked = (
         (pl.col(name).str.to_lowercase() == "true").fill_null(value=False)
         if name in filled
@@ -152,7 +168,7 @@ def _find_problem() -> pl.Expr:
         # A file of a relation has a temporary name with about 40 more characters, of at most 255.
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$")).then(
             pl.format(
-                "relation '{}' cannot name a file: use a to z, digits, _ and -, at most 200 of them",
+                f"relation '{{}}' {_NO_FILE}: use a to z, digits, _ and -, at most 200 of them, or {CHOOSE}",
                 pl.col("relation").str.slice(0, 40),
             )
         ),
@@ -179,9 +195,10 @@ def _find_problem() -> pl.Expr:
 
 def _check_name(column: str) -> pl.Expr:
     name = pl.col(column)
+    other = f", or {CHOOSE}" if column == "relation" else ""
     return (
         pl.when(name.is_null() | (name == ""))
-        .then(pl.lit(f"the {column} is empty: name it or delete the row"))
+        .then(pl.lit(f"the {column} is empty: name it or delete the row{other}"))
         .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
         .when(name.str.contains(r"[\x{80}-\x{9F}]"))
@@ -191,13 +208,17 @@ def _check_name(column: str) -> pl.Expr:
     )
 
 
-def describe_problems(problems: Sequence[str]) -> str:
-    """Return one message with the number of problems, one per wrong row, and the first of them."""
+def describe_problems(problems: Sequence[str], n_rows: int | None = None) -> str:
+    """Return one message with the number of wrong rows, and the first problems.
+
+    Args:
+        n_rows: the number of wrong rows, if several have the same problem.
+    """
     if len(problems) == 1:
         return problems[0]
     shown = problems[:N_SHOWN]
     rest = [f"and {len(problems) - N_SHOWN} more"] if len(problems) > N_SHOWN else []
-    return "\n  ".join([f"{len(problems)} wrong rows:", *shown, *rest])
+    return "\n  ".join([f"{n_rows or len(problems)} wrong rows:", *shown, *rest])
 
 
 def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None) -> KnowledgeBase:

@@ -8,6 +8,7 @@ Other columns, such as source, are ignored. A head or a tail may be a list: a ro
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -177,8 +178,14 @@ def _select_cells(header: list[str], records: Iterable[tuple[int, list[str]]], f
     same = ("head", "tail") if fold_column(names.get("head", "")) == "head" else ("head",)
     repeated = [header.index(names[end]) for end in same if end in names]
 
+    listed = list(records)
+    # If most rows end with separators, as many empty fields are no cells. In another row they are a shift.
+    widths = Counter(len(record) for _, record in listed if not any(map(str.strip, record[width:])))
+    usual = max(widths, key=lambda n: widths[n], default=width)
+
     def find_problem(record: list[str]) -> str | None:
-        if len(record) != width:
+        is_trailing = len(record) == usual and not any(map(str.strip, record[width:]))
+        if len(record) < width or (len(record) > width and not is_trailing):
             return f"has {len(record)} fields where the header has {width}: fix the separators or the quotes"
         if repeated and all(record[place] == header[place] for place in repeated):
             return f"repeats {header[repeated[0]]!r} of the header: delete it, or, {NO_HEADER}"
@@ -187,7 +194,7 @@ def _select_cells(header: list[str], records: Iterable[tuple[int, list[str]]], f
     # A record of another width is padded.
     rows = [
         (*((record + [""] * width)[place] for place in places), line, find_problem(record))
-        for line, record in records
+        for line, record in listed
     ]
     schema = {**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -12,7 +12,14 @@ from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.medqa import MedqaItem, read_medqa
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
-from tests.pretexeval.knowledge.own_base import read_error, read_own, write, write_rows, write_workbook
+from tests.pretexeval.knowledge.own_base import (
+    list_tested,
+    read_error,
+    read_own,
+    write,
+    write_rows,
+    write_workbook,
+)
 
 LONG = 140_000 * "a"
 MARKED = "head,relation,tail,also_true,also_false,undecided\n"
@@ -302,6 +309,40 @@ def test_a_wrong_encoding_and_the_first_five_wrong_rows_are_named_and_all_are_co
     first, *named, last = read_error(write(tmp_path / "t.csv", "head,relation,tail\n" + rows)).splitlines()
     assert (first, last.strip()) == ("7 wrong rows:", "and 2 more")
     assert [int(line.split("line ")[1].split(":")[0]) for line in named] == [3, 5, 7, 9, 11]
+
+
+CTD = "gout,marker/mechanism,fever\nmumps,,fever\ngout,treats,pain\nflu,marker/mechanism,pain\n,,x\n"
+
+
+def test_rows_of_relations_that_are_not_chosen_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", f"head,relation,tail\n{CTD}")
+    base = read_own(path, relations=["treats"])
+    assert list_tested(base) == [("gout", "pain")]
+    assert [(item.where, item.what, item.reason) for item in base.left_out] == [
+        ("t.csv", "2 rows", "the relation is empty"),
+        ("t.csv", "2 rows of marker/mechanism", "relations of [knowledge] does not name the relation"),
+    ]
+    # Without a choice, the name of a relation is one problem.
+    first, *lines = read_error(path).splitlines()
+    assert first == "4 wrong rows:"
+    remedy = "or choose others by relations in [knowledge]"
+    named, *empty = (line.partition("csv, line ")[2] for line in lines)
+    assert named.startswith("2: relation 'marker/mechanism' cannot name a file: use a to z")
+    assert named.endswith(f"{remedy} (2 rows)")
+    assert empty == [f"{line}: the relation is empty: name it or delete the row, {remedy}" for line in (3, 6)]
+    broken = write(tmp_path / "t.csv", f"head,relation,tail\n{CTD}gout,,fever,x\n")
+    assert "line 7: has 4 fields" in read_error(broken, relations=["treats"])
+
+
+@pytest.mark.parametrize("surplus", ["", ",", ",,", ", ,"])
+def test_separators_at_the_end_of_most_rows_are_ignored(tmp_path: Path, surplus: str) -> None:
+    rows = [f"gout,r,{tail}{surplus}" for tail in ("pain", "fever", "redness")]
+    path = write(tmp_path / "t.csv", "\n".join(["head,relation,tail", *rows, "mumps,r,fever"]))
+    assert len(list_tested(read_own(path))) == 4
+    # An empty cell more, or text beyond the header, is a shift.
+    for row in (f"gout, chronic,r,{surplus}", f"gout,r,pain{surplus},note"):
+        write(path, "\n".join(["head,relation,tail", *rows, row]))
+        assert "t.csv, line 5: has " in read_error(path), row
 
 
 QUESTION = "A man coughs. Which of the following is the most likely diagnosis?"
