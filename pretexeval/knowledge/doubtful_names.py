@@ -35,6 +35,7 @@ _INVERTED = (
     rf"(?i)^(?:[^,()]*\pL{{3}}[^,()]*(?:, (?:{_WORD} ){{0,3}}(?:{_MODIFIERS}))+"
     rf"|(?:{_CLASSES}), {_WORD}(?: {_WORD}){{0,2}})$"
 )
+OF_ID = "the {} is the end of its id, and no name"
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
 CUT = "have the same greatest length, as if they had been cut"
 MIN_CUT, MIN_CUT_LENGTH = 5, 20
@@ -58,18 +59,31 @@ def leave_out_no_names(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     Ids that are marks of missing values are null in the rows: as ids, they would make all their names one.
     """
+    is_id = {end: _is_end_of_id(end) for end in ("head", "tail")}
     names = pl.concat([rows["head"], rows["tail"]]).unique()
     wrong = names.filter(names.str.contains("|".join(f"(?:{pattern})" for pattern in NO_NAMES.values())))
-    is_named = ~pl.any_horizontal(pl.col("head", "tail").is_in(wrong.implode()))
+    is_named = ~pl.any_horizontal(pl.col("head", "tail").is_in(wrong.implode()), *is_id.values())
     reason = pl.coalesce(
-        pl.when(pl.col(end).str.contains(pattern)).then(pl.lit(REASONS[kind].format(end)))
-        for end in ("head", "tail")
-        for kind, pattern in NO_NAMES.items()
+        *(pl.when(is_found).then(pl.lit(OF_ID.format(end))) for end, is_found in is_id.items()),
+        *(
+            pl.when(pl.col(end).str.contains(pattern)).then(pl.lit(REASONS[kind].format(end)))
+            for end in ("head", "tail")
+            for kind, pattern in NO_NAMES.items()
+        ),
     )
     left_out = rows.filter(~is_named).with_columns(reason=reason).select(LEFT_OUT_ROWS)
     named = rows if left_out.is_empty() else rows.filter(is_named)
     unknown = [end for end in _IDS if named.select(_is_missing(end).any()).item()]
     return named.with_columns(pl.when(~_is_missing(end)).then(end).alias(end) for end in unknown), left_out
+
+
+def _is_end_of_id(end: str) -> pl.Expr:
+    """Return an expression for a name that is the last part of its id, as where a label is missing.
+
+    Symbols such as TP53 are names, also where they are the end of an id.
+    """
+    last = pl.col(f"{end}_id").str.extract(r"[/#:]([A-Z]\d+|[^/#:\d]*\d{3,})$")
+    return (pl.col(end) == last).fill_null(value=False)
 
 
 def _is_missing(column: str) -> pl.Expr:

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +24,12 @@ NO_HEADER = "if the first line is a fact, write a header above it"
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", "euc_kr")
 """Encodings that a message shows for a file that is not UTF-8."""
 _NO_NAMES = re.compile(r"(?i)^unnamed|\b(?:id|index|source|reference|notes?|count|score|weight|url)\b|_id$")
+_IDS = re.compile(r"\d{4}")
+_QUOTES = {
+    re.compile(r'\s+".*"'): "delete the blanks before the quotation marks",
+    re.compile(r"\s*'.*'"): "write double quotation marks in place of single ones",
+}
+"""The next step by the name of a column that has quotation marks."""
 _RELATION = re.compile(r"(?i)^(?:relation|predicate|property|aspect)")
 
 
@@ -152,6 +158,8 @@ def find_columns(
     if missing := [name for name in (*required, *named) if name in needed - columns.keys()]:
         listed = ", ".join(dict.fromkeys(named.get(name, name) for name in missing))
         advice = f"name the columns {', '.join(required)}"
+        if tuple(required) == ("alias",):
+            advice += ", and name or id"
         if len(found) == 1:
             advice += ", separated by a comma, semicolon, | or tab"
         if path.suffix == ".sql":
@@ -159,9 +167,15 @@ def find_columns(
         elif required == TRIPLET:
             has_lines = {".json", ".jsonl", ".ndjson", ".parquet"}.isdisjoint(path.suffixes)
             place = f"in the first line ({NO_HEADER})" if has_lines else "in the file"
-            advice += _suggest_names(found, columns, named, place)
+            if has_lines and not columns and any(map(_IDS.search, found)):
+                advice = (
+                    f"the first line looks like a fact: write a header above it, with {', '.join(required)}"
+                )
+            else:
+                advice += _suggest_names(found, columns, named, place)
         if named.keys() & set(missing):
             advice = "correct layout in [knowledge]"
+        advice = next((said for sign, said in _QUOTES.items() if any(map(sign.fullmatch, found))), advice)
         raise InputError(f"{path} has no column {listed}; it has {', '.join(found)}: {advice}")
     return columns
 
@@ -194,8 +208,18 @@ def describe_query(source: str = "read_csv($path)") -> str:
     )
 
 
-def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dict[str, Any], str | None]]:
+def unnest(source: str, column: str) -> str:
+    """Return what a query reads to have a row for each object of a list in this column."""
+    return f"(select *, unnest({column}, max_depth := 2) from {source})"
+
+
+def read_records(
+    path: Path, encoding: str = "utf-8", is_header: Callable[[Sequence[str]], bool] = lambda _: False
+) -> Iterable[tuple[int, dict[str, Any], str | None]]:
     """Return line, object and problem of each line that is not blank; of .json, the index and not the line.
+
+    Args:
+        is_header: whether the keys of an object of lists are names of columns, and no heads.
 
     Raises:
         InputError: a file named .json is one value without a list of objects, and no object of lists.
@@ -208,6 +232,8 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
         whole = parse_json(text)
     except (ValueError, RecursionError):
         return [(index, *_parse_line(line)) for index, (_, line) in enumerate(lines)]
+    if isinstance(whole, dict) and is_header(list(whole)) and (records := _turn_columns(whole)):
+        return [(index, record, None) for index, record in enumerate(records)]
     values = list(whole.values()) if isinstance(whole, dict) else [whole]
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
@@ -216,6 +242,14 @@ def read_records(path: Path, encoding: str = "utf-8") -> Iterable[tuple[int, dic
         query = describe_query("read_json($path)")
         raise InputError(f"{path} is not one list of objects: read it with {query}")
     return [(index, record, None) for index, record in enumerate(records)]
+
+
+def _turn_columns(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object whose values are columns: lists, or objects by the number of the row."""
+    columns = [list(value.values()) if isinstance(value, dict) else value for value in whole.values()]
+    if not all(isinstance(column, list) for column in columns) or len(set(map(len, columns))) != 1:
+        return []
+    return [dict(zip(whole, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _list_facts(whole: dict[str, Any]) -> list[dict[str, Any]]:

@@ -107,8 +107,13 @@ def select_columns(
         except duckdb.Error as error:
             reason = _shorten(error)
             if isinstance(error, duckdb.PermissionException):
+                remedy = (
+                    "write $path || '/*.parquet', or the extension of its files"
+                    if path.is_dir()
+                    else "set path to the folder, if the query reads several files"
+                )
                 raise InputError(
-                    f"{query} may read only {path}, which it names as $path: {reason}"
+                    f"{query} may read only {path}, which it names as $path: {remedy}: {reason}"
                 ) from error
             raise InputError(f"{query}: DuckDB cannot run the query on {path}: {reason}") from error
     return pl.concat(parts)

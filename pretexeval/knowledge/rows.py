@@ -174,7 +174,11 @@ def _find_problem() -> pl.Expr:
         ),
         *(
             pl.when(~pl.col(mark).fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
-                pl.format("{} is '{}': write true or false, or leave it empty", pl.lit(mark), pl.col(mark))
+                pl.format(
+                    "{} is '{}': write true or false, leave it empty, or read the file with a query "
+                    "(format = \"sql\") that selects <column> = '{}' as {}",
+                    *(pl.lit(mark), pl.col(mark), pl.col(mark), pl.lit(mark)),
+                )
             )
             for mark in MARKS
         ),

@@ -26,9 +26,11 @@ from pretexeval.knowledge.files import (
     describe_query,
     find_columns,
     fold_column,
+    parse_json,
     read_records,
     read_sheets,
     read_text,
+    unnest,
 )
 from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.rows import (
@@ -56,6 +58,7 @@ IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 REMEDIES = {
     r"numbers|gsheet": "save it as .xlsx",
     r"owl|ttl|rdf|nt": "convert it into OBO, for example with `robot convert`",
+    r"xml|html?": "convert it into CSV or JSON, which a query can read",
     r"zip|gz|7z|tar|bz2|xz|rar": "unpack it, and set path to its table",
     r"db|sqlite.?|duckdb": "export the table as CSV",
 }
@@ -75,9 +78,13 @@ def read_tables(path: Path, layout: LayoutConfig = PLAIN) -> Source:
     files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
     tables = [p for p in files if _find_extension(p) in IN_FOLDERS]
     if not tables:
+        kinds = Counter(_find_extension(p) for p in files if p.suffix)
+        kind = max(kinds, key=lambda each: kinds[each], default=".tsv")
+        end = ".gz" if any(p.name.lower().endswith(f"{kind}.gz") for p in files) else ""
+        source = f"{'read_json' if kind == '.json' else 'read_csv'}($path || '/*{kind}{end}')"
         raise InputError(
             f"{path} holds no table of triplets; allowed: {', '.join(IN_FOLDERS)}; set path to a file, or "
-            "read the folder with " + describe_query("read_csv($path || '/*.tsv')")
+            "read the folder with " + describe_query(source)
         )
     others = (str(replace_surrogates(p.name)) for p in files if p not in tables)
     skipped = (LeftOut(name, "file", f"not one of {', '.join(IN_FOLDERS)}") for name in others)
@@ -153,9 +160,15 @@ def _read_delimited(path: Path, find: Find, encoding: str) -> pl.DataFrame:
     first = list(islice(records, N_TITLES)) or [(1, [])]
     start = _find_header(first, find) or 0
     rest: Iterator[tuple[int, list[str]]] = chain(first[start + 1 :], records)
+    rest = (row for row in rest if not _is_rule(row[1]))
     if (header := first[start][1]) and header[0].startswith("#"):
         rest = (row for row in rest if not row[1][0].startswith("#"))
     return _select_cells(header, rest, find)
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Return whether a row is the line below the header of a Markdown table."""
+    return all(re.fullmatch(r"\s*(:?-{3,}:?)?\s*", cell) for cell in cells)
 
 
 def _find_header(rows: Rows, find: Find) -> int | None:
@@ -248,8 +261,13 @@ def _unquote(cell: str) -> str:
 
 def _read_json(path: Path, find: Find, encoding: str) -> pl.DataFrame:
     """One row per object, with its line or index. A value that is no object gets a problem."""
-    records = list(read_records(path, encoding))
+    records = list(read_records(path, encoding, partial(_is_header, find=find)))
     found = list(dict.fromkeys(key for _, record, _ in records for key in record))
+    nested = [key for key in found if any(_is_nested(record.get(key)) for _, record, _ in records)]
+    if nested and not _is_header(found, find):
+        raise InputError(
+            f"{path} has no column for each end of a fact: {_describe_nested(path, encoding, nested[0])}"
+        )
     names = find(found) if found else {}
     cells = {name: [record.get(key) for _, record, _ in records] for name, key in names.items()}
     for name in cells.keys() & set(LISTS):
@@ -261,6 +279,25 @@ def _read_json(path: Path, find: Find, encoding: str) -> pl.DataFrame:
         {"row": lines, "problem": problems}, schema={"row": pl.Int64, "problem": pl.String}
     )
     return numbered.hstack(store_as_text(path, frame).get_columns())
+
+
+def _is_nested(value: object) -> bool:
+    """Return whether a value is a list of objects."""
+    return isinstance(value, list) and any(isinstance(each, dict) for each in value)
+
+
+def _describe_nested(path: Path, encoding: str, column: str) -> str:
+    """Return how a query reads the lists of objects in this column, as the end of a message."""
+    source = "read_json($path)"
+    try:
+        whole = parse_json(read_text(path, encoding))
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict) and column not in whole:
+        # The only list in it holds the rows.
+        (rows,) = (key for key, value in whole.items() if isinstance(value, list))
+        source = f"(select unnest({rows}, max_depth := 2) from {source})"
+    return f"its objects hold lists of objects: read them with {describe_query(unnest(source, column))}"
 
 
 def _read_workbook(path: Path, find: Find, encoding: str) -> pl.DataFrame:
@@ -319,7 +356,9 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
         is_mark = name in MARKS and inner == pl.Boolean
         if not (is_id or is_mark) and inner not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             source = "read_json($path)" if ".json" in path.name.lower() else "read_parquet($path)"
-            advice = f", or read it with {describe_query(source)}" if dtype.is_nested() else ""
+            source = unnest(source, "symptoms") if isinstance(dtype, pl.List) else source
+            files = f"; if path is a folder, write $path || '/*{path.suffix}'"
+            advice = f", or read it with {describe_query(source)}{files}" if dtype.is_nested() else ""
             raise InputError(f"{path}: column {found} is of type {dtype}: store it as text{advice}")
     is_list = {name: isinstance(dtype, pl.List) for name, dtype in frame.schema.items()}
     return frame.cast({name: pl.List(pl.String) if is_list[name] else pl.String for name in is_list})

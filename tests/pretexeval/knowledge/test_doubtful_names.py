@@ -4,11 +4,13 @@ import csv
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from commands.preflight.validate import validate_config
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.doubtful_names import (
     ALIAS_LISTS,
+    OF_ID,
     REMEDIES,
     list_name_troubles,
     summarize_name_troubles,
@@ -68,6 +70,25 @@ def test_doubtful_names_are_counted_with_three_examples_and_those_of_several_ids
     assert (second.kind, second.n, second.examples) == ("have several ids", 1, ("mixture (4 ids)",))
     (line,) = summarize_name_troubles(rows)
     assert line.startswith(f"names look wrong (5 {first.kind}): ")
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier", "is_left_out"),
+    [
+        ("Q12", "http://www.wikidata.org/entity/Q12", True),
+        ("C0018099", "UMLS:C0018099", True),
+        ("MONDO_0005393", "http://purl.obolibrary.org/obo/MONDO_0005393", True),
+        ("Q fever", "http://www.wikidata.org/entity/Q12", False),
+        ("Q12", "http://www.wikidata.org/entity/Q13", False),
+        ("TP53", "http://identifiers.org/hgnc.symbol/TP53", False),
+        ("F8", "F8", False),
+    ],
+)
+def test_the_end_of_an_id_is_no_name(tmp_path: Path, name: str, identifier: str, is_left_out: bool) -> None:
+    rows = [{"relation": "r", "head": name, "head_id": identifier, "tail": "pain"}]
+    rows += [{"relation": "r", "head": "gout", "head_id": "X:1", "tail": "pain"}]
+    base = read_own(write_rows(tmp_path / "own.parquet", rows))
+    assert [item.reason for item in base.left_out] == [OF_ID.format("head")] * is_left_out
 
 
 def test_aliases_that_are_lists_are_named_with_the_remedy(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from tests.pretexeval.knowledge.own_base import (
     write_workbook,
 )
 
+NESTED = b'{"base": [{"name": "gout", "signs": [{"sign": "pain"}, {"sign": "fever"}]}]}'
+UNNESTED = "(select *, unnest(signs, max_depth := 2)"
+LISTED = "(select unnest(base, max_depth := 2)"
 LONG = 140_000 * "a"
 MARKED = "head,relation,tail,also_true,also_false,undecided\n"
 VERDICTS = "relation,head,tail,head_id,verdict\n"
@@ -230,12 +233,72 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
         ("t.csv", b"head relation tail\n", {}, "separated by a comma, semicolon, | or tab"),
         ("t.json", b'[{"head": {"a": "b"}, "relation": "r", "tail": "c"}]', {}, f"{query} read_json($path)"),
         ("t.csv", "head,relation,tail\na,r,\x9cdème\n".encode(), {}, 'try layout = { encoding = "cp1252" }'),
+        (
+            "t.csv",
+            b"head,relation,tail,also_false\na,r,b,NOT\n",
+            {},
+            "that selects <column> = 'NOT' as also_false",
+        ),
+        ("t.csv", b'"head", "relation", "tail"\n', {}, ": delete the blanks before the quotation marks"),
+        ("t.csv", b"'head','relation','tail'\n", {}, ": write double quotation marks in place of single"),
+        (
+            "t.tsv",
+            b"CID100000085\tC0000729\tCramps\n",
+            {},
+            "Cramps: the first line looks like a fact: write a",
+        ),
+        ("t.xml", b"<a/>", {}, "convert it into CSV or JSON"),
+        ("t.json", NESTED, {}, f"{query} {UNNESTED} from {LISTED} from read_json($path)))"),
+        ("t.json", NESTED[9:-1], {}, f"{query} {UNNESTED} from read_json($path))"),
+        ("t.jsonl", NESTED[10:-2], {}, f"{query} {UNNESTED} from read_json($path))"),
     ]
     for name, content, settings, said in cases:
         (tmp_path / name).write_bytes(content)
         assert said in read_error(tmp_path / name, **settings), (name, content)
-    (tmp_path / "folder").mkdir()
-    assert f"{query} read_csv($path || '/*.tsv')" in read_error(tmp_path / "folder")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert f"{query} read_csv($path || '/*.tsv')" in read_error(folder)
+    write(folder / "_SUCCESS", "")
+    for name, source in (
+        ("part-0.txt", "read_csv($path || '/*.txt')"),
+        ("part-0.json", "read_json($path || '/*.json')"),
+        ("part-1.json.gz", "read_json($path || '/*.json.gz')"),
+    ):
+        part = write(folder / name, "{}")
+        assert f"{query} {source}" in read_error(folder)
+        part.unlink()
+    pl.DataFrame({"head": ["a"], "tail": [[{"disease": "b"}]]}).write_parquet(folder / "p.parquet")
+    said = read_error(folder, layout={"relation": "r"})
+    assert "from (select *, unnest(symptoms, max_depth := 2) from read_parquet($path))" in said
+    assert said.endswith("if path is a folder, write $path || '/*.parquet'")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.json", '{"head": ["gout", "flu"], "relation": ["r", "r"], "tail": ["pain", "fever"]}'),
+        (
+            "t.json",
+            '{"Head": {"0": "gout", "1": "flu"}, "relation": {"0": "r", "1": "r"}, '
+            '"tail": {"0": "pain", "1": "fever"}}',
+        ),
+        (
+            "t.txt",
+            "| head | relation | tail |\n|---|:---:|----:|\n| gout | r | pain |\n| flu | r | fever |\n",
+        ),
+    ],
+)
+def test_columns_of_json_and_a_table_of_markdown_are_read(tmp_path: Path, name: str, text: str) -> None:
+    assert sorted(list_tested(read_own(write(tmp_path / name, text)))) == [("flu", "fever"), ("gout", "pain")]
+
+
+def test_the_query_of_a_message_reads_lists_of_objects(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.json", NESTED.decode())
+    select = read_error(path).partition("with your columns: ")[2]
+    query = write(
+        tmp_path / "q.sql", select.replace("disease as", "name as").replace("symptom as", "sign as")
+    )
+    assert list_tested(read_own(path, format="sql", query=query)) == [("gout", "fever"), ("gout", "pain")]
 
 
 def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path) -> None:
@@ -291,7 +354,11 @@ def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(tmp_path: Path)
         ("aliases", "alias\npyrexia\n", "has neither a column name nor a column id"),
         ("aliases", "name,id,alias\nfever,C1,a\n,,b\n", "line 3: the row has neither a name nor an id"),
         ("aliases", "name,alias\nfever,\n", "line 2: the alias is empty"),
-        ("aliases", "name,synonym\nfever,pyrexia\n", "has no column alias"),
+        (
+            "aliases",
+            "name,synonym\nfever,pyrexia\n",
+            "has no column alias; it has name, synonym: name the columns alias, and name or id",
+        ),
         ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
         ("hierarchy", "child_id,parent\nH3,H2\n", "in child_id and parent_id, or in child and parent"),
         ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),

@@ -7,7 +7,7 @@ import pytest
 from pretexeval.knowledge import query as knowledge_query
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.primitives.errors import InputError
-from tests.pretexeval.knowledge.own_base import read_own, write
+from tests.pretexeval.knowledge.own_base import read_error, read_own, write
 
 ROWS = "drug|use|disease|n|other\nA|off-label use|B|1|x\nA|indication|C|01|y\nD|indication|E|3|\n"
 HIDDEN = "select (400 * random())::int from range(200)"
@@ -59,6 +59,7 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         f"select * replace (3.5 as head_id) from ({SELECT})": "column head_id is of type Decimal",
         f"{FROM}, read_text('/etc/hostname')": "may read only",
         f"{FROM}, read_csv($path || '/../query.sql')": "may read only",
+        "from read_csv($path || '/*edges.tsv')": "set path to the folder, if the query reads several files",
         f"{FROM}, sources": "Table with name sources does not exist",
         f"{FROM} where also_true > 'x'": "Could not convert",
         "from $path": "write read_csv($path)",
@@ -78,6 +79,12 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
             read(tmp_path, select)
         assert expected in str(caught.value), select
         assert str(tmp_path / "query.sql") in str(caught.value)
+
+
+def test_a_query_that_reads_a_folder_as_a_file_is_told_how(tmp_path: Path) -> None:
+    query = write(tmp_path / "query.sql", "select head, relation, tail from read_parquet($path)")
+    (tmp_path / "base").mkdir()
+    assert "write $path || '/*.parquet'" in read_error(tmp_path / "base", format="sql", query=query)
 
 
 def test_a_query_that_repeats_its_choice_of_rows_is_accepted(tmp_path: Path) -> None:
