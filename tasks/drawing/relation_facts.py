@@ -1,6 +1,6 @@
 """The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -223,11 +223,12 @@ class RelationFacts:
         An inverse of this relation is no hierarchy of its names: everything would be above or below every
         head. Of two inverse hierarchies, one is turned round.
         """
-        others = [edges for edges in self._hierarchies if not self._is_inverse(edges)]
-        found = others[:0]
         # The edges lead to more general names where more names meet in one than leave one.
-        for edges in sorted(others, key=_leads_down):
-            is_turned = any(_are_inverse(edges, other) for other in found)
+        others = sorted((each for each in self._hierarchies if not self._is_inverse(each)), key=_leads_down)
+        found, overlapping = list[pl.DataFrame](), _list_overlapping(others)
+        for number, edges in enumerate(others):
+            before = (other for n, other in enumerate(found) if (number, n) in overlapping)
+            is_turned = any(_are_inverse(edges, other) for other in before)
             found.append(_turn(edges) if is_turned else edges)
         return pl.concat([self.hierarchy.clear(), *found]).unique()
 
@@ -435,6 +436,14 @@ def _are_inverse(one: pl.DataFrame, other: pl.DataFrame) -> bool:
         one.join(edges, on=list(HIERARCHY), how="semi").height for edges in (_turn(other), other)
     )
     return n_turned > n_same and 2 * n_turned >= min(one.height, other.height)
+
+
+def _list_overlapping(tables: Sequence[pl.DataFrame]) -> set[tuple[int, int]]:
+    """Return the pairs of tables, by number, of which an edge links the same two names."""
+    ends = {"one": pl.min_horizontal(*HIERARCHY), "other": pl.max_horizontal(*HIERARCHY)}
+    numbered = [edges.select(**ends, number=pl.lit(n)).unique() for n, edges in enumerate(tables)]
+    edges = pl.concat([pl.DataFrame(schema=dict.fromkeys(ends, pl.String) | {"number": pl.Int32}), *numbered])
+    return set(edges.join(edges, on=list(ends)).select("number", "number_right").unique().iter_rows())
 
 
 def _leads_down(edges: pl.DataFrame) -> bool:
