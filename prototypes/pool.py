@@ -24,7 +24,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.primitives.toml_files import parse_toml
@@ -200,7 +200,7 @@ def _as_texts(value: object) -> list[str]:
 def render_problems(file: str, problems: list[str]) -> str:
     """Return a message that names the file, counts its problems, and lists the first of them."""
     rest = len(problems) - N_SHOWN
-    lines = [f"{file} has {len(problems)} problems:", *problems[:N_SHOWN]]
+    lines = [f"{file} has {count_noun(len(problems), 'problem')}:", *problems[:N_SHOWN]]
     return "\n  ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import duckdb
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.untrusted_text import escape_controls
 from report.certainty import LEVEL, adjust, has_interval, is_distinguishable
 from report.columns import TABLES
@@ -270,8 +270,8 @@ def write_verdict(found: ModelDifference) -> str:
         "too few": "{} and {} cannot be compared, because they share too few facts",
     }[found.verdict].format(*names)
     return (
-        f"{said} in {format_words(found.measure)}: {write_points(row)}, on {row['n_pairs']:,} pairs that "
-        "both answered."
+        f"{said} in {format_words(found.measure)}: {write_points(row)}, on "
+        f"{count_noun(row['n_pairs'], 'pair')} that both answered."
     )
 
 

@@ -21,7 +21,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from pretexeval.config.questions import UNSURE
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import hash_files, hash_json
 from pretexeval.storage.files import link_or_copy
 from pretexeval.storage.layout import (
@@ -244,7 +244,7 @@ class PartsLeftOut(InputError):
 
     def __init__(self, problems: Sequence[str]) -> None:
         """Make an error whose message names every part, and what to do."""
-        parts = "1 part was" if len(problems) == 1 else f"{len(problems)} parts were"
+        parts = f"{count_noun(len(problems), 'part')} {'was' if len(problems) == 1 else 'were'}"
         rest = [f"and {len(problems) - N_SHOWN} more"] if len(problems) > N_SHOWN else []
         head = f"everything else was published, but {parts} left out:"
         super().__init__("\n  ".join([head, *problems[:N_SHOWN], *rest]))

@@ -19,7 +19,7 @@ from commands.exports.rows import (
     read_sample_relations,
 )
 from commands.exports.tool_tasks import CODE, STYLES, count_tokens, write_tasks
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.storage.records import read_manifest, require_intact
 from schemas.question_stages import QUESTIONS
 
@@ -223,7 +223,9 @@ def _render_readme(manifest: Mapping[str, Any], target: str, counts: Mapping[str
     gate = manifest.get("configuration", {}).get("rephraser", {}).get("gate")
     unchecked = ", whose rewordings nobody checked" if gate == "off" else ""
     named = [
-        f"{n:,} questions" if name == QUESTIONS.name else f"{n:,} samples by the method {name}"
+        count_noun(n, "question")
+        if name == QUESTIONS.name
+        else f"{count_noun(n, 'sample')} by the method {name}"
         for name, n in counts.items()
     ]
     text = README.format(

@@ -13,6 +13,7 @@ from pretexeval.engines.identity import find_problem, identify_model
 from pretexeval.gate import check_rewordings
 from pretexeval.knowledge.doubtful_names import REMEDIES, list_name_troubles
 from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.primitives.errors import count_noun
 from prototypes.templates import RelationPrototypes, check_slot_order
 from schemas.stages import SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES, POSITIVE_OF
@@ -61,7 +62,7 @@ def check_edition(edition: Edition, _: Balance) -> Iterator[Finding]:
     """Name the edition, and its pool or the size of its bank."""
     yield Finding("edition", "ok", edition.edition_id)
     if isinstance(edition.base, QuestionBank):
-        yield Finding("bank", "ok", f"{len(edition.base.items):,} questions")
+        yield Finding("bank", "ok", count_noun(len(edition.base.items), "question"))
     else:
         yield Finding("pool", "ok", str(edition.pool.path or edition.pool.name))
 
@@ -79,10 +80,12 @@ def check_profile(edition: Edition, balance: Balance) -> Iterator[Finding]:
         yield Finding("relations", "ok", f"tested: {len(rows):,}", rows=rows)
         if lost:
             n = sum(each["n_heads"] for each in lost)
-            yield Finding("lost heads", "ok", f"{n:,} heads of the base are not tested", rows=lost)
+            found = f"{count_noun(n, 'head')} of the base {'is' if n == 1 else 'are'} not tested"
+            yield Finding("lost heads", "ok", found, rows=lost)
     if left_out := profile["left_out"]:
         n = sum(each["n"] for each in left_out)
-        yield Finding("left out", "ok", f"{n:,} parts of the source are not in the base", rows=left_out)
+        found = f"{count_noun(n, 'part')} of the source {'is' if n == 1 else 'are'} not used, or never asked"
+        yield Finding("left out", "ok", found, rows=left_out)
 
 
 def check_tables(edition: Edition, _: Balance) -> Iterator[Finding]:
@@ -212,7 +215,7 @@ def check_wordings(edition: Edition, _: Balance) -> Iterator[Finding]:
     # Sound wordings of relations that the gate does not know are often rejected for the predicate alone.
     rows.sort(key=lambda row: row["reasons"] == ["predicate"])
     if rows:
-        where = f"{len(rows):,} texts of {edition.pool.path}"
+        where = f"{count_noun(len(rows), 'text')} of {edition.pool.path}"
         found = f"{where} that the gate would reject; a run uses them as they are"
         remedy = "check that they keep the meaning of their prototype, and prototypes that of `none` or `dn`"
         yield Finding("wordings", "warning", found, remedy, rows)

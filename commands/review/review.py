@@ -21,7 +21,7 @@ from commands.review.sheet import (
     read_sheet,
     render_sheet,
 )
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage import layout
@@ -117,7 +117,9 @@ def import_sheet(root: Path, path: Path) -> tuple[Path, list[str]]:
     items = _find_items(root, edition_id, reviewer, rows)
     if problems := list(find_problems(rows, items)):
         lines = "\n  ".join(problems)
-        raise InputError(f"{path}: nothing was imported, correct {len(problems)} places:\n  {lines}")
+        raise InputError(
+            f"{path}: nothing was imported, correct {count_noun(len(problems), 'place')}:\n  {lines}"
+        )
     given = [
         {
             "edition_id": edition_id,

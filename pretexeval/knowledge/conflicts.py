@@ -25,7 +25,7 @@ from pretexeval.knowledge.rows import (
     clean_rows,
 )
 from pretexeval.knowledge.tables import read_table
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 
 BY_VERDICT = "a verdict says something else"
 BY_UNDECIDED = "another row marks the triplet as undecided"
@@ -159,8 +159,8 @@ def _show_triplet() -> pl.Expr:
 def describe_conflicts(conflicts: Sequence[LeftOut]) -> str:
     """Return one message with all kinds of conflicts, their numbers, and the first conflicts of each kind."""
     lines = [
-        f"the knowledge base contradicts itself {len(conflicts)} times: correct it, decide by verdicts of "
-        '[knowledge], or set conflicts = "leave_out" there'
+        f"the knowledge base contradicts itself in {count_noun(len(conflicts), 'place')}: correct it, "
+        'decide by verdicts of [knowledge], or set conflicts = "leave_out" there'
     ]
     for reason, n in sorted(Counter(conflict.reason for conflict in conflicts).items()):
         shown = [f"{each.where}: {each.what}" for each in conflicts if each.reason == reason][:N_SHOWN]

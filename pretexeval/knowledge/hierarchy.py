@@ -15,7 +15,7 @@ from pretexeval.knowledge.names import key_ids, key_names, list_keys
 from pretexeval.knowledge.query import is_ontology, read_ontology, select_columns
 from pretexeval.knowledge.rows import list_filled
 from pretexeval.knowledge.tables import read_name_table
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 
 CIRCULAR = "each of these concepts is above all the others"
 MIN_KNOWN = 0.2
@@ -118,7 +118,7 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
     is_empty = pl.any_horizontal(pl.col(ends).fill_null("").str.strip_chars() == "")
     if n_empty := edges.filter(is_empty).height:
         raise InputError(
-            f"{file}: {n_empty} rows have no {' or no '.join(ends)}: fill them or delete the rows"
+            f"{file}: {count_noun(n_empty, 'row')} without {' or '.join(ends)}: fill them or delete the rows"
         )
     for end, name in zip(ends, _NAMES, strict=True):
         values = edges[end].unique()

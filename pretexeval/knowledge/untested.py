@@ -128,7 +128,7 @@ def _list_tails(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
     facts = tested.join(untested.filter(pl.col("reason") != PLACEHOLDER_HEAD), on="row")
     counted = facts.group_by("relation", "tail", "reason").agg(n=pl.col("head").n_unique())
     return [
-        LeftOut(relation, tail, f"{reason} ({n} heads)")
+        LeftOut(relation, tail, f"{reason} (heads: {n})")
         for relation, tail, reason, n in counted.sort("relation", "tail", "reason").iter_rows()
     ]
 

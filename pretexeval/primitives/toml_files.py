@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pretexeval.primitives.errors import InputError, suggest
+from pretexeval.primitives.errors import InputError, count_noun, suggest
 from pretexeval.primitives.secrets import hide_secrets
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -144,8 +144,8 @@ def check_table(model: type[Model], table: Table, path: Path, problems: Sequence
     except ValidationError as error:
         messages += [_describe_error(model, detail) for detail in error.errors(include_url=False)]
     if messages:
-        count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
-        raise InputError("\n  ".join([f"{path} has {count}:", *messages]))
+        head = f"{path} has {count_noun(len(messages), 'problem')}:"
+        raise InputError("\n  ".join([head, *messages]))
     return checked
 
 

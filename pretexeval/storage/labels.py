@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.literal_paths import scan_parquet
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.files import FileRef
@@ -52,7 +52,7 @@ def _describe(path: Path, wrong: pl.DataFrame) -> str:
     if first["derived"] is None:
         right = "its triplet is not in the edition"
     return (
-        f"{path} has {wrong.height:,} samples with a wrong label: sample {first['sample_id']} of relation "
-        f"{first['relation']!r}, {first['text']!r}, is stored as {first['label']}, but {right}. Restore the "
-        "file from a backup, or delete the folder of the edition and run `pretexeval build`"
+        f"{path} has {count_noun(wrong.height, 'sample')} with a wrong label: sample {first['sample_id']} of "
+        f"relation {first['relation']!r}, {first['text']!r}, is stored as {first['label']}, but {right}. "
+        "Restore the file from a backup, or delete the folder of the edition and run `pretexeval build`"
     )

@@ -247,13 +247,14 @@ def list_risks(balance: Balance) -> Iterator[str]:
     for relation, figures in balance.items():
         if figures["tail_rate"] > MAX_GUESSABLE:
             yield (
-                f"{relation}: tails give answers away: who knows which tails are true more often than false "
-                f"is right about up to {100 * figures['tail_rate']:.0f} % of the triplets"
+                f"{relation}: tails give answers away: some tails are mostly true and others mostly false, "
+                "so a guesser that sees the tail alone can be right on up to "
+                f"{100 * figures['tail_rate']:.0f} % of the triplets"
             )
         elif figures["guessable_rate"] > MAX_GUESSABLE:
             yield (
-                f"{relation}: names give answers away: who compares head and tail by their letters is right "
-                f"about up to {100 * figures['guessable_rate']:.0f} % of the triplets"
+                f"{relation}: names give answers away: a guesser that compares the letters of head and tail "
+                f"can be right on up to {100 * figures['guessable_rate']:.0f} % of the triplets"
             )
         if (
             figures.get("n_wrong", 0) >= MIN_WRONG

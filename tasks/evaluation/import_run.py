@@ -10,7 +10,7 @@ import polars as pl
 
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
@@ -49,7 +49,9 @@ class ImportReport:
 
     def render(self) -> str:
         """Return the report as lines of text."""
-        lines = [f"{self.n_responses:,} responses, {self.n_errors:,} rows with an error"]
+        lines = [
+            f"{count_noun(self.n_responses, 'response')}, {count_noun(self.n_errors, 'row')} with an error"
+        ]
         if self.missing:
             lines.append(list_some(list(self.missing), "ids without a row (counted as failed)"))
         lines += [f"not in the file: {group} ({n:,})" for group, n in self.not_asked.items()]

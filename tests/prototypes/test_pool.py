@@ -110,7 +110,7 @@ other = "x"
             ],
         ),
         ("", ["holds no relation"]),
-        ("may_cure = 3", ["[may_cure] is not a table of cells"]),
+        ("may_cure = 3", ["own.toml has 1 problem:\n", "[may_cure] is not a table of cells"]),
         ("[may_cure", ["is not valid TOML"]),
         ("extends = 3\n" + OWN, ["extends is 3: give the name of a bundled pool"]),
         ('extends = "revised"\n[r]\norigin = "The [X]."', ["[r] origin is 'The [X].': give a sentence with"]),

@@ -282,7 +282,7 @@ def test_a_guessable_base_is_named_with_the_figure(
     config = load_config(path)
     # Names that look wrong and a guessed shape have warnings of their own.
     (line,) = (each.found for each in find(config, "negatives"))
-    before, _, after = line.partition(" is right about up to ")
+    before, _, after = line.partition(" can be right on up to ")
     assert before.startswith(f"affected_sites: {giveaway} give answers away")
     share, _, rest = after.partition(" ")
     assert least <= int(share) <= 100

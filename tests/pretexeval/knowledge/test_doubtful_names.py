@@ -159,7 +159,11 @@ def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_t
     rows = [*facts, *[facts[0]] * 12, *lost, ("drug y", "may_treat", "N/A"), ("drug z", "may_treat", "?")]
     config = configure(tmp_path, rows)
     found = {each.name: each for each in validate_config(config)}
-    assert found["left out"].found.startswith("17 parts of the source")
+    assert found["left out"].found == "17 parts of the source are not used, or never asked"
+    with_one_part = configure(tmp_path, [*facts, facts[0]])
+    (one,) = (each for each in validate_config(with_one_part) if each.name == "left out")
+    assert one.found == "1 part of the source is not used, or never asked"
+    config = configure(tmp_path, rows)
     first, *others = found["left out"].rows
     assert (first["n"], first["reason"], first["example"][:13]) == (
         12,

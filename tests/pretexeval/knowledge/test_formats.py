@@ -359,7 +359,7 @@ def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(tmp_path: Path)
             "name,synonym\nfever,pyrexia\n",
             "has no column alias; it has name, synonym: name the columns alias, and name or id",
         ),
-        ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 rows have no child_id or no parent_id"),
+        ("hierarchy", "child_id,parent_id\nH3,H2\nH2,\n", "1 row without child_id or parent_id: fill"),
         ("hierarchy", "child_id,parent\nH3,H2\n", "in child_id and parent_id, or in child and parent"),
         ("verdicts", f"{VERDICTS}r,gout,x,,maybe", "is 'maybe': write also_true, also_false or undecided"),
         ("verdicts", f"{VERDICTS}r,,x,,undecided", "line 2: the head is empty"),

@@ -114,9 +114,9 @@ def test_a_tail_that_repeats_its_head_or_says_nothing_is_not_asked() -> None:
     assert list_tested(base) == asked
     assert base.triplets.height == 6
     assert [(item.where, item.what, item.reason) for item in base.left_out] == [
-        ("r", "Unknown Physiological Effect", f"{PLACEHOLDER} (1 heads)"),
-        ("r", "back pain", f"{REPEATED} (1 heads)"),
-        ("r", "other", f"{PLACEHOLDER} (1 heads)"),
+        ("r", "Unknown Physiological Effect", f"{PLACEHOLDER} (heads: 1)"),
+        ("r", "back pain", f"{REPEATED} (heads: 1)"),
+        ("r", "other", f"{PLACEHOLDER} (heads: 1)"),
         ("r", "gout", NO_FACT.format(PLACEHOLDER)),
         ("r", "scabies", NO_FACT.format(PLACEHOLDER)),
     ]
@@ -131,7 +131,7 @@ def test_the_root_and_what_is_above_all_tails_are_not_asked() -> None:
     tails = ("all", "abnormality", "seizure", "focal seizure", "unrelated", "tremor")
     base = leave([(f"h{i}", tail) for i, tail in enumerate(tails)], edges)
     assert {tail for _, tail in list_tested(base)} == {"seizure", "focal seizure", "unrelated", "tremor"}
-    assert {item.reason for item in base.left_out} == {f"{ROOT} (1 heads)", NO_FACT.format(ROOT)}
+    assert {item.reason for item in base.left_out} == {f"{ROOT} (heads: 1)", NO_FACT.format(ROOT)}
 
 
 def test_general_tails_are_not_asked_in_relations_of_possibility() -> None:
@@ -141,7 +141,7 @@ def test_general_tails_are_not_asked_in_relations_of_possibility() -> None:
     general, base = {"pain", "fever"}, leave(facts, is_possible=True)
     assert general & {tail for _, tail in list_tested(leave(facts))} == general
     assert general & {tail for _, tail in list_tested(base)} == {"fever"}
-    assert [item.reason for item in base.left_out] == [f"{GENERAL.format(5)} (11 heads)"]
+    assert [item.reason for item in base.left_out] == [f"{GENERAL.format(5)} (heads: 11)"]
     # A tail of few heads is not general in a small relation.
     small = [(f"h{i}", f"t{i}") for i in range(20)] + [(f"h{i}", "pain") for i in range(9)]
     assert leave(small, is_possible=True).left_out == ()
