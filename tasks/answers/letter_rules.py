@@ -30,7 +30,7 @@ from tasks.answers.unwrapping import (
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
 LINE_START = re.compile(r"\A[\s*_•\-|]{0,6}(?:\d{1,2}[.)]\s)?[*_]{0,2}")
-LABEL = re.compile(r"\(?([A-J])(?![^\W_])[).:]{0,2}\s?[*_]{0,2}")
+ITEM_LABEL = re.compile(r"\(?([A-J])(?![^\W_])[).:]{0,2}\s?[*_]{0,2}")
 LIST_SIGN = re.compile(r"(?:[-•]|\d{1,2}[.)])\s+")
 SIGN = re.compile(r"[✅✔☑✓❌✗✘☒✖]\ufe0f?\s?")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
@@ -56,7 +56,7 @@ CALLED_BEST = compile_phrases("called_best")
 N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
 ABBREVIATED = re.compile(r"\(([A-Z][A-Z0-9-]{2,7})\)")
-SENTENCES = re.compile(r"(?<=[.!?:;]) ")
+CLOSED_SENTENCES = re.compile(r"(?<=[.!?:;]) ")
 CONCLUDES = re.compile(
     r"\b(?:is|are|be) (?:\w+ )?(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b"
     r"|\b(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b[^,?:]{0,120}\b(?:is|are|be)\b"
@@ -330,7 +330,7 @@ def read_groups(text: str, options: AnswerOptions) -> Found:
 
 def _read_item(line: str, options: AnswerOptions) -> str:
     """Return the letter of an item such as "A", "A. text", "A - text (note)" or "text"; else nothing."""
-    label = LABEL.match(line)
+    label = ITEM_LABEL.match(line)
     rest = line[label.end() :].lstrip("–—- ") if label else line
     named, end = read_texts_at(rest, 0, options)
     if label and not rest.strip(EDGES):
@@ -380,7 +380,7 @@ def read_nearest_text(text: str, options: AnswerOptions) -> Found:
     words = {letter: list_stems(option) for option, letters in options.by_text.items() for letter in letters}
     common = set.intersection(*words.values()) if words else set()
     short = {letter: ABBREVIATED.findall(text) for letter, text in zip(words, options.texts, strict=False)}
-    for sentence in reversed(SENTENCES.split(fold_text(text))):
+    for sentence in reversed(CLOSED_SENTENCES.split(fold_text(text))):
         if not CONCLUDES.search(sentence) or TURNS.search(sentence):
             continue
         said = list_stems(sentence)
