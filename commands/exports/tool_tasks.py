@@ -21,6 +21,7 @@ COPIED = (
     "tasks.answers.unwrapping",
     "tasks.answers.letters",
     "tasks.answers.segments",
+    "tasks.answers.text_rules",
     "tasks.answers.letter_rules",
     "tasks.answers.judgements",
     "tasks.answers.reading",
