@@ -104,8 +104,8 @@ def test_text_is_split_into_words_with_each_entity_as_one() -> None:
     assert read_words(text, "anemia", "iron deficiency anemia") == (HEAD, "is", "not", "an", TAIL)
     assert read_words(text, "iron deficiency anemia", "anemia") == (TAIL, "is", "not", "an", HEAD)
     text = "HER2+ tumours are not her2− tumours, but HER2 (+) tumours."
-    words = ("are", "not", TAIL, "but", HEAD)
-    assert read_words(text, "HER2+ tumour", "HER2- tumour") == (HEAD, *words)
+    rest = ("are", "not", TAIL, "but", HEAD)
+    assert read_words(text, "HER2+ tumour", "HER2- tumour") == (HEAD, *rest)
 
 
 def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
