@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, pairwise, takewhile
 
-from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, stem_word, tag_word
+from pretexeval.gate.lexicon import CACHE_SIZE, WORDS, join_phrases, load_groups, stem_word, tag_word
 from pretexeval.gate.names import SLOTS
 from pretexeval.gate.relations import (
     find_changed,
@@ -28,6 +28,7 @@ _COPULAS = WORDS["copulas"]
 _POSSIBLE = frozenset(("may", "can"))
 _KEPT_IN_DENIALS = frozenset(("must", "only", "part", "mainly", "should", "hedge", "shift"))
 _KEPT = _KEPT_IN_DENIALS | {"often", "likely"}
+_PAST = {verb: past for past, verb in load_groups("irregular").items() if past != verb}
 _ASSERTING = {(",", "and"), (",", "which")}
 
 
@@ -248,7 +249,9 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     # What contributes to an effect is a part of its cause.
     if "share" in statement.vocabulary:
         changed -= {"part"}
-    is_future = statement.premise is None and "will" in {*text.tokens}.difference(statement.tokens)
+    is_future = statement.premise is None and not {"will", "one_day"}.isdisjoint(
+        {*text.tokens}.difference(statement.tokens)
+    )
     if is_denied:
         # "Must not" forbids as "should not" does.
         changed -= {"must", "should"} if {"must", "should"}.issubset(statement.modes ^ text.modes) else set()
@@ -265,7 +268,7 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
 
 def _has_past_of(passive: Sequence[str], active: Sequence[str]) -> bool:
     """Return whether "was ratified" of one sentence is "ratified" in the other, which has no other verb."""
-    told = {verb for auxiliary, verb in pairwise(passive) if auxiliary in ("was", "were")}
+    told = {_PAST.get(verb, verb) for auxiliary, verb in pairwise(passive) if auxiliary in ("was", "were")}
     return not told.isdisjoint(active) and WORDS["auxiliaries"].union(_COPULAS).isdisjoint(active)
 
 

@@ -246,8 +246,13 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
 
+def _is_class(word: str) -> bool:
+    return word in WORDS["class_nouns"] or bool(find_noun_kinds(word))
+
+
 _LETTER_WORDS = {"a", "s", "i", "e", *SLOTS}
-_LIMITS = {("at", "least"), ("up", "to")}
+_LIMITS = {("at", "least"), ("up", "to"), ("more", "than"), ("less", "than"), ("at", "most")}
+_PARTS = {(word, "of") for word in ("part", "parts", "regions", "areas")}
 # Endings of participles, and of fields of knowledge: "in human genetics" narrows no claim.
 _NO_ADDITION = ("ed", "ing", "ics", "logy")
 
@@ -264,14 +269,14 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     # "The R-enantiomer", "at least 27", "up to 21"
     if any(len(word) == 1 and word.isalpha() and word not in _LETTER_WORDS | known for word in text):
         return True
-    limits = (pair for pair, n in zip(pairwise(text), text[2:], strict=False) if n.isdigit())
+    limits = (pair for pair, n in zip(pairwise(text), text[2:], strict=False) if n.isdigit() or n in SLOTS)
     if any(pair in _LIMITS and not known.issuperset(map(stem_word, pair)) for pair in limits):
         return True
     if text[1:2] == ("the",) and is_added(text[0]):
         return True
     # "Removes a part of X"; "is a part of X" says another thing.
     words = ["", *(word for word in text if word not in WORDS["articles"])]
-    parts = (i for i, pair in enumerate(pairwise(words)) if pair == ("part", "of") and words[i + 2] in SLOTS)
+    parts = (i for i, pair in enumerate(pairwise(words)) if pair in _PARTS and words[i + 2] in SLOTS)
     if "part" not in known and any(words[i - 1] not in WORDS["copulas"] for i in parts):
         return True
     for word, after in pairwise(text):
@@ -286,7 +291,7 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     # "X, a bacterium, …" only says of which class X is.
-    asides = [aside for aside in asides if len(aside) > 3 or aside[-1] not in WORDS["class_nouns"]]
+    asides = [aside for aside in asides if len(aside) > 3 or not _is_class(aside[-1])]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"
@@ -294,9 +299,7 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         phrase = text[at + 1 : next((i for i in commas if i > at), len(text))]
         is_outer = bool(phrase) and WORDS["frames"].union(SLOTS).isdisjoint((*phrase[:3], phrase[-1]))
         # "… if the aorta is narrowed"
-        is_clause = text[at] in ("if", "unless", "provided") and any(
-            _is_foreign(word, known) for word in phrase
-        )
+        is_clause = text[at] in WORDS["circumstances"] and any(_is_foreign(word, known) for word in phrase)
         is_clause = is_clause and set(SLOTS).isdisjoint(phrase)
         if is_outer and (is_added(phrase[-1]) or is_clause):
             return True

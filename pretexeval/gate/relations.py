@@ -247,6 +247,9 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     for at in (first, second):
         start = find_phrase_start(tokens, at)
         noun = tokens[start - 2] if start > 1 and tokens[start - 1] == "of" else ""
+        if at == second and not {"has", "have", "had"}.isdisjoint(tokens[first:start]):
+            # "X has a half-life of Y" says the same as "The half-life of X is Y".
+            continue
         if noun and noun not in _NO_OWNER and not find_noun_kinds(noun):
             yield f"of {stem_word(noun)}", tokens[at]
 

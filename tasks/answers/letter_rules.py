@@ -14,6 +14,7 @@ from tasks.answers.text_rules import (
     N_SENTENCE,
     Found,
     read_concluded_text,
+    read_listed_texts,
     read_nearest_text,
     read_only_text,
     read_opening_text,
@@ -269,6 +270,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("only_text", read_only_text),
     ("opening_text", read_opening_text),
     ("nearest_text", read_nearest_text),
+    ("listed_texts", read_listed_texts),
 )
 # A reply that begins with a refusal can meet only the first of them.
 N_STATING = 3

@@ -13,6 +13,7 @@ from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
+POSSESSIVE = re.compile(r"(?<=s)'(?= \w)")
 EDGES = " \t\r\n\"'.,;:*_`[]"
 # Between the words of an option, a quotation may have other commas and small words, and an abbreviation.
 SMALL_WORDS = frozenset({"a", "an", "and", "the"})
@@ -23,8 +24,8 @@ MIN_QUOTED = 3
 
 
 def fold_text(text: str) -> str:
-    """Return the text without case, emphasis, line ends and typographic quotation marks."""
-    return " ".join(text.translate(PLAIN).replace("**", "").casefold().split())
+    """Return the text without case, emphasis, line ends, typographic marks, and the last one of "Graves'"."""
+    return POSSESSIVE.sub("", " ".join(text.translate(PLAIN).replace("**", "").casefold().split()))
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class AnswerOptions:
         for word in self.words.get(letter, ()):
             if place > start and not word.startswith("(") and (added := ABBREVIATION.match(text, place)):
                 place = added.end()
-            while place < len(text) and (text[place].isspace() or text[place] in "*_`\"'"):
+            while place < len(text) and (text[place].isspace() or text[place] in "*_`\"'’"):
                 place += 1
             end = place + len(word)
             if text[place:end].translate(PLAIN).casefold() != word:

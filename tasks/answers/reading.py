@@ -158,7 +158,7 @@ CALLS_RIGHT = re.compile(
 
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_judgement(reply, offered)
-    letter, rule = _read_right_option(reply, options, judgement)
+    letter, rule = _read_right_option(reply, options, offered, judgement)
     if judgement is None and letter and rule == "verdicts":
         # "A ❌ B ✅" judges the offered option as well.
         judgement = Judgement(letter == offered, rule, len(reply.text))
@@ -180,8 +180,12 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
 
 
 def _read_right_option(
-    reply: UnwrappedReply, options: AnswerOptions, judgement: Judgement | None
+    reply: UnwrappedReply, options: AnswerOptions, offered: str, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
+    if judgement and not judgement.is_true:
+        # What is said of the offered option by its text explains why it is wrong.
+        texts = zip(options.letters, options.texts, strict=True)
+        options = _list_options(tuple("" if letter == offered else text for letter, text in texts))
     chosen, rule = find_letters(reply, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
         # "Incorrect. B" and "No (B)": the letter follows the judgement.

@@ -31,6 +31,9 @@ N_DENIED, N_LINK, N_SENTENCE = 40, 60, 200
 MAX_MENTIONS = 60
 ABBREVIATED = re.compile(r"\(([A-Z][A-Z0-9-]{2,7})\)")
 CLOSED_SENTENCES = re.compile(r"(?<=[.!?:;]) ")
+LISTS_TEXTS = re.compile(r"\b(?:are|include)(?: both| all)?:? ", re.IGNORECASE)
+SENTENCE_BEFORE = re.compile(r"[.!?\n]\s?")
+OF_OPTIONS = re.compile(r"\b(?:options?|choices?|possib\w+|differential|causes?)\b")
 CONCLUDES = re.compile(
     r"\b(?:is|are|be) (?:\w+ )?(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b"
     r"|\b(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b[^,?:]{0,120}\b(?:is|are|be)\b"
@@ -125,6 +128,22 @@ def _is_concluded(folded: str, mention: Mention) -> bool:
         if LINK.search(clause) and SUPERLATIVE.search(sentence):
             return True
     return CALLED_BEST.match(folded, mention.end) is not None
+
+
+def read_listed_texts(text: str, options: AnswerOptions) -> Found:
+    """Read the texts of several options at the end of a sentence: "The beta blockers are ... and ...".
+
+    A sentence about options, or with a word that denies, chooses none.
+    """
+    for match in LISTS_TEXTS.finditer(text):
+        letters, end = read_texts_at(text, match.end(), options)
+        before = SENTENCE_BEFORE.split(text[max(0, match.start() - N_SENTENCE) : match.start()])[
+            -1
+        ].casefold()
+        is_end = text[end - 1 : end] in ".\n" or not text[end:].strip(EDGES) or text[end] in ".\n"
+        if len(letters) > 1 and is_end and not (TURNS.search(before) or OF_OPTIONS.search(before)):
+            return letters
+    return ()
 
 
 def read_nearest_text(text: str, options: AnswerOptions) -> Found:

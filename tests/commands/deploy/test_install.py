@@ -169,7 +169,8 @@ def test_an_interrupt_ends_the_installation_in_one_sentence(pip_settings: pytest
     """The index accepts a connection and does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as index:
         pip_settings.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{index.getsockname()[1]}/simple")
-        command = [sys.executable, REQUIREMENTS / "install.py", "--with-pip", REQUIREMENTS / "torch.txt"]
+        files = (str(REQUIREMENTS / name) for name in ("install.py", "torch.txt"))
+        command = [sys.executable, next(files), "--with-pip", next(files)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         ) as process:

@@ -88,7 +88,7 @@ def test_most_texts_of_relations_that_the_gate_does_not_know_are_judged_right() 
 
 
 @pytest.mark.parametrize(
-    "part", ["given", "seen", "unseen", "later", "latest", "newest", "outsider 2", "outsider 3"]
+    "part", ["given", "seen", "unseen", "later", "latest", "newest", "outsider 2", "outsider 3", "outsider 4"]
 )
 def test_most_texts_of_relations_in_no_list_are_judged_right(part: str) -> None:
     """`unseen` was written with `seen`, and nobody read it while the rules were written."""
