@@ -83,6 +83,46 @@ def _describe_unused(where: str, edges: pl.DataFrame, keys: Sequence[pl.DataFram
     yield LeftOut(where, what, UNUSED)
 
 
+def turn_edges(edges: pl.DataFrame) -> pl.DataFrame:
+    """Return the edges from the parent to the child."""
+    return edges.select(child="parent", parent="child")
+
+
+def are_inverse(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Return whether most edges of the smaller table are those of the other one turned round."""
+    n_turned, n_same = (
+        one.join(edges, on=list(HIERARCHY), how="semi").height for edges in (turn_edges(other), other)
+    )
+    return n_turned > n_same and 2 * n_turned >= min(one.height, other.height)
+
+
+def join_hierarchies(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the distinct edges of all hierarchies. Of two that are the inverse of each other, one is turned.
+
+    Edges lead to more general names where more names meet in one than leave one.
+    """
+    ordered = sorted(tables, key=_leads_down)
+    found, overlapping = [pl.DataFrame(schema=HIERARCHY)], _list_overlapping(ordered)
+    for number, edges in enumerate(ordered):
+        before = (other for n, other in enumerate(found[1:]) if (number, n) in overlapping)
+        found.append(turn_edges(edges) if any(are_inverse(edges, other) for other in before) else edges)
+    return pl.concat(found).unique()
+
+
+def _list_overlapping(tables: Sequence[pl.DataFrame]) -> set[tuple[int, int]]:
+    """Return the pairs of tables, by number, of which an edge links the same two names."""
+    ends = {"one": pl.min_horizontal(*HIERARCHY), "other": pl.max_horizontal(*HIERARCHY)}
+    numbered = [edges.select(**ends, number=pl.lit(n)).unique() for n, edges in enumerate(tables)]
+    edges = pl.concat([pl.DataFrame(schema=dict.fromkeys(ends, pl.String) | {"number": pl.Int32}), *numbered])
+    return set(edges.join(edges, on=list(ends)).select("number", "number_right").unique().iter_rows())
+
+
+def _leads_down(edges: pl.DataFrame) -> bool:
+    """Return whether a name has more names above it than any has below it."""
+    n_parents, n_children = (max(edges[end].value_counts()["count"], default=0) for end in HIERARCHY)
+    return bool(n_parents > n_children)
+
+
 def climb(rows: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct rows, and for each of them a row per concept above its key.
 

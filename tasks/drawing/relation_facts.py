@@ -1,6 +1,6 @@
 """The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from pretexeval.config.tables import EVIDENCE, EvidenceKind
 from pretexeval.knowledge.base import HIERARCHY, KnowledgeBase
-from pretexeval.knowledge.hierarchy import climb, list_groups
+from pretexeval.knowledge.hierarchy import are_inverse, climb, join_hierarchies, list_groups, turn_edges
 from pretexeval.knowledge.names import AliasTable, key_variants, list_keys
 from pretexeval.primitives.mixing import combine, hash_column
 
@@ -210,11 +210,11 @@ class RelationFacts:
     @cached_property
     def _turned(self) -> pl.DataFrame:
         """The edges of the hierarchies that are the inverse of this relation, turned round."""
-        found = [_turn(edges) for edges in self._hierarchies if self._is_inverse(edges)]
+        found = [turn_edges(edges) for edges in self._hierarchies if self._is_inverse(edges)]
         return pl.concat([pl.DataFrame(schema=HIERARCHY), *found]).unique()
 
     def _is_inverse(self, edges: pl.DataFrame) -> bool:
-        return "hierarchy" in self.evidence and _are_inverse(self._own_links, edges)
+        return "hierarchy" in self.evidence and are_inverse(self._own_links, edges)
 
     @cached_property
     def ancestry(self) -> pl.DataFrame:
@@ -223,14 +223,7 @@ class RelationFacts:
         An inverse of this relation is no hierarchy of its names: everything would be above or below every
         head. Of two inverse hierarchies, one is turned round.
         """
-        # The edges lead to more general names where more names meet in one than leave one.
-        others = sorted((each for each in self._hierarchies if not self._is_inverse(each)), key=_leads_down)
-        found, overlapping = list[pl.DataFrame](), _list_overlapping(others)
-        for number, edges in enumerate(others):
-            before = (other for n, other in enumerate(found) if (number, n) in overlapping)
-            is_turned = any(_are_inverse(edges, other) for other in before)
-            found.append(_turn(edges) if is_turned else edges)
-        return pl.concat([self.hierarchy.clear(), *found]).unique()
+        return join_hierarchies([edges for edges in self._hierarchies if not self._is_inverse(edges)])
 
     def list_restating(self) -> list[str]:
         """Return the names of the other relations that say the same as this one, or the inverse."""
@@ -424,32 +417,6 @@ def collect_facts(
     rows, also_false = base.select_relation(relation), base.select_false(relation)
     shape = base.shapes.get(relation)
     return RelationFacts(relation, rows, also_false, base.hierarchy, evidence, shape, base.aliases, base)
-
-
-def _turn(edges: pl.DataFrame) -> pl.DataFrame:
-    return edges.select(child="parent", parent="child")
-
-
-def _are_inverse(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    """Return whether most edges of the smaller table are those of the other one turned round."""
-    n_turned, n_same = (
-        one.join(edges, on=list(HIERARCHY), how="semi").height for edges in (_turn(other), other)
-    )
-    return n_turned > n_same and 2 * n_turned >= min(one.height, other.height)
-
-
-def _list_overlapping(tables: Sequence[pl.DataFrame]) -> set[tuple[int, int]]:
-    """Return the pairs of tables, by number, of which an edge links the same two names."""
-    ends = {"one": pl.min_horizontal(*HIERARCHY), "other": pl.max_horizontal(*HIERARCHY)}
-    numbered = [edges.select(**ends, number=pl.lit(n)).unique() for n, edges in enumerate(tables)]
-    edges = pl.concat([pl.DataFrame(schema=dict.fromkeys(ends, pl.String) | {"number": pl.Int32}), *numbered])
-    return set(edges.join(edges, on=list(ends)).select("number", "number_right").unique().iter_rows())
-
-
-def _leads_down(edges: pl.DataFrame) -> bool:
-    """Return whether a name has more names above it than any has below it."""
-    n_parents, n_children = (max(edges[end].value_counts()["count"], default=0) for end in HIERARCHY)
-    return bool(n_parents > n_children)
 
 
 def list_hierarchies(base: KnowledgeBase, relation: str) -> list[str]:
