@@ -6,6 +6,7 @@ A section whose question has no answer in this edition has no sentence, and is l
 from collections.abc import Collection
 from statistics import fmean
 
+from pretexeval.primitives.errors import count_noun
 from report.certainty import Share, has_interval, order_certainly, select_certain
 from report.contents import Contents, Row
 from report.edition_differences import describe_aspects
@@ -165,9 +166,9 @@ def _answer_relations(contents: Contents) -> str:
         return f"No relation{_limit_to(enough, names)} tells the models apart for certain"
     largest = max(certain, key=lambda row: (abs(row["difference"]), row["relation"]))
     n = len({row["relation"] for row in certain})
-    named = "relation" if len(enough) == 1 else "relations"
+    compared_with = f"{count_noun(len(enough), 'relation')}{_limit_to(enough, names)}"
     return (
-        f"Models differ for certain in {n} of {len(enough)} {named}{_limit_to(enough, names)}, by up to "
+        f"Models differ for certain in {n} of {compared_with}, by up to "
         f"{format_magnitude(largest['difference'])} points of {format_words(measure)} in "
         f"“{format_words(largest['relation'])}” ({format_count(largest['n_pairs'])} pairs)"
     )

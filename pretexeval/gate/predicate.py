@@ -70,9 +70,18 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
 
 def _is_converse(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the names are exchanged, and one word is replaced by its opposite: wider, narrower."""
-    first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
-    pairs = {_PAIRS[word] for word in set(statement).difference(text) if word in _PAIRS}
-    return first != other and any(_PAIRS.get(word) in pairs for word in set(text).difference(statement))
+    lost, new = set(statement).difference(text), set(text).difference(statement)
+    return _has_opposite(lost, new) and _find_first(statement) != _find_first(text)
+
+
+def _has_opposite(words: Iterable[str], others: Iterable[str]) -> bool:
+    """Return whether one of the other words is the opposite of one of the words."""
+    pairs = {_PAIRS[word] for word in words if word in _PAIRS}
+    return any(_PAIRS.get(word) in pairs for word in others)
+
+
+def _find_first(words: Sequence[str]) -> str:
+    return next(word for word in words if word in SLOTS)
 
 
 def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -81,11 +90,8 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
     "X is anterior to Y" says the same as "Y is posterior to X".
     """
     new = set(text).difference(statement)
-    if not new.isdisjoint(_PAIRS):
-        first, other = (next(word for word in words if word in SLOTS) for words in (statement, text))
-        pairs = {_PAIRS[word] for word in statement if word in _PAIRS}
-        if first == other and any(_PAIRS.get(word) in pairs for word in new):
-            return True
+    if _has_opposite(statement, new) and _find_first(statement) == _find_first(text):
+        return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
     # "decreases" and "decreased" the same stem.
     stems, others = ({stem_word(stem_word(word)) for word in words} for words in (statement, text))

@@ -115,9 +115,10 @@ def select_relations(source: Source, relations: Sequence[str]) -> Source:
     is_kept = pl.col("problem").is_not_null() | name.is_in(list(relations))
     others = source.rows.filter(~is_kept).group_by("file", relation=name).agg(n=pl.len())
     counted = (
-        LeftOut(Path(file).name, f"{n:,} rows of {relation}" if relation else f"{n:,} rows", reason)
+        LeftOut(Path(file).name, f"{n:,} rows of {relation}", NOT_CHOSEN)
+        if relation
+        else LeftOut(Path(file).name, f"{n:,} rows", NO_RELATION)
         for file, relation, n in others.sort("file", "relation").iter_rows()
-        for reason in [NOT_CHOSEN if relation else NO_RELATION]
     )
     return Source(source.rows.filter(is_kept), (*source.left_out, *counted))
 

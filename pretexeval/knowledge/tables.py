@@ -191,24 +191,33 @@ def _select_cells(header: list[str], records: Iterable[tuple[int, list[str]]], f
     same = ("head", "tail") if fold_column(names.get("head", "")) == "head" else ("head",)
     repeated = [header.index(names[end]) for end in same if end in names]
 
-    listed = list(records)
-    # If most rows end with separators, as many empty fields are no cells. In another row they are a shift.
-    widths = Counter(len(record) for _, record in listed if not any(map(str.strip, record[width:])))
-    usual = max(widths, key=lambda n: widths[n], default=width)
+    def describe_width(n_fields: int) -> str:
+        return f"has {n_fields} fields where the header has {width}: fix the separators or the quotes"
 
-    def find_problem(record: list[str]) -> str | None:
-        is_trailing = len(record) == usual and not any(map(str.strip, record[width:]))
-        if len(record) < width or (len(record) > width and not is_trailing):
-            return f"has {len(record)} fields where the header has {width}: fix the separators or the quotes"
+    def find_problem(record: list[str], *, is_filled: bool) -> str | None:
+        if len(record) < width or is_filled:
+            return describe_width(len(record))
         if repeated and all(record[place] == header[place] for place in repeated):
             return f"repeats {header[repeated[0]]!r} of the header: delete it, or, {NO_HEADER}"
         return None
 
-    # A record of another width is padded.
-    rows = [
-        (*((record + [""] * width)[place] for place in places), line, find_problem(record))
-        for line, record in listed
-    ]
+    # Only the named cells are kept, because a file may have millions of rows with many columns.
+    rows: list[tuple[str | int | None, ...]] = []
+    widths, trailing = Counter[int](), dict[int, int]()
+    for line, record in records:
+        is_filled = any(map(str.strip, record[width:]))
+        if not is_filled:
+            widths[len(record)] += 1
+            if len(record) > width:
+                trailing[len(rows)] = len(record)
+        # A record of another width is padded.
+        cells = record + [""] * width
+        rows.append((*(cells[place] for place in places), line, find_problem(record, is_filled=is_filled)))
+    # If most rows end with separators, as many empty fields are no cells. In another row they are a shift.
+    usual = max(widths, key=lambda n: widths[n], default=width)
+    for number, n_fields in trailing.items():
+        if n_fields != usual:
+            rows[number] = (*rows[number][:-1], describe_width(n_fields))
     schema = {**dict.fromkeys(names, pl.String), "row": pl.Int64, "problem": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -64,7 +64,7 @@ ALL = compile_phrases("all")
 ALL_EXCEPT = compile_phrases("all_except")
 AFTER_EXCEPT = compile_phrases("after_except")
 EXCEPTED = compile_phrases("excepted")
-LETTERS_ALONE = re.compile(r"\W{0,3}([A-J](?:(?:,? and |, | & )[A-J])*)\b[*_)\"]{0,3}(?=[.;](?:\s|$))")
+EXCEPTED_LETTERS = re.compile(r"\W{0,3}([A-J](?:(?:,? and |, | & )[A-J])*)\b[*_)\"]{0,3}(?=[.;](?:\s|$))")
 
 
 def read_letters_alone(text: str, options: AnswerOptions) -> Found:
@@ -158,12 +158,12 @@ def read_all_options(text: str, options: AnswerOptions) -> Found:
         found, end = (letters.found, letters.end) if letters else read_texts_at(text, match.end(), options)
         if found and ARE_WRONG.match(text, end):
             return found
-        alone = LETTERS_ALONE.match(text, match.end())
-        if not alone and not AFTER_EXCEPT.match(text, end):
-            found = ()
+        named = EXCEPTED_LETTERS.match(text, match.end())
+        excepted = found if AFTER_EXCEPT.match(text, end) else ()
     else:
-        alone, found = EXCEPTED.search(text), ()
-    excepted = NAMED.findall(alone[1]) if alone else found
+        named, excepted = EXCEPTED.search(text), ()
+    if named:
+        excepted = tuple(NAMED.findall(named[1]))
     if excepted:
         return tuple(letter for letter in options.letters if letter not in excepted)
     return tuple(options.letters) if ALL.search(text) else ()
@@ -193,10 +193,11 @@ def read_groups(text: str, options: AnswerOptions) -> Found:
     groups: list[tuple[str, list[str]]] = [("", [])]
     for line in text.splitlines():
         heading, colon, rest = line.partition(":")
+        rest = BRACKET.sub("", rest)
         if item := _read_item(LINE_START.sub("", line).strip("*_ "), options):
             groups[-1][1].append(item)
-        elif letters := scan_letters(BRACKET.sub("", rest), 0, options) if rest.strip("*_ ") else None:
-            is_list = is_line_end(BRACKET.sub("", rest), letters.end)
+        elif letters := scan_letters(rest, 0, options):
+            is_list = is_line_end(rest, letters.end)
             groups.append((heading, list(letters.found)) if is_list else ("", []))
         elif line.strip():
             groups.append((heading.rpartition(". ")[2] if colon else "", []))

@@ -24,7 +24,7 @@ MIN_QUOTED = 3
 
 
 def fold_text(text: str) -> str:
-    """Return the text without case, emphasis, line ends, typographic marks, and the last one of "Graves'"."""
+    """Return the text without case, emphasis and line ends, with plain marks, and "Graves'" as "Graves"."""
     return POSSESSIVE.sub("", " ".join(text.translate(PLAIN).replace("**", "").casefold().split()))
 
 

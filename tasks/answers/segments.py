@@ -59,7 +59,10 @@ N_RECOGNIZED = 60
 
 
 def tidy_text(response: str) -> str:
-    """Return the response without repeated spaces, full-width signs, struck words, and labels of verdicts."""
+    """Return the response without repeated spaces, full-width signs, struck words and escaped tags.
+
+    Labels of verdicts are left out as well: "Correct: No" says no.
+    """
     if ESCAPED_TAG.search(response):
         response = html.unescape(response)
     text = SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))

@@ -137,10 +137,10 @@ def read_listed_texts(text: str, options: AnswerOptions) -> Found:
     """
     for match in LISTS_TEXTS.finditer(text):
         letters, end = read_texts_at(text, match.end(), options)
-        before = SENTENCE_BEFORE.split(text[max(0, match.start() - N_SENTENCE) : match.start()])[
-            -1
-        ].casefold()
-        is_end = text[end - 1 : end] in ".\n" or not text[end:].strip(EDGES) or text[end] in ".\n"
+        *_, before = SENTENCE_BEFORE.split(
+            text[max(0, match.start() - N_SENTENCE) : match.start()].casefold()
+        )
+        is_end = text[end - 1] in ".\n" or not text[end:].strip(EDGES) or text[end] in ".\n"
         if len(letters) > 1 and is_end and not (TURNS.search(before) or OF_OPTIONS.search(before)):
             return letters
     return ()

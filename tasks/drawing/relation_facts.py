@@ -204,8 +204,10 @@ class RelationFacts:
     @cached_property
     def _hierarchies(self) -> list[pl.DataFrame]:
         """The edges of the hierarchy of the base, and of each other relation that may be one."""
-        others = list_hierarchies(self.base, self.relation) if self.base is not None else []
-        return [self.hierarchy, *(list_edges(self.base, name) for name in others if self.base is not None)]
+        if self.base is None:
+            return [self.hierarchy]
+        others = list_hierarchies(self.base, self.relation)
+        return [self.hierarchy, *(list_edges(self.base, name) for name in others)]
 
     @cached_property
     def _turned(self) -> pl.DataFrame:
@@ -430,5 +432,5 @@ def list_edges(base: KnowledgeBase, relation: str) -> pl.DataFrame:
     rows, shape = base.select_relation(relation), base.shapes[relation]
     facts = RelationFacts(relation, rows, rows.clear(), base.hierarchy, shape=shape, aliases=base.aliases)
     same = facts.links.join(facts.classes, left_on="child", right_on="key", how="semi")
-    found = [same, same.select(child="parent", parent="child")]
+    found = [same, turn_edges(same)]
     return pl.concat([*found, *([facts.links] if shape in CLOSED else [])]).unique()
