@@ -20,5 +20,10 @@ from browsed_candidate_items as items
 inner join browsed_groups using (group_id)
 order by browsed_groups.position, place;
 
-select (select count(*) from browsed_candidates) as n_all, count(*) as n_groups
+-- The counts, and hashes of the groups and of their items.
+select
+    (select count(*) from browsed_candidates) as n_all,
+    count(*) as n_groups,
+    bit_xor(hash(browsed_groups)) as of_groups,
+    (select bit_xor(hash(browsed_items)) from browsed_items) as of_items
 from browsed_groups

@@ -1,21 +1,24 @@
 """Write the sample browser of an edition: folders of JSON, then its scripts, then its page.
 
 `fetch` does not work for pages that are opened from a file, but scripts do. A file of data is a script that
-hands one value of JSON to the page. All files of one query are in a folder that is named after their content.
-So a folder that has not changed stays as it is, and a page that was opened before a publication still finds
-its folders.
+hands one value of JSON to the page. All files of one query are in a folder that is named after what they are
+made of. So nothing is queried for a folder that is there, and a page that was opened before a publication
+still finds its folders.
 """
 
-import hashlib
+import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pretexeval.primitives.hashing import hash_files, hash_text
 from pretexeval.storage.files import write_bytes
 from pretexeval.storage.layout import samples_folder
 from report import links
@@ -39,6 +42,10 @@ RUNS = {
     QUESTIONS: "select distinct model_id, scoring_policy, setting from point_scores "
     "where edition_id = $edition_id",
 }
+CONTENTS = (
+    "select model_id, setting, bit_xor(hash(answers)) as contents from answers "
+    "where kind = $kind and edition_id = $edition_id group by model_id, setting"
+)
 MAX_GROUPS = 20_000
 """The groups of a collection that are shown, because a browser loads the list of them. MedLAMA has 17,000."""
 N_PER_FILE = 100
@@ -100,10 +107,13 @@ def _write_collection(
     if not runs:
         return collection
     _run(reader, kind, method=method)
-    (counted,) = _run(reader, "groups", n_groups=MAX_GROUPS)
-    collection |= {"nAll": counted[0], "nGroups": counted[1]}
-    for name in ("index", "texts"):
-        collection[name] = _write_folder(data, _run(reader, name, n_per_file=N_PER_FILE))
+    ((n_all, n_groups, *items),) = _run(reader, "groups", n_groups=MAX_GROUPS)
+    collection |= {"nAll": n_all, "nGroups": n_groups}
+    n_parts = ceil(n_groups / N_PER_FILE)
+    collection["index"] = _write_folder(reader, data, "index", 1, items)
+    collection["texts"] = _write_folder(reader, data, "texts", n_parts, items)
+    answered = reader.read(CONTENTS, kind=ANSWERS[kind])
+    contents_of = {(row["model_id"], row["setting"]): row["contents"] for row in answered}
     model_ids = [model.model_id for model in contents.models]
     runs.sort(
         key=lambda run: (
@@ -115,12 +125,13 @@ def _write_collection(
     )
     replies: dict[tuple[object, ...], str] = {}
     for run in runs:
-        values = {"repeat": None, "setting": None, "kind": ANSWERS[kind], "n_per_file": N_PER_FILE} | run
-        run["outcomes"] = _write_folder(data, _run(reader, "outcomes", **values))
+        values = {"repeat": None, "setting": None, "kind": ANSWERS[kind]} | run
+        made_of = [items, contents_of[values["model_id"], values["setting"]]]
+        run["outcomes"] = _write_folder(reader, data, "outcomes", 1, made_of, **values)
         # A scoring policy changes no reply.
         key = (values["model_id"], values["repeat"], values["setting"])
         if key not in replies:
-            replies[key] = _write_folder(data, _run(reader, "replies", **values))
+            replies[key] = _write_folder(reader, data, "replies", n_parts, made_of, **values)
         run["replies"] = replies[key]
     return collection
 
@@ -156,28 +167,38 @@ def _run(reader: EditionReader, name: str, **values: object) -> Iterator[tuple[A
     return iter(result.fetchone, None)
 
 
-def _write_folder(data: Path, files: Iterable[tuple[int, str]]) -> str:
-    """Write numbered files, each with a value of JSON, to a folder; return its name, a hash of their content.
+def _write_folder(
+    reader: EditionReader, data: Path, name: str, n_files: int, made_of: object, **values: object
+) -> str:
+    """Write the rows of a query to numbered files of JSON; return the name of their folder.
 
     DuckDB itself can write no file after `lock_down` of another connection of this process.
+
+    Args:
+        name: of the SQL file.
+        n_files: how many files there will be. A folder from which somebody removed a file is written again.
+        made_of: what the rows depend on, beside the values and the code.
     """
+    parts = [_hash_code(), name, reader.edition_id, made_of, values]
+    folder = data / hash_text(json.dumps(parts, default=str, sort_keys=True), digits=20)
+    if folder.is_dir() and len(list(folder.iterdir())) >= n_files:
+        return folder.name
     aside = data / f".{os.getpid()}-{secrets.token_hex(4)}.next"
     aside.mkdir(parents=True)
     try:
-        digest = hashlib.sha256()
-        for number, value in files:
-            content = f"receive({value});\n".encode()
-            write_bytes(aside / f"{number}.js", content)
-            digest.update(content)
-        folder = data / digest.hexdigest()[:20]
-        # A folder from which somebody removed a file is written again.
-        if folder.is_dir() and len(list(folder.iterdir())) < len(list(aside.iterdir())):
-            shutil.rmtree(folder)
-        if not folder.is_dir():
-            aside.rename(folder)
+        for number, value in _run(reader, name, n_per_file=N_PER_FILE, **values):
+            write_bytes(aside / f"{number}.js", f"receive({value});\n".encode())
+        shutil.rmtree(folder, ignore_errors=True)
+        aside.rename(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return folder.name
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of this file and of the queries."""
+    return hash_files([Path(__file__), *FOLDER.glob("*.sql")])
 
 
 def _write_page(folder: Path, contents: Contents, collections: list[dict[str, Any]]) -> None:
