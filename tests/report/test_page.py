@@ -153,8 +153,15 @@ def test_the_maps_and_the_table_of_relations_have_the_numbers_of_the_views(
     assert {(FORMS[row["transformation"]], row["model"]) for row in effects} == {
         (form, name) for form, cells in forms.items() for name in cells
     }
+    titles = [str(link.get("title")) for link in page.find("a")]
     for row in effects:
         assert forms[FORMS[row["transformation"]]][row["model"]] == format_points(row["difference"])
+        counted = f"; average accuracy {format_percent(row['average_accuracy'])} of {row['n_pairs']} pairs"
+        assert any(title.endswith(counted) for title in titles)
+    # Other models, relations, forms and other editions: every figure says on how many pairs it is.
+    figures = [title for title in titles if " interval" in title or title.startswith("average accuracy ")]
+    assert len(figures) > len(effects)
+    assert [title for title in figures if not title.endswith(" pairs")] == []
 
 
 def test_names_are_escaped(compared_texts: dict[str, str], parsed: dict[str, Parsed]) -> None:
