@@ -9,9 +9,6 @@
 -- mastery minus its mastery of the pairs that the model completed. A shortcut chosen by its result is an upper bound,
 -- so a model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- A model that was asked several times has one row per repeat; scores has the means (grouping_by `repeats`).
--- detectable_difference: the smallest true difference from another model that would be found with a power of 80 %
--- (macros.sql). It is an upper bound, because √2 times the own standard error assumes independent answers;
--- model_comparison has that of every two models.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat. rank_low, rank_high: the
 -- ranks that the model may have. It is behind every model whose mastery is higher by a difference that is significant
 -- among all pairs of models (holm_p_value < 0.05 in model_comparison), and ahead of every model below it likewise.
@@ -40,8 +37,6 @@ select
     scores.joint_accuracy, scores.joint_accuracy_ci_low, scores.joint_accuracy_ci_high,
     scores.best_shortcut, scores.best_shortcut_mastery,
     scores.mastery_above_shortcut, scores.mastery_above_shortcut_ci_low, scores.mastery_above_shortcut_ci_high,
-    detectable(sqrt(2) * (scores.average_accuracy_ci_high - scores.average_accuracy_ci_low)) as detectable_difference,
-    detectable(sqrt(2) * (scores.mastery_ci_high - scores.mastery_ci_low)) as detectable_mastery_difference,
     scores.n_effective,
     scores.consistency,
     scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate,
