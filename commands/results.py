@@ -13,6 +13,7 @@ from commands.arguments import (
     add_root,
     read_path,
     read_share,
+    report_error,
     report_progress,
     write_output,
 )
@@ -108,6 +109,8 @@ def query(options: argparse.Namespace) -> int:
             f"The warehouse holds {len(pooled)} editions, and no column says of which the rows are. Add "
             f"edition_id to the columns, or choose an edition: where edition_id = '{pooled[-1]}'"
         )
+    for message in describe_missing_editions(options.root, sql):
+        report_error(message)
     return 0
 
 
@@ -119,10 +122,23 @@ def list_pooled_editions(root: Path, sql: str) -> list[str]:
     named = {row["name"] for row in read_rows(root, f"{relations} where column_name = 'edition_id'")}
     if "edition" in sql or named.isdisjoint(re.findall(r"\w+", sql)):
         return []
-    found = [
-        str(row["edition_id"]) for row in read_rows(root, "select edition_id from editions order by all")
-    ]
+    found = _list_editions(root)
     return found if len(found) > 1 else []
+
+
+def describe_missing_editions(root: Path, sql: str) -> list[str]:
+    """Return a message for each edition that a query chooses, if the warehouse lacks it."""
+    from warehouse.selection import describe_missing
+
+    chosen = re.findall(r"edition_id\s*(?:=|in\s*\()\s*'([^']+)'", sql, re.IGNORECASE)
+    known = _list_editions(root) if chosen else []
+    return [describe_missing(text, known) for text in dict.fromkeys(chosen) if text not in known]
+
+
+def _list_editions(root: Path) -> list[str]:
+    from warehouse.query import read_rows
+
+    return [str(row["edition_id"]) for row in read_rows(root, "select edition_id from editions order by all")]
 
 
 def _show(text: str, path: Path | None) -> None:

@@ -36,10 +36,14 @@ def find_edition(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     ]
     candidates = [name for name, is_published in meant if is_published] or [name for name, _ in meant]
     if not candidates:
-        raise InputError(
-            f"the warehouse has no edition {text!r}{suggest(text, ids)}; it contains: {_join(ids)}"
-        )
+        raise InputError(describe_missing(text, ids))
     return _choose(candidates, f"the edition {text!r}")
+
+
+def describe_missing(text: str, edition_ids: Sequence[str]) -> str:
+    """Return the message that the warehouse lacks the edition, and which ones it has."""
+    near = suggest(text, edition_ids)
+    return f"the warehouse has no edition {text!r}{near}; it contains: {_join(edition_ids)}"
 
 
 def find_model(connection: duckdb.DuckDBPyConnection, edition_id: str, text: str) -> EvaluatedModel:

@@ -133,9 +133,19 @@ def test_a_file_holds_the_rows_of_the_query_and_replaces_none(
 
 
 def test_an_empty_result_is_said(ask: Ask, capsys: pytest.CaptureFixture[str], published: Path) -> None:
-    sql = f"select model from leaderboard where edition_id = '{EDITION}' and false"
-    assert main(["sql", sql, "--root", str(published)]) == 0
-    assert capsys.readouterr() == ("model\n-----\n", "The result has no rows.\n")
+    missing = (
+        "pretexeval: the warehouse has no edition 'tiny' (did you mean {0} or {1}?); it contains: {0}, {1}\n"
+    )
+    missing = missing.format(*EDITIONS)
+    for condition, said in (
+        (f"= '{EDITION}' and false", ""),
+        ("= 'tiny'", missing),
+        (f"IN ('tiny', '{OTHER}') and false", missing),
+        ("> 'tiny-seed3'", ""),
+    ):
+        sql = f"select model from leaderboard where edition_id {condition}"
+        assert main(["sql", sql, "--root", str(published)]) == 0
+        assert capsys.readouterr() == ("model\n-----\n", f"The result has no rows.\n{said}")
 
 
 def test_what_cannot_be_written(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
