@@ -103,11 +103,22 @@ def write_output(text: object = "") -> None:
     print(escape_controls(str(text)), flush=True)
 
 
-def report_published(root: Path) -> None:
-    """Say on stderr in one sentence what the warehouse holds, and where its pages are."""
-    from pretexeval.storage.layout import page_file
+def report_published(root: Path, edition_id: str | None, left_out: str | None) -> int:
+    """Print the paths of the warehouse and of a page, and say on stderr what the warehouse holds.
+
+    Args:
+        edition_id: the edition whose page was written; None for the pages of all editions.
+        left_out: the result of `run_publish`.
+
+    Returns:
+        The exit status.
+    """
+    from pretexeval.storage.layout import WAREHOUSE, page_file
     from warehouse.query import run_query
 
+    for path in (root / WAREHOUSE, root / page_file(edition_id)):
+        if path.is_file():
+            write_output(path)
     _, [(n_editions, n_withdrawn, n_runs, n_models)] = run_query(
         root,
         "select count(*), count(withdrawn_at), (select count(*) from runs), "
@@ -116,6 +127,14 @@ def report_published(root: Path) -> None:
     editions = _count(n_editions, "edition") + (f" ({n_withdrawn:,} withdrawn)" if n_withdrawn else "")
     runs = f"{_count(n_runs, 'evaluation')} of {_count(n_models, 'model')}"
     report_progress(f"The warehouse holds {editions} and {runs}; its pages begin at {root / page_file()}.")
+    return report_left_out(left_out)
+
+
+def report_left_out(left_out: str | None) -> int:
+    """Say what a publication left out, as the last message of a command; return its exit status."""
+    if left_out is not None:
+        report_error(left_out)
+    return 0 if left_out is None else 1
 
 
 def _count(n: int, what: str) -> str:

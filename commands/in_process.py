@@ -236,14 +236,12 @@ def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
         return list_failures(evaluate_models(config, edition_id))
 
 
-def run_publish(config: Config, edition_id: str | None) -> list[Path]:
-    """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
+def run_publish(config: Config, edition_id: str | None) -> str | None:
+    """Publish what is complete, with the edition's page or all pages; return what was left out."""
     with _begin_flows(config.storage.root):
-        from flows.publish import publish
-        from flows.support.runs import call_flow
+        from flows.regenerate import publish_outcomes
 
-        call_flow(publish, edition_id=edition_id, config=config)
-    return [config.storage.root / WAREHOUSE, config.storage.root / page_file(edition_id)]
+        return publish_outcomes(config, edition_id, {})
 
 
 def refresh_page(config: Config, edition_id: str) -> None:
@@ -283,13 +281,14 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
 
         outcomes = evaluate_models(config, edition_id)
         tell("publishing")
-        left_out = publish_outcomes(config, edition_id, outcomes)
-    return RunResult(edition_id, root, list_failures(outcomes), left_out)
+        failures = list_failures(outcomes)
+        left_out = publish_outcomes(config, edition_id, failures)
+    return RunResult(edition_id, root, failures, left_out)
 
 
 def run_backfill(
     config: Config, first: str, last: str, tell: Callable[[str], None]
-) -> tuple[list[Path], dict[str, str]]:
+) -> tuple[dict[str, str], str | None]:
     """Make or complete the editions of past periods, as `backfill` of flows/regenerate.py does.
 
     Raises:

@@ -12,6 +12,7 @@ from commands.arguments import (
     add_root,
     read_path,
     report_error,
+    report_left_out,
     report_progress,
     report_published,
     write_output,
@@ -92,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
     configs = {file: select_evaluations(load_config(file), options) for file in options.configs}
     _require_one_root(configs)
     statuses, complete, waiting = [], list[tuple[Config, str]](), list(configs)
+    left_out = None
     for file, config in configs.items():
         waiting.remove(file)
         if len(configs) > 1:
@@ -106,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
             continue
         with open_warehouse(config.storage.root):
             statuses.append(_print_results(config, result, is_wide=options.wide))
-        if result.left_out is None:
+        left_out = result.left_out
+        if left_out is None:
             complete.append((config, result.edition_id))
         if waiting:
             report_progress(f"open {result.page} now; still to run: {', '.join(map(str, waiting))}")
@@ -115,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
         refresh_page(config, edition_id)
     if complete:
         write_output(f"\nall editions  {complete[0][0].storage.root / page_file()}")
-    return max(statuses)
+    return max(*statuses, report_left_out(left_out))
 
 
 def _require_one_root(configs: dict[Path, Config]) -> None:
@@ -147,10 +150,7 @@ def _print_results(config: Config, result: "RunResult", *, is_wide: bool) -> int
         write_output(f"methods    pretexeval sql --papers {result.edition_id} --root {quoted}")
     write_output(f"page       {result.page}")
     _warn_of_wrong_texts(config, result.edition_id)
-    status = _report_failures(result.failures)
-    if result.left_out:
-        report_error(result.left_out)
-    return 1 if result.left_out else status
+    return _report_failures(result.failures)
 
 
 def build(options: argparse.Namespace) -> int:
@@ -189,15 +189,13 @@ def publish(options: argparse.Namespace) -> int:
 
     config = load_config(options.config)
     edition = fetch_edition(config, open_store(config.storage))
-    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
-    if not edition.is_complete():
+    edition_id = edition.edition_id if edition.is_complete() else None
+    left_out = run_publish(config, edition_id)
+    if edition_id is None:
         report_progress(
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
         )
-    for path in paths:
-        write_output(path)
-    report_published(config.storage.root)
-    return 0
+    return report_published(config.storage.root, edition_id, left_out)
 
 
 def _report_failures(failures: dict[str, str]) -> int:
@@ -207,19 +205,15 @@ def _report_failures(failures: dict[str, str]) -> int:
 
 
 def backfill(options: argparse.Namespace) -> int:
-    """Evaluate the models on the editions of the periods, publish, and print the paths."""
+    """Evaluate the models on the editions of the periods, publish, and say what failed."""
     from commands.in_process import run_backfill
 
     config = load_config(options.config)
     if options.model is not None:
         config = select_models(config, options.model)
-    paths, failures = run_backfill(config, options.first, options.last, report_progress)
-    for path in paths:
-        write_output(path)
-    report_published(config.storage.root)
-    for what, reason in failures.items():
-        report_error(f"{what}: {reason}")
-    return 1 if failures else 0
+    failures, left_out = run_backfill(config, options.first, options.last, report_progress)
+    status = _report_failures(failures)
+    return max(status, report_published(config.storage.root, None, left_out))
 
 
 def withdraw(options: argparse.Namespace) -> int:
@@ -232,10 +226,8 @@ def withdraw(options: argparse.Namespace) -> int:
     with open_warehouse(options.root) as connection:
         edition_id = find_edition(connection, options.edition)
     withdraw_edition(options.root, edition_id, options.reason)
-    for path in run_publish(Config.model_validate({"storage": {"root": options.root}}), None):
-        write_output(path)
+    left_out = run_publish(Config.model_validate({"storage": {"root": options.root}}), None)
     report_progress(
         f"{edition_id} is withdrawn: its texts stay, its scores left the warehouse and the pages."
     )
-    report_published(options.root)
-    return 0
+    return report_published(options.root, None, left_out)

@@ -10,6 +10,7 @@ from commands.arguments import (
     read_count,
     read_path,
     report_error,
+    report_published,
     write_output,
 )
 from pretexeval.config.file import Config
@@ -136,8 +137,8 @@ def import_answers(options: argparse.Namespace) -> int:
     if not options.no_publish:
         from commands.in_process import run_publish
 
-        for path in run_publish(config, options.edition):
-            write_output(path)
+        left_out = run_publish(config, options.edition)
+        status = max(status, report_published(options.root, options.edition, left_out))
     return status
 
 

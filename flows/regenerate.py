@@ -30,7 +30,7 @@ from flows.support.runs import (
 )
 from pretexeval.config.file import Config
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.layout import WAREHOUSE, page_file
+from pretexeval.storage.layout import page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import label_evaluation
@@ -92,8 +92,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         outcomes = evaluate_models(config, edition_id)
         # Before the publication, so that tables and pages agree with the files.
         remove_editions(config)
-        left_out = publish_outcomes(config, edition_id, outcomes)
-    failures = list_failures(outcomes)
+        failures = list_failures(outcomes)
+        left_out = publish_outcomes(config, edition_id, failures)
     end = (
         f"{len(outcomes) - len(failures)} of {len(outcomes)} evaluations are complete; "
         f"page: {locate(config.storage, page_file(edition_id))}"
@@ -147,21 +147,21 @@ def evaluate_models(config: Config, edition_id: str) -> dict[str, Outcome]:
     return dict(zip(labels, _run_evaluations(calls), strict=True))
 
 
-def publish_outcomes(config: Config, edition_id: str, outcomes: Mapping[str, Outcome]) -> str | None:
-    """Publish what succeeded of the evaluations on an edition.
+def publish_outcomes(config: Config, edition_id: str | None, failures: Mapping[str, str]) -> str | None:
+    """Publish, with the page of the edition or all pages.
 
-    Return what else under the root was left out, because files contradict their records.
+    Return what under the root was left out, because files contradict their records.
 
     Raises:
-        InputError: publishing failed; the message also names the models that failed.
+        InputError: publishing failed; the message also names the failures before it.
     """
     try:
         call_flow(publish, config=config, edition_id=edition_id)
     except PartsLeftOut as error:
         return str(error)
     except InputError as error:
-        failures = [f"{name}: {reason}" for name, reason in list_failures(outcomes).items()]
-        raise InputError("\n".join([*failures, str(error)])) from error
+        lines = [f"{what}: {reason}" for what, reason in failures.items()]
+        raise InputError("\n".join([*lines, str(error)])) from error
     return None
 
 
@@ -213,8 +213,8 @@ def require_start_allowed() -> None:
 
 def backfill(
     config: Config, moments: Sequence[datetime], report_step: Callable[[str], None]
-) -> tuple[list[Path], dict[str, str]]:
-    """Evaluate every model on the editions of these periods, then publish; return the paths and the failures.
+) -> tuple[dict[str, str], str | None]:
+    """Evaluate every model on the editions of these periods, then publish.
 
     A period with a complete edition keeps it, although the base may have changed; any other gets one, as the
     schedule would build it now. Anchors are not asked, because answers of today say nothing of the past.
@@ -224,7 +224,7 @@ def backfill(
         report_step: receives a line about each edition.
 
     Returns:
-        The paths of the warehouse and the index; period, or edition and model -> why it failed.
+        Period, or edition and model -> why it failed; and the result of `publish_outcomes`.
 
     Raises:
         InputError: the base cannot be used; or publishing failed, and the message also names the failures.
@@ -246,10 +246,4 @@ def backfill(
                 if outcome.has_failed:
                     failures[f"{edition_id}, {name}"] = outcome.message
     report_step("publishing")
-    try:
-        call_flow(publish, config=config)
-    except InputError as error:
-        lines = [f"{what}: {reason}" for what, reason in failures.items()]
-        raise InputError("\n".join([*lines, str(error)])) from error
-    root = config.storage.root
-    return [root / WAREHOUSE, root / page_file()], failures
+    return failures, publish_outcomes(config, None, failures)

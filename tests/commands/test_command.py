@@ -288,23 +288,52 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
     questions.write_answers(EDITIONS[1], "erratic", erratic, setting="chain_of_thought")
     build_warehouse(data.root)
 
-    def report(edition_id: str) -> str:
-        end = in_process.RunResult(edition_id, data.root, {})
-        monkeypatch.setattr(in_process, "run_all", lambda *_: end)
-        assert main(["run", str(write_config(tmp_path / "c.toml", data.root))]) == 0
-        return capsys.readouterr().out
-
-    said = report(EDITIONS[0])
-    # The edition is named before its table, and the page of all editions in the end.
-    assert said.startswith(f"\n{EDITIONS[0]}\n# ")
-    assert said.endswith(f"\nall editions  {data.root / 'report' / 'index.html'}\n")
+    ends = iter([in_process.RunResult(edition_id, data.root, {}) for edition_id in EDITIONS])
+    monkeypatch.setattr(in_process, "run_all", lambda *_: next(ends))
+    monkeypatch.setattr(in_process, "refresh_page", lambda *_: None)
+    configs = [str(write_config(tmp_path / name, data.root)) for name in ("one.toml", "two.toml")]
+    assert main(["run", *configs]) == 0
+    printed = capsys.readouterr().out
+    # Each edition is named before its table, and the page of all editions in the end.
+    assert printed.startswith(f"\n{EDITIONS[0]}\n# ")
+    assert printed.endswith(f"\nall editions  {data.root / 'report' / 'index.html'}\n")
+    assert printed.count("all editions") == 1
+    said, _, of_questions = printed.partition(f"\n{EDITIONS[1]}\nmodel ")
     assert len(re.findall(r"^ *1 +Expert ", said, re.MULTILINE)) == 1
     assert "Expert (pretexeval, strict): the leaderboard shows the first of 3 repeats. Their mean" in said
-    said = report(EDITIONS[1])
     # Only samples have a leaderboard.
-    assert "no model has been evaluated on this edition yet" not in said
-    assert re.search(r"^Erratic +chain_of_thought ", said, re.MULTILINE)
-    assert re.search(r"^random answers ", said, re.MULTILINE)
+    assert "no model has been evaluated on this edition yet" not in printed
+    assert re.search(r"^Erratic +chain_of_thought ", of_questions, re.MULTILINE)
+    assert re.search(r"^random answers ", of_questions, re.MULTILINE)
+
+
+LEFT_OUT = "everything else was published, but 1 part was left out:\n  data/editions/a: it is damaged"
+
+
+def test_what_a_publication_leaves_out_ends_every_command_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = DataFolder(tmp_path / "data")
+    data.add_pairs("symptoms", 6)
+    data.write_edition(EDITIONS[0])
+    build_warehouse(data.root)
+    config = str(write_configuration(tmp_path))
+    other = str(write_config(tmp_path / "other.toml", data.root))
+    end = in_process.RunResult(EDITIONS[0], data.root, {}, LEFT_OUT)
+    monkeypatch.setattr(in_process, "run_all", lambda *_: end)
+    monkeypatch.setattr(in_process, "run_publish", lambda *_: LEFT_OUT)
+    monkeypatch.setattr(in_process, "run_backfill", lambda *_: ({}, LEFT_OUT))
+    for words in (
+        ["run", config],
+        ["run", config, other],
+        ["publish", config],
+        ["backfill", config, "--from", "2026-W40", "--to", "2026-W41"],
+        ["withdraw", EDITIONS[0], "--reason", "wrong", "--root", str(data.root)],
+    ):
+        assert main(words) == 1, words
+        said = capsys.readouterr().err
+        assert said.count(LEFT_OUT) == 1, words
+        assert said.endswith(f"pretexeval: {LEFT_OUT}\n"), words
 
 
 N_TESTED = 9

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from commands import in_process
 from commands.main import main
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
@@ -27,6 +28,7 @@ from tasks.evaluation.scoring import score_finished
 from tests.support.command import read_bytes
 from tests.tasks.evaluation.conftest import build_questions
 from warehouse.loading import load_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.sources import collect_sources
 
 Row = dict[str, Any]
@@ -70,8 +72,9 @@ class Folder:
         config = self.configure(path, **model)
         return import_responses(config, read_recorded_file(path), self.edition_id, "m", setting)
 
-    def command(self, path: Path, *options: str) -> int:
-        names = ["--edition", self.edition_id, "--root", str(self.root), "--model", "m", "--no-publish"]
+    def command(self, path: Path, *options: str, publishes: bool = False) -> int:
+        names = ["--edition", self.edition_id, "--root", str(self.root), "--model", "m"]
+        names += [] if publishes else ["--no-publish"]
         return main(["import-responses", str(path), *names, *options])
 
     def read_rows(self, evaluation: Evaluation, stage: str = "predictions") -> pl.DataFrame:
@@ -209,7 +212,9 @@ def test_imported_responses_without_one_are_scored_again_and_never_asked(folder:
         ask_missing(evaluation, write_requests(evaluation), Store(evaluation.storage), lambda _: None)
 
 
-def test_the_command_imports_and_reports(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_imports_and_reports(
+    folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = folder.write(folder.answers[:-9])
     assert folder.command(path) == 1
     said = capsys.readouterr()
@@ -217,6 +222,10 @@ def test_the_command_imports_and_reports(folder: Folder, capsys: pytest.CaptureF
     assert "max_error_rate" in said.err
     options = ["--max-error-rate", "0.5", "--policy", "strict", "--policy", "excluded"]
     assert folder.command(path, *options) == 0
+    build_warehouse(folder.root)
+    monkeypatch.setattr(in_process, "run_publish", lambda *_: "1 part was left out")
+    assert folder.command(path, *options, publishes=True) == 1
+    assert capsys.readouterr().err.endswith("\npretexeval: 1 part was left out\n")
     (record,) = (folder.root / "question_predictions").rglob("run.json")
     assert (read_record(record) or {})["scoring_policies"] == ["strict", "excluded"]
     assert folder.command(path, "--model", "no/name") == 2
