@@ -237,6 +237,10 @@ LOCK_TIMEOUT_S = 600.0
 MEMORY_LIMIT = "1000MB"
 # Parts that a message names.
 N_SHOWN = 10
+STORAGE_ERRORS = (OSError, duckdb.IOException, duckdb.OutOfMemoryException)
+# The problem and the remedy of a warehouse that the system does not let us write, and of any other failure.
+REFUSED = ("cannot be written ({})", "Make room or make the folder writable, then run `pretexeval publish`")
+UNEXPECTED = ("cannot be built ({}), though every file can be read", "Please report this message")
 
 
 class PartsLeftOut(InputError):
@@ -268,18 +272,13 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
             f"{root / PUBLISH_LOCK}: another publisher has held the lock for {lock_timeout_s:g} s; "
             "wait until it has finished, then publish again"
         ) from error
-    except (duckdb.DataError, duckdb.ProgrammingError, duckdb.IntegrityError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{root / WAREHOUSE}: cannot be built ({reason}), though every file can be read; the previous "
-            "warehouse, if any, is still there. Please report this message"
-        ) from error
     except (OSError, duckdb.Error) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{root / WAREHOUSE}: cannot be written ({reason}); the previous warehouse, if any, is still "
-            "there. Make room or make the folder writable, then run `pretexeval publish`"
-        ) from error
+        # On a full disk, a commit raises a TransactionException, and a checkpoint a FatalException.
+        is_refused = isinstance(error, STORAGE_ERRORS) or "Could not write file" in reason
+        problem, remedy = REFUSED if is_refused else UNEXPECTED
+        kept = "the previous warehouse, if any, is still there"
+        raise InputError(f"{root / WAREHOUSE}: {problem.format(reason)}; {kept}. {remedy}") from error
 
 
 def is_warehouse_current(root: Path) -> bool:

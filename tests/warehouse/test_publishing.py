@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pytest
@@ -85,23 +86,32 @@ def test_what_fails_leaves_the_old_file_and_the_next_publisher_clears_up(
     before = path.read_bytes()
     data.write_model("second")
 
-    def fail(*_: object) -> None:
-        raise InputError("a question does not fit")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(publishing, "load_warehouse", fail)
-        with pytest.raises(InputError, match="does not fit"):
-            build_warehouse(data.root)
-    assert (list_files(data.root), path.read_bytes()) == (["warehouse.duckdb"], before)
-    # The system refuses to write a larger file in the same way as on a full disk.
+    for error, said in (
+        (InputError("a question does not fit"), "^a question does not fit$"),
+        (duckdb.IOException("No such device"), r"cannot be written \(No such device\); .* Make room or "),
+        (
+            duckdb.ConversionException("no date"),
+            r"cannot be built \(no date\), .*Please report this message$",
+        ),
+        (duckdb.InternalException("a bug"), r"cannot be built \(a bug\), .*Please report this message$"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(publishing, "load_warehouse", Mock(side_effect=error))
+            with pytest.raises(InputError, match=said):
+                build_warehouse(data.root)
+        assert (list_files(data.root), path.read_bytes()) == (["warehouse.duckdb"], before)
+    # The system refuses to write a larger file as on a full disk, at a commit or at a checkpoint.
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
-    try:
-        with pytest.raises(InputError, match=r"cannot be written .*the previous warehouse"):
-            build_warehouse(data.root)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert (list_files(data.root), path.read_bytes()) == (["warehouse.duckdb"], before)
+    for n_bytes in (100_000, 1_000_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+        try:
+            with pytest.raises(
+                InputError, match=r"cannot be written .*the previous warehouse.* Make room or "
+            ):
+                build_warehouse(data.root)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert (list_files(data.root), path.read_bytes()) == (["warehouse.duckdb"], before)
     # Publishers that were killed leave their files.
     for name in ("warehouse.duckdb.next-1", "warehouse.duckdb.next-1.wal"):
         (data.root / name).write_bytes(before[:1000])
