@@ -53,7 +53,6 @@ SHARED = (
     "taught_pairs",
     "pair_groups",
     "cutoff_pairs",
-    "facet_steps",
 )
 COMPARED = ("paired_models", "taught_points")
 # Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views

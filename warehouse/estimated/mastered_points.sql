@@ -21,6 +21,21 @@ with points as (
     from point_mastery
     inner join storage.taught_points using (edition_id, model_id, point_id)
     where is_as_taught
+),
+
+asked as (
+    select distinct edition_id, facet
+    from questions
+    where split = 'test'
+),
+
+steps as (
+    select
+        edition_id,
+        list(facet) over (partition by edition_id order by place_facet(facet)) as facets,
+        len(facets) as step,
+        step = count(*) over (partition by edition_id) as is_last
+    from asked
 )
 
 select
@@ -30,7 +45,7 @@ select
     n_graded_facets >= step as is_graded,
     n_mastered_facets >= step as is_right
 from points
-inner join storage.facet_steps using (edition_id)
+inner join steps using (edition_id)
 where taught_with is null or is_last;
 
 create or replace temp table observations as

@@ -1,5 +1,5 @@
 -- Adds the comparisons of answers to questions to differences: two models in one setting, or two settings of one
--- model. part is a facet, or the facets so far in the paper's order (storage.facet_steps); measure is one of:
+-- model. part is a facet, or the facets so far in the paper's order (mastered_points); measure is one of:
 -- `accuracy`: of the questions of a facet, negated or not, that are graded for both. Of RQ it is the debiased accuracy,
 -- so that n_gained − n_lost is not the difference of n_observations questions (macros.sql).
 -- `mastered_rate`, `mastered_negated_rate`: of the points that have all questions of the facets so far, without and with
@@ -7,10 +7,14 @@
 -- because the rest is the models' own selection.
 create or replace temp table compared as
 with asked as (
-    select distinct run, edition_id, setting, model_id, model, scoring_policy
+    select
+        run, edition_id, setting, model_id, model, scoring_policy,
+        list(distinct facet order by place_facet(facet)) as facets
     from point_scores
+    group by all
 )
 
+-- Where both have all facets so far, these are the first ones of each.
 select
     one.*,
     other.run as other_run, other.setting as other_setting, other.model_id as other_model_id, other.model as other_model
@@ -112,9 +116,9 @@ with counted as (
 
 select
     'questions' as comparison,
-    compared.*,
+    compared.* exclude (facets),
     compared.edition_id as other_edition_id,
-    coalesce(facet, array_to_string(facets, ', ')) as part,
+    coalesce(facet, array_to_string(facets[:counted.step], ', ')) as part,
     case
         when facet is not null then 'accuracy'
         when is_negated_included then 'mastered_negated_rate'
@@ -130,7 +134,6 @@ select
 from counted
 inner join compared using (run, other_run)
 inner join estimates on estimates.key = hash(run, other_run, facet, step, is_negated_included)
-left join storage.facet_steps as steps on compared.edition_id = steps.edition_id and counted.step = steps.step
 where facet is not null or scoring_policy <> 'excluded' or counted.n_observations >= 0.8 * n_matched
 order by
     compared.edition_id, setting, model_id, other_setting, other_model_id, scoring_policy,
