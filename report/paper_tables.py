@@ -10,9 +10,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from report.columns import FACETS, Row
-from report.console import align, format_share
-from report.facet_scores import list_asked, read_facet_scores
+from report.columns import FACETS, TABLES, Row
+from report.console import align
+from report.facet_scores import read_facet_scores
+from report.score_tables import render_facets
 from warehouse.query import read_rows
 
 PAPER_ORDER = ("coin-flip", "strict", "excluded")
@@ -24,8 +25,8 @@ COMPONENTS = {
 }
 # The steps of ablations, in PretexEval's order.
 STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
-# The columns of MultifacetEval.
-PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
+# The columns of MultifacetEval, tables 1 and 2.
+OF_QUESTIONS = ("model_id", "setting", *FACETS, "average")
 MEAN = "mean of models"
 _LIMITS = ("value", "low", "high")
 GAIN = ", ".join(
@@ -63,10 +64,10 @@ def render_all_tables(root: Path, edition_id: str) -> str:
     ]
     counts += [f"questions ({row['model']}, {row['setting']}) {row['n_questions']:,}" for row in chosen]
     head = f"Scoring policy {policy}. Graded samples or questions of each model: {', '.join(counts)}"
-    tables = (
-        render_paper_tables(lambda sql: read_rows(root, sql), edition_id, policy),
-        render_paper_facets(chosen),
-    )
+    tables = [render_paper_tables(lambda sql: read_rows(root, sql), edition_id, policy)]
+    if chosen:
+        columns = [column for column in TABLES["facets"] if column.name in OF_QUESTIONS]
+        tables.append(f"Facets: accuracy\n{render_facets(chosen, columns)}")
     return "\n\n".join(table for table in (head, *tables) if table)
 
 
@@ -161,20 +162,3 @@ def _write_cell(row: Row, form: str) -> str:
     if "low" in row:
         text += " [too few]" if row["low"] is None else f" [{row['low']:{form}}, {row['high']:{form}}]"
     return text if row.get("relative_loss") is None else f"{text} loss {100 * row['relative_loss']:.0f} %"
-
-
-def render_paper_facets(scores: Sequence[Row]) -> str:
-    """Return a table per setting as in the paper: accuracies of the facets in %, and their macro average.
-
-    Args:
-        scores: rows of read_facet_scores under one policy.
-    """
-    tables = []
-    for setting in dict.fromkeys(row["setting"] for row in scores):
-        rows = [row for row in scores if row["setting"] == setting]
-        names = [*list_asked(rows[0]), "average"]
-        lines = [["Random", *(format_share(rows[0][f"{name}_random"]) for name in names)]]
-        lines += [[row["model"], *(format_share(row[name]) for name in names)] for row in rows]
-        heads = ["model", *(PAPER_NAMES.get(name, "Average") for name in names)]
-        tables.append(f"Facets: accuracy (%), {setting}\n{align(heads, lines)}")
-    return "\n\n".join(tables)

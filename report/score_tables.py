@@ -98,7 +98,9 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     )
 
 
-def render_facets(rows: Sequence[Row], *, is_wide: bool = True) -> str:
+def render_facets(
+    rows: Sequence[Row], columns: Sequence[Column] = TABLES["facets"], *, is_wide: bool = True
+) -> str:
     """Return a table with one line per model and setting: its facets with their 95 % intervals.
 
     The last line of the table is what random answers score. Sentences about thoughts that did not end and
@@ -106,10 +108,11 @@ def render_facets(rows: Sequence[Row], *, is_wide: bool = True) -> str:
 
     Args:
         rows: at least one of read_facet_scores.
+        columns: those of the table that are shown.
     """
     random: dict[str, Any] = {"model": "random answers"}
     random |= {name: rows[0][f"{name}_random"] for name in (*FACETS, "average")}
-    table = render_table(TABLES["facets"], [*rows, random], is_wide=is_wide)
+    table = render_table(columns, [*rows, random], is_wide=is_wide)
     return "\n".join([table, *note_unanswered_questions(rows)])
 
 

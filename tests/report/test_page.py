@@ -16,6 +16,7 @@ from report.formats import FORMS, format_percent, format_points
 from report.leaders import find_question_lead
 from report.page import PAGES, write_index, write_report
 from report.page_rows import read_contents, read_question_contents
+from report.paper_tables import render_all_tables
 from report.score_tables import render_facets
 from tests.report.conftest import (
     ASKED,
@@ -377,6 +378,11 @@ def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) ->
     assert (erratic[0], agreeing[0]) == (ODD_NAME, "agreeing")
     assert thinking[:2] == [ODD_NAME, "chain_of_thought"]
     assert random == ["random answers", "25.0", "25.0", "6.7", "50.0", "26.7"]
+    # The table of the paper has these columns up to the average.
+    _, _, paper = render_all_tables(questioned, ASKED).partition("\n\nFacets: accuracy\n")
+    assert [split(line) for line in paper.splitlines()[2:]] == [
+        line[:7] for line in (right, erratic, agreeing, thinking, random)
+    ]
 
 
 def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
