@@ -104,14 +104,9 @@ def write_output(text: object = "") -> None:
 
 
 def report_published(root: Path, edition_id: str | None, left_out: str | None) -> int:
-    """Print the paths of the warehouse and of a page, and say on stderr what the warehouse holds.
+    """Print the paths of the warehouse and of the edition's page, or of the index of all pages.
 
-    Args:
-        edition_id: the edition whose page was written; None for the pages of all editions.
-        left_out: the result of `run_publish`.
-
-    Returns:
-        The exit status.
+    Then say on stderr what the warehouse holds and what was left out of it; return the exit status.
     """
     from pretexeval.storage.layout import WAREHOUSE, page_file
     from warehouse.query import run_query

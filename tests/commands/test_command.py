@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from prefect.context import TagsContext
@@ -317,19 +318,13 @@ def test_what_a_publication_leaves_out_ends_every_command_in_the_same_way(
     data.add_pairs("symptoms", 6)
     data.write_edition(EDITIONS[0])
     build_warehouse(data.root)
-    config = str(write_configuration(tmp_path))
-    other = str(write_config(tmp_path / "other.toml", data.root))
+    config, other = str(write_configuration(tmp_path)), str(write_config(tmp_path / "d.toml", data.root))
     end = in_process.RunResult(EDITIONS[0], data.root, {}, LEFT_OUT)
-    monkeypatch.setattr(in_process, "run_all", lambda *_: end)
-    monkeypatch.setattr(in_process, "run_publish", lambda *_: LEFT_OUT)
-    monkeypatch.setattr(in_process, "run_backfill", lambda *_: ({}, LEFT_OUT))
-    for words in (
-        ["run", config],
-        ["run", config, other],
-        ["publish", config],
-        ["backfill", config, "--from", "2026-W40", "--to", "2026-W41"],
-        ["withdraw", EDITIONS[0], "--reason", "wrong", "--root", str(data.root)],
-    ):
+    for name, result in (("run_all", end), ("run_publish", LEFT_OUT), ("run_backfill", ({}, LEFT_OUT))):
+        monkeypatch.setattr(in_process, name, Mock(return_value=result))
+    backfill = ["backfill", config, "--from", "2026-W40", "--to", "2026-W41"]
+    withdraw = ["withdraw", EDITIONS[0], "--reason", "wrong", "--root", str(data.root)]
+    for words in (["run", config], ["run", config, other], ["publish", config], backfill, withdraw):
         assert main(words) == 1, words
         said = capsys.readouterr().err
         assert said.count(LEFT_OUT) == 1, words

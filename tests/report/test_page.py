@@ -380,9 +380,8 @@ def test_lines_on_the_console_stand_by_setting_then_average(questioned: Path) ->
     assert random == ["random answers", "25.0", "25.0", "6.7", "50.0", "26.7"]
     # The table of the paper has these columns up to the average.
     _, _, paper = render_all_tables(questioned, ASKED).partition("\n\nFacets: accuracy\n")
-    assert [split(line) for line in paper.splitlines()[2:]] == [
-        line[:7] for line in (right, erratic, agreeing, thinking, random)
-    ]
+    lines = [line[:7] for line in (right, erratic, agreeing, thinking, random)]
+    assert [split(line) for line in paper.splitlines()[2:]] == lines
 
 
 def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
