@@ -1,7 +1,7 @@
 """Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
 
 The pairs, heads and tails are those of a real edition, by default of the bundled base. The intervals
-are those for new facts (pretexeval/statistics), and the weighted means of the table `scores` where
+are those for new facts (pretexeval/statistics), and those of weighted means (warehouse/means.py) where
 `pairs_per_relation` asks the same number of pairs of each relation.
 
 A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the
@@ -21,19 +21,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri, stdtrit
 
 from benchmarks.measuring import add_config, build_edition, build_parser
 from pretexeval.statistics.clusters import Observations, measure_spread
-from pretexeval.statistics.intervals import Estimates
+from pretexeval.statistics.intervals import Estimates, Limits
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
-from warehouse.catalogue import create_tables, read_sql
-from warehouse.estimation import create_estimated
-from warehouse.scores import SCHEMA
+from warehouse.evaluations import Pairs
+from warehouse.means import weigh_relations
 
 K = len(TRANSFORMATIONS)
 MODEL_CORRELATION = 0.5
@@ -252,71 +250,37 @@ def measure_equal_numbers(
     most = max(n for n in range(1, len(pairs)) if sizes["len"].clip(upper_bound=n).sum() <= N_ASKED_PAIRS)
     equal = {name: min(n, most) for name, n in sizes.iter_rows()}
     share = {name: max(2, round(N_ASKED_PAIRS * n / len(pairs))) for name, n in sizes.iter_rows()}
-    rows = []
+    asked_limits = []
     for counts in (equal, share):
         limit = pl.col("relation").replace_strict(counts, return_dtype=pl.Int64)
         asked = pairs.filter(pl.int_range(pl.len()).over("relation") < limit)
         (right,) = simulate(asked, answering, n_editions, rng)
-        rows.append(read_weighted(pairs, asked, right))
+        asked_limits.append(limit_weighted(pairs, asked, right))
     found = {}
     for (measure, truths), weighting in product(answering.expect(len(sizes)).items(), ("relations", "pairs")):
         if measure != "joint":
             truth = float(np.average(truths, weights=sizes["len"] if weighting == "pairs" else None))
-            score = "average_accuracy" if measure == "average" else "mastery"
-            low, high = f"{score}_ci_low", f"{score}_ci_high"
-            even, same = (each.filter(group_name=weighting) for each in rows)
-            widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (even, same)]
-            covers = float(((even[low] <= truth) & (truth <= even[high])).to_numpy().mean())
+            even, same = (limits[measure, weighting] for limits in asked_limits)
+            widths = [float(((each.high - each.low) ** 2).sum()) for each in (even, same)]
+            covers = float(np.mean((even.low <= truth) & (truth <= even.high)))
             found[measure, weighting] = covers, 1 - widths[0] / widths[1]
     return found
 
 
-def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.DataFrame:
-    """Return the weighted means of scores for simulated answers to some pairs of an edition."""
-    # The first K samples are those of the true triplet.
-    halves = right.reshape(-1, 2, K).sum(-1)
-    runs = np.repeat(np.arange(len(right)), len(asked))
-    answers = pl.concat([asked] * len(right)).with_columns(
-        run=pl.Series(runs),
-        n_positive_right=pl.Series(halves[:, 0]),
-        n_negative_right=pl.Series(halves[:, 1]),
-    )
-    with duckdb.connect() as connection:
-        create_tables(connection)
-        connection.register("drawn", pairs)
-        connection.register("answers", answers)
-        connection.execute(
-            "create or replace table triplets as "
-            "select 'e' as edition_id, relation, pair_id, 'test' as split, true as is_positive, "
-            "null::varchar as first_release, 0.0 as tail_commonness from drawn"
-        )
-        connection.execute(
-            f"""
-            create or replace table pair_scores as
-            select
-                run, 'e' as edition_id, run::varchar as model_id, model_id as model, 'pretexeval' as method,
-                'strict' as scoring_policy, 0 as repeat, relation, pair_id, head as head_cluster,
-                tail as positive_tail_cluster, tail_other as negative_tail_cluster,
-                {K} as n_positive, {K} as n_negative, n_positive_right, n_negative_right,
-                true as is_complete, n_positive_right + n_negative_right = {2 * K} as is_mastered
-            from answers
-            """
-        )
-        connection.register("no_scores", pl.DataFrame(schema=SCHEMA))
-        connection.execute(
-            """
-            create table scores as from no_scores;
-            insert into scores by name
-            select
-                run, 'edition' as grouping_by, count(*) as n_pairs, count(*) as n_complete_pairs,
-                avg(is_mastered::integer) as mastery, 0 as no_answer_rate, 0 as n_errors, 0 as error_rate,
-                any_value(columns(['edition_id', 'model_id', 'model', 'method', 'scoring_policy', 'repeat']))
-            from pair_scores group by run
-            """
-        )
-        create_estimated(connection, read_sql("estimated/weighted_scores.sql"))
-        weighted: pl.DataFrame = connection.sql("from scores where grouping_by = 'weighting'").pl()
-        return weighted
+def limit_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> dict[tuple[str, str], Limits]:
+    """Return (measure, weighting) -> the intervals of the editions, for answers to some pairs of each."""
+    frame = pairs.select("pair_id", "relation", tail_commonness=pl.lit(0.0))
+    whole = Pairs("e", frame, pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy())
+    is_asked = pairs["pair_id"].is_in(asked["pair_id"].implode()).to_numpy()
+    found = {}
+    for measure, weighting in product(("average", "mastery"), ("relations", "pairs")):
+        mine = combine_samples(measure, right)
+        counts = np.zeros((len(mine), len(pairs), mine.shape[2]))
+        counts[:, is_asked] = mine.sum(-1)
+        n = np.where(is_asked[:, None], float(mine.shape[-1]), 0.0).repeat(mine.shape[2], axis=1)
+        weighed = [weigh_relations(whole, (each, n), weighting) for each in counts]
+        found[measure, weighting] = estimate([each for each in weighed if each is not None]).limit()
+    return found
 
 
 def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:

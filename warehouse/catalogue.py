@@ -67,7 +67,7 @@ FACTS = (
 )
 # Files that add rows to the tables scores and differences, and then those of further tables of scores, in the
 # order in which they are run. They say what is estimated (estimation.py).
-ADDED = ("weighted_scores", "repeat_scores", "question_differences")
+ADDED = ("question_differences",)
 ESTIMATED = (
     "shortcut_baselines",
     "knows_guesses_errs",

@@ -33,7 +33,7 @@ order by method, scoring_policy, repeat, period
 PAIRS = """
 select
     pair_id, relation, head_cluster, positive_tail_cluster, negative_tail_cluster,
-    hash(relation, head) as fact
+    hash(relation, head) as fact, tail_commonness
 from storage.pair_clusters
 inner join (from triplets where split = 'test' and is_positive) as facts using (edition_id, pair_id)
 where edition_id = $edition_id
@@ -53,7 +53,7 @@ class Pairs:
 
     edition_id: str
     frame: pl.DataFrame
-    """pair_id, relation and fact, with a row per pair in the order of pair_id."""
+    """pair_id, relation, fact and tail_commonness, with a row per pair in the order of pair_id."""
     heads: Codes
     """A number for the head of each pair, of this edition only. Shape (pairs,)."""
     tails: Codes
@@ -140,7 +140,7 @@ def read_pairs(connection: duckdb.DuckDBPyConnection, edition_id: str) -> Pairs:
     """Return the test pairs of an edition."""
     frame = connection.sql(PAIRS, params={"edition_id": edition_id}).pl().sort("pair_id")
     heads, tails = number_clusters(frame)
-    return Pairs(edition_id, frame.select("pair_id", "relation", "fact"), heads, tails)
+    return Pairs(edition_id, frame.select("pair_id", "relation", "fact", "tail_commonness"), heads, tails)
 
 
 def number_clusters(frame: pl.DataFrame) -> tuple[Codes, Codes]:

@@ -4,7 +4,7 @@ A part is a selection of pairs, of samples, or of one triplet of each pair. Its 
 joint accuracy, mastery and mastery above the best shortcut (docs/statistics.md).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import comb
 from typing import Any
@@ -20,6 +20,7 @@ from pretexeval.statistics.clusters import Observations, Spread, measure_spread
 from pretexeval.statistics.intervals import Estimates
 from schemas.transformations import TRANSFORMATIONS
 from warehouse.evaluations import Evaluation, Flags, add_weights, count_samples, observe
+from warehouse.means import join_repeats, weigh_evaluation
 
 MAX_LEFT_OUT = 0.2
 """Under `excluded`, joint accuracy and mastery need at least 1 less this share of their units."""
@@ -85,6 +86,11 @@ class Rows:
                 self.places.append((len(self.columns), name))
         self.columns.append(row)
 
+    def extend(self, rows: Iterable[tuple[dict[str, Any], dict[str, Observations]]]) -> None:
+        """Add rows."""
+        for row, scores in rows:
+            self.add(row, scores)
+
     def estimate(self, names: Sequence[str]) -> pl.DataFrame:
         """Return the rows with the scores of these names, their limits and their effective numbers."""
         frame = pl.DataFrame(self.columns, infer_schema_length=None).with_row_index("row")
@@ -104,12 +110,16 @@ def score_evaluations(
     """Return one row per evaluation of a model on an edition and part of it; those of anchors have none."""
     rows = Rows()
     with_weights: set[tuple[str, int]] = set()
-    for evaluation in [tested for tested in evaluations if tested.key["period"] is None]:
+    tested = [evaluation for evaluation in evaluations if evaluation.key["period"] is None]
+    for evaluation in tested:
         key = evaluation.key
         shortcuts = Shortcuts(connection, evaluation)
         for part in _list_parts(connection, evaluation):
             if part.samples.any():
-                rows.add(*_score_part(evaluation, part, shortcuts))
+                row, scored = _score_part(evaluation, part, shortcuts)
+                rows.add(row, scored)
+                if part.grouping_by == "edition":
+                    rows.extend(weigh_evaluation(evaluation, row, scored.keys()))
         all_samples = Part("choices", "", 0, evaluation.asked, evaluation.k)
         row, _ = _score_part(evaluation, all_samples, shortcuts)
         for n, choices in enumerate(_count_choices(evaluation), 1):
@@ -120,6 +130,7 @@ def score_evaluations(
         if weighed not in with_weights:
             with_weights.add(weighed)
             rows.add(*_score_likelier(evaluation, shortcuts))
+    rows.extend(join_repeats(tested))
     return _finish(rows.estimate(MEASURES)) if rows.columns else pl.DataFrame(schema=SCHEMA)
 
 
@@ -339,8 +350,8 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     subtracted = [pl.when(has_limits).then(pl.col(limit) - coin).alias(limit) for limit in limits]
     subtracted.append(pl.col(above) - coin)
     named = frame.rename({"average_accuracy_n_effective": "n_effective"})
-    repeated = dict.fromkeys(REPEATED)
-    return named.with_columns(*subtracted, **repeated).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
+    missing = dict.fromkeys(SCHEMA.keys() - {*named.columns})
+    return named.with_columns(*subtracted, **missing).select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
 
 
 ORDER = (
@@ -354,7 +365,7 @@ ORDER = (
     "group_name",
 )
 REPEATED = ("n_repeats", "average_accuracy_sd", "mastery_sd", "same_answer_rate")
-"""The columns of the means over the repeats alone (estimated/repeat_scores.sql)."""
+"""The columns of the means over the repeats alone (means.py)."""
 LIMITED = ("average_accuracy", "mastery")
 """The scores that also have limits for a fixed base."""
 SCHEMA = {

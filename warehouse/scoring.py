@@ -23,7 +23,7 @@ from pretexeval.primitives.hashing import hash_files, hash_json
 from pretexeval.statistics import clusters, intervals
 from pretexeval.storage.files import write_atomically
 from pretexeval.storage.layout import SCORES_FOLDER
-from warehouse import differences, evaluations, label_audit, scores
+from warehouse import differences, evaluations, label_audit, means, scores
 from warehouse.evaluations import Evaluation, Pairs, read_evaluations, read_pairs
 
 Schema = dict[str, Any]
@@ -53,7 +53,7 @@ MCNEMAR = "".join(
     f", case when measure = 'mastery' then {test}(n_gained, n_lost) end as {test}"
     for test in ("mcnemar_p", "mcnemar_mid_p")
 )
-OF_EDITION = ("storage.pair_clusters", "shortcut_scores", "storage.pair_groups")
+OF_EDITION = ("triplets", "storage.pair_clusters", "shortcut_scores", "storage.pair_groups")
 OF_MODEL = ("storage.taught_pairs", "storage.cutoff_pairs")
 """Tables on which scores depend besides the answers, by edition and by model."""
 
@@ -158,7 +158,7 @@ def _name(*parts: object) -> str:
 @cache
 def hash_code() -> str:
     """Return a hash of the code that computes scores; its results are cheap enough to be computed again."""
-    modules = (clusters, intervals, evaluations, scores, differences, label_audit)
+    modules = (clusters, intervals, evaluations, means, scores, differences, label_audit)
     return hash_files(Path(str(module.__file__)) for module in modules)
 
 

@@ -109,7 +109,7 @@ class RelationFacts:
 
         The draw cannot keep every fact: a tail that most heads have is false of too few heads, and a head
         whose name betrays its tail is left out. So the tested facts are not a random part of the base, and
-        the warehouse weighs them by how common their tails are (warehouse/estimated/weighted_scores.sql).
+        the warehouse weighs them by how common their tails are (warehouse/means.py).
         The population is one fact of every head, and each of its facts has the same chance. It contains the
         general tails that are not asked.
 
