@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.untrusted_text import escape_controls
 
 Command = Callable[[argparse.Namespace], int]
@@ -119,8 +119,8 @@ def report_published(root: Path, edition_id: str | None, left_out: str | None) -
         "select count(*), count(withdrawn_at), (select count(*) from runs), "
         "(select count(distinct model_id) from runs) from editions",
     )
-    editions = _count(n_editions, "edition") + (f" ({n_withdrawn:,} withdrawn)" if n_withdrawn else "")
-    runs = f"{_count(n_runs, 'evaluation')} of {_count(n_models, 'model')}"
+    editions = count_noun(n_editions, "edition") + (f" ({n_withdrawn:,} withdrawn)" if n_withdrawn else "")
+    runs = f"{count_noun(n_runs, 'evaluation')} of {count_noun(n_models, 'model')}"
     report_progress(f"The warehouse holds {editions} and {runs}; its pages begin at {root / page_file()}.")
     return report_left_out(left_out)
 
@@ -130,10 +130,6 @@ def report_left_out(left_out: str | None) -> int:
     if left_out is not None:
         report_error(left_out)
     return 0 if left_out is None else 1
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def report_error(message: str) -> None:

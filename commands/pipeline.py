@@ -17,7 +17,7 @@ from commands.arguments import (
     report_published,
     write_output,
 )
-from commands.selection import add_selection, select_evaluations, select_models
+from commands.selection import add_models, add_selection, select_evaluations, select_models
 from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import edition_folder, page_file
@@ -71,12 +71,7 @@ def _add_changes(subcommands: Subcommands) -> None:
             metavar="PERIOD",
             help=f"the {which} period: a week (2026-W47), month (2026-11) or day (2026-11-22), as scheduled",
         )
-    parser.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
-        help="only the model with this name (repeat for several; default: all models)",
-    )
+    add_models(parser)
     summary = "Withdraw an edition: it stays, with the reason, and its scores leave all tables and pages."
     example = 'starter-2026-W47-1a2b3c4d --reason "the base listed wrong drugs"'
     parser = add_command(subcommands, "withdraw", withdraw, summary, [example])

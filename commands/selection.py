@@ -10,18 +10,23 @@ from pretexeval.primitives.errors import InputError, suggest
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options `--model` and `--limit`."""
-    parser.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
-        help="only the model with this name (repeat for several; default: all models)",
-    )
+    add_models(parser)
     parser.add_argument(
         "--limit",
         type=read_count,
         metavar="N",
         help="ask about N pairs of each relation, as with pairs_per_relation in the model's table; the "
         "edition stays the same, and a run without it asks about the rest",
+    )
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--model`."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME",
+        help="only the model with this name (repeat for several; default: all models)",
     )
 
 

@@ -25,7 +25,6 @@ from schemas.question_stages import QUESTIONS
 
 RESULTS = "every-eval-ever"
 """The target that gets the results of models; the others get the edition itself."""
-TARGETS = ("inspect", "lm-eval", "batch", "parquet", RESULTS)
 # The columns that a task needs; the rest is in the Parquet file.
 TASK_COLUMNS = (
     *("sample_id", "question_id", "prompt", "target", "method", "relation", "transformation", "triplet_id"),
@@ -111,7 +110,7 @@ def export_edition(
     folder: Path,
     pairs_per_relation: int | None = None,
 ) -> None:
-    """Write the edition into a new folder for one of TARGETS, or its results for RESULTS.
+    """Write the edition into a new folder for a target of `pretexeval export`, or its results for RESULTS.
 
     The same edition and the same results give the same bytes.
 

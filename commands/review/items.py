@@ -19,7 +19,6 @@ from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS
 from warehouse.query import open_warehouse
 
 LABELS = ("negatives", "positives", "audit")
-KINDS = ("grades", *LABELS, "rewordings")
 ITEM_COLUMNS = ("question", "item_id", "triplet_id", "method", "relation", "head", "tail", "text", "note")
 MIN_PROBABILITY = 0.05
 """Labels that are less likely wrong are not in the sheet `audit`, unless all models contradict them."""
@@ -33,7 +32,7 @@ order by wrong_probability desc, n_contradicting desc, triplet_id
 
 
 def list_items(root: Path, edition_id: str, kind: str, n_pairs: int | None = None) -> pl.DataFrame:
-    """Return the items of one of KINDS.
+    """Return the items of a kind of sheet, as `pretexeval review export --what` names it.
 
     Args:
         n_pairs: how many pairs are drawn for grades in all, or how many of each relation are judged, those

@@ -50,7 +50,7 @@ def export_sheets(
     All reviewers get the same items; those of grades are in another order for each.
 
     Args:
-        kind: one of KINDS.
+        kind: as for `list_items`.
         n_pairs: as for `list_items`; None: N_GRADED for grades, and all others.
 
     Raises:

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from commands.exports.export import TARGETS, export_edition
+from commands.exports.export import export_edition
 from commands.exports.grading import Grade, compute_accuracy, compute_joint_accuracy, compute_mastery
 from commands.exports.tool_tasks import CODE, COPIED, bundle_modules
 from commands.main import main
+from commands.transfer import TARGETS
 from pretexeval.primitives.errors import InputError
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
