@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import get_args
 
 from commands.arguments import (
     Subcommands,
@@ -17,6 +18,7 @@ from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
+from schemas.choices import QuestionSetting, ScoringPolicy
 
 TARGETS = ("inspect", "lm-eval", "batch", "parquet", "every-eval-ever")
 EDITION = "the name of the edition, as in the table editions"
@@ -86,13 +88,13 @@ def _add_import(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--setting",
-        choices=("answer_only", "chain_of_thought"),
+        choices=get_args(QuestionSetting),
         help="how questions were asked (default: answer_only); not for samples",
     )
     parser.add_argument(
         "--policy",
         action="append",
-        choices=("strict", "coin-flip", "excluded"),
+        choices=get_args(ScoringPolicy),
         help="how to count a missing answer (repeat for several policies; default: strict)",
     )
     parser.add_argument(

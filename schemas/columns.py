@@ -1,14 +1,16 @@
 """Columns and stages, and the columns that several stages share."""
 
 from dataclasses import dataclass
+from typing import get_args
 
 import polars as pl
 import pyarrow as pa
 
 from schemas import transformations
+from schemas.choices import ScoringPolicy
 
 SPLITS = ("test", "demonstration")
-SCORING_POLICIES = ("strict", "coin-flip", "excluded")
+SCORING_POLICIES: tuple[str, ...] = get_args(ScoringPolicy)
 ID16 = "^[0-9a-f]{16}$"
 ID32 = "^[0-9a-f]{32}$"
 

@@ -1,7 +1,10 @@
 """The stages of questions: a knowledge point asked from four sides (MultifacetEval, sections 3.2 and 3.3)."""
 
+from typing import get_args
+
 import pyarrow as pa
 
+from schemas.choices import QuestionSetting
 from schemas.columns import RELATION, SPLIT, Column, Stage, define_id
 
 FACET_OF = {
@@ -12,7 +15,7 @@ FACET_OF = {
 }
 """Type of question (multiple choice, revision, multiple answer, true or false) -> the facet it examines."""
 TYPES = tuple(FACET_OF)
-SETTINGS = ("answer_only", "chain_of_thought")
+SETTINGS: tuple[str, ...] = get_args(QuestionSetting)
 LETTERS = "ABCDEFGHIJ"
 """The names of a question's options, in order."""
 _LETTER = "^[A-J]$"

@@ -4,9 +4,12 @@ The Arrow schema, the expectations at the end of a stage and the warehouse table
 declaration.
 """
 
+from typing import get_args
+
 import pyarrow as pa
 
 from schemas import transformations
+from schemas.choices import Method
 from schemas.columns import (
     ITEM_ID,
     LABEL,
@@ -31,7 +34,7 @@ N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
 # Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.
 DEMONSTRATION_SALT = "demonstrations"
-METHODS = ("pretexeval", "prototype", "direct", "llmeval", "origin")
+METHODS: tuple[str, ...] = get_args(Method)
 # Methods that make one sample of a triplet; the others make as many as there are transformations.
 SINGLE_METHODS = ("direct", "origin")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")

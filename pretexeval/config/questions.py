@@ -9,9 +9,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from pretexeval.config.engines import ConfigTable
+from schemas.choices import QuestionSetting
 
-# These repeat SETTINGS of schemas.question_stages, because that module imports pyarrow, which takes 0.2 s.
-QuestionSetting = Literal["answer_only", "chain_of_thought"]
 Setting = Literal[QuestionSetting, "true_false_unsure"]
 """The ways in which a model is asked questions, or samples with a third answer."""
 UNSURE: Final = "true_false_unsure"

@@ -9,14 +9,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
+from schemas.choices import Method, ScoringPolicy
 from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
 """The age of a fact that none of the older releases holds."""
-
-# These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
-Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
-
 
 EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
@@ -279,9 +276,7 @@ def _require_slot(instruction: str, slot: str) -> None:
 class ScoringConfig(ConfigTable):
     """The rules by which predictions become scores."""
 
-    policies: Annotated[tuple[Literal["strict", "coin-flip", "excluded"], ...], Field(min_length=1)] = (
-        "strict",
-    )
+    policies: Annotated[tuple[ScoringPolicy, ...], Field(min_length=1)] = ("strict",)
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
