@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pretexeval.engines.thoughts import split_reply
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
-from tasks.asking.thoughts import remove_reasoning
 
 Grade = tuple[str, str, int, bool]
 """Pair and triplet of a sample, number of samples of a complete triplet, and whether the answer is right.
@@ -26,7 +26,7 @@ def read_row(response: str, row: Mapping[str, Any], prompt_style: str) -> str | 
         row: a row of the files of JSON lines: a sample, or a question, which has options.
         prompt_style: chat or completion; of a completion, only the first line with text is read.
     """
-    answer = remove_reasoning(response)
+    answer = split_reply(response).answer
     if answer is not None and prompt_style == "completion":
         answer = cut_completion(answer)
     if "point_id" in row:

@@ -17,7 +17,6 @@ SAMPLE_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
 QUESTION_TOKENS: int = QuestionsConfig.model_fields["max_tokens"].default
 COPIED = (
     "pretexeval.engines.thoughts",
-    "tasks.asking.thoughts",
     "tasks.answers.unwrapping",
     "tasks.answers.letters",
     "tasks.answers.segments",

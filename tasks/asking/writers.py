@@ -8,6 +8,7 @@ from pathlib import Path
 from pretexeval.config.engines import WriterConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
+from pretexeval.engines.thoughts import split_reply
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
@@ -15,7 +16,6 @@ from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import PromptForm
 from tasks.asking.sampling import build_sampling, describe_asking
-from tasks.asking.thoughts import remove_reasoning
 
 # In completion style a model would continue with another paragraph.
 STOP_TEXTS = ("\n\n",)
@@ -120,7 +120,7 @@ def _read_cached_replies(
 
 def read_reply(response: str, marks: Sequence[str] | None) -> Reply:
     """Return the reply that a response contains, without its reasoning."""
-    text = remove_reasoning(response, marks)
+    text = split_reply(response, marks).answer
     return Reply(None, UNFINISHED_REASONING) if text is None else Reply(text)
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pretexeval.engines.loading import load_engine
+from pretexeval.engines.thoughts import split_reply
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, hash_prompt
 from tasks.answers.reading import read_answer
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import AskedQuestion
-from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.items import GROUP
 
@@ -105,7 +105,7 @@ def _list_waiting(evaluation: Evaluation, requests: Sequence[ChainRequest], repe
 
 def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None:
     """Return the reasoning of a response without its conclusion; None if its answer is not the right one."""
-    text = remove_reasoning(response, evaluation.scoring.marks)
+    text = split_reply(response, evaluation.scoring.marks).answer
     if text is None:
         return None
     reading = read_answer(row["type"], text, row["options"], row["offered"], row["text"])

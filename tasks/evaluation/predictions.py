@@ -12,7 +12,6 @@ from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
 from tasks import answers as reader
 from tasks.answers.segments import cut_completion
-from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import ItemKind
 
 PREDICTIONS_VERSION = 5
@@ -35,8 +34,8 @@ class Scoring:
     """Settings with which responses are read and no answer is scored."""
 
     policies: tuple[str, ...] = ("strict",)
-    marks: tuple[str, ...] | None = THINK_MARKS
-    """`reasoning_marks` of the model."""
+    marks: tuple[str, ...] | None = None
+    """`reasoning_marks` of the model; None: those of all known families of models."""
 
 
 STRICT = Scoring()

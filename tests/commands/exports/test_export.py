@@ -18,11 +18,11 @@ from commands.exports.grading import Grade, compute_accuracy, compute_joint_accu
 from commands.exports.tool_tasks import CODE, COPIED, bundle_modules
 from commands.main import main
 from commands.transfer import TARGETS
+from pretexeval.engines.thoughts import split_reply
 from pretexeval.primitives.errors import InputError
 from tasks.answers.reading import read_answer, read_statement
 from tasks.answers.segments import cut_completion
 from tasks.asking.prompts import render_answer
-from tasks.asking.thoughts import remove_reasoning
 from tests.support.command import read_bytes
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
@@ -163,7 +163,7 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(
     for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
         kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
         for response in corpus:
-            answer = remove_reasoning(response)
+            answer = split_reply(response).answer
             for style, said in (("chat", answer), ("completion", cut_completion(answer))):
                 found = exported.read_row(response, row, style)
                 assert found == read_answer(kind, said, options, offered, text).answer
@@ -184,7 +184,7 @@ def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_pa
     corpus += ["<think>True", "\n\nFalse\nTrue", "no\nTrue"]
     corpus += [f"<think>False</think>{text}" for text in corpus]
     for text in corpus:
-        answer = remove_reasoning(text)
+        answer = split_reply(text).answer
         for style, said in (("chat", answer), ("completion", cut_completion(answer))):
             expected = read_statement(said)
             assert exported.read_row(text, row, style) == (None if expected is None else str(expected))
@@ -210,7 +210,7 @@ def test_the_code_of_a_task_is_whole_and_defines_each_name_once() -> None:
         assert len(defined) > 100
         assert [name for name, n in Counter(defined).items() if n > 1] == []
     with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
-        bundle_modules(["pretexeval.engines.thoughts", "tasks.asking.thoughts", "commands.exports.grading"])
+        bundle_modules(["pretexeval.engines.thoughts", "commands.exports.grading"])
 
 
 def grade(*pairs: tuple[str, str]) -> list[Grade]:

@@ -12,7 +12,6 @@ from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from tasks.answers.reading import read_statement
 from tasks.asking.reasoning import name_ending, read_answers
-from tasks.asking.thoughts import THINK_MARKS, remove_reasoning
 from tasks.asking.writers import UNFINISHED_REASONING, Reply, Writer, read_replies
 
 
@@ -30,7 +29,7 @@ def test_answer_follows_the_last_thought() -> None:
         "<think>B?</think>It is <|begin_of_box|>C<|end_of_box|>.": "It is <|begin_of_box|>C<|end_of_box|>.",
         "<a>C</a><reason>B fails.</reason></a>": "<a>C</a><reason>B fails.</reason></a>",
     }
-    assert {response: remove_reasoning(response) for response in answers} == answers
+    assert {response: split_reply(response).answer for response in answers} == answers
 
 
 # Families of models: what stands before and after a thought, as in their templates or reasoning parsers.
@@ -45,11 +44,11 @@ def test_thought_of_a_family_of_models_is_removed_and_a_cut_one_is_no_answer(fam
     is_tag = opening[0] in "<[◁⟨"
     glued = (opening.strip(), rest.replace("\n", "")) if is_tag else (opening, rest)
     for begin, end in ((opening, rest), glued, ("", rest)):
-        assert read_statement(remove_reasoning(begin + thought + end)) is False
+        assert read_statement(split_reply(begin + thought + end).answer) is False
         place = split_reply(begin + thought + end).thought
         assert place is not None
         assert thought in (begin + thought + end)[slice(*place)] or not begin
-    assert remove_reasoning(opening + thought) is None
+    assert split_reply(opening + thought).answer is None
     # The marks of a thought that the template opens are at the end of the prompt.
     assert opens_thought(f"True or false?\n{opening}") == (not opening.startswith("analysis"))
 
@@ -62,16 +61,16 @@ def test_what_looks_like_a_mark_is_none() -> None:
         "[1] True",
         "<5 True",
     )
-    assert tuple(map(remove_reasoning, plain)) == plain
+    assert tuple(split_reply(text).answer for text in plain) == plain
     # A heading closes only the thought that a heading opens, and opens none below an answer.
     for text in ("False\n\n## Reasoning\nIt is true of mice.", "It is not.\n\n## Final Answer\nFalse"):
         assert split_reply(text) == SplitReply(text)
-    assert remove_reasoning("**Thinking:**\nTrue?\n\n**Answer:** False") == "False"
-    assert remove_reasoning("<think>\n## Final Answer\nTrue. But") is None
-    assert remove_reasoning('<details type="reasoning" done="true">\nTrue?\n</details>\nFalse') == "\nFalse"
-    assert remove_reasoning("### Reasoning\n\nIt is true, but") is None
+    assert split_reply("**Thinking:**\nTrue?\n\n**Answer:** False").answer == "False"
+    assert split_reply("<think>\n## Final Answer\nTrue. But").answer is None
+    assert split_reply('<details type="reasoning" done="true">\nTrue?\n</details>\nFalse').answer == "\nFalse"
+    assert split_reply("### Reasoning\n\nIt is true, but").answer is None
     # A thought after the answer explains it.
-    assert remove_reasoning("True\n<reasoning>It is not false.</reasoning>") == "True\n"
+    assert split_reply("True\n<reasoning>It is not false.</reasoning>").answer == "True\n"
 
 
 def test_marks_of_a_configuration_are_those_of_known_families_unless_it_names_some() -> None:
@@ -84,10 +83,10 @@ def test_marks_of_a_configuration_are_those_of_known_families_unless_it_names_so
     for marks in (["<think>"], ["<think>", ""], ["|", "|"], ["a", "b", "c"]):
         with pytest.raises(ValueError, match="give the opening and the closing mark"):
             find(reasoning_marks=marks)
-    assert remove_reasoning("<think>False</think> True", ()) == "<think>False</think> True"
+    assert split_reply("<think>False</think> True", ()).answer == "<think>False</think> True"
     # A template that opens every thought is an empty opening mark.
-    assert remove_reasoning("False? ⟦ True", ("", "⟦")) == " True"
-    assert remove_reasoning("False?", ("", "⟦")) is None
+    assert split_reply("False? ⟦ True", ("", "⟦")).answer == " True"
+    assert split_reply("False?", ("", "⟦")).answer is None
 
 
 def test_every_finish_reason_is_one_of_few_endings() -> None:
@@ -112,7 +111,7 @@ def read(
     """Return (answer, is_unfinished_reasoning) of rows (response, finish_reason)."""
     frame = pl.DataFrame(rows, {"response": pl.String, "finish_reason": pl.String}, orient="row")
     frame = frame.with_columns(n_completion_tokens=pl.lit(n_tokens, pl.Int32))
-    answers = read_answers(frame, THINK_MARKS, is_chat=is_chat, max_tokens=max_tokens)
+    answers = read_answers(frame, None, is_chat=is_chat, max_tokens=max_tokens)
     return answers.select("answer", "is_unfinished_reasoning").rows()
 
 
@@ -153,7 +152,7 @@ def test_refusals_are_the_same_outcome_with_any_status_and_a_failed_reply_is_non
     ]
     names = ("response", "error", "finish_reason")
     frame = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
-    answers = read_answers(frame, THINK_MARKS, is_chat=True)
+    answers = read_answers(frame, None, is_chat=True)
     assert answers["is_refused"].to_list() == [True, True, True, False, False]
     assert answers["answer"].null_count() == 5
     assert answers["response"].null_count() == 3

@@ -7,7 +7,6 @@ import pytest
 
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS
 from tasks.asking.reasoning import read_answers
-from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind
 from tasks.evaluation.predictions import NEVER_ASKED, _guess, read_responses, score_readings
 
@@ -50,7 +49,7 @@ def read(
     columns = dict.fromkeys(("prompt_key", "response", "error", "finish_reason"), pl.String)
     rows = [(key, text, FAILED if text is None else None, "stop") for key, text in responses.items()]
     stored = pl.DataFrame(rows, columns, orient="row").with_columns(repeat=pl.lit(repeat, pl.Int16))
-    answers = read_answers(stored, THINK_MARKS, is_chat=False)
+    answers = read_answers(stored, None, is_chat=False)
     items = make_items(*[type_] * requests.height)
     return read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
 
