@@ -8,6 +8,10 @@ server, or its database, is unavailable.
 
 import json
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,8 +27,7 @@ from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Failed, Pending
 
-from flows.support.cancellation import require_not_cancelled
-from flows.support.processes import run_in_processes
+from flows.support.cancellation import RUN_OF_WORKER, require_not_cancelled
 from flows.support.runs import Outcome, Parameters, call_flow, describe_end, render_parameters
 from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.engines.cards import list_cards
@@ -35,7 +38,11 @@ from tasks.evaluation.missing_answers import Shard
 from tasks.evaluation.schedule import schedule_evaluations
 
 logger = logging.getLogger(__name__)
+Process = subprocess.Popen[bytes]
 POLL_S = 2.0
+PROCESS_POLL_S = 1.0
+# A process that is told to end has this time to store the answers that have arrived.
+END_S = 30.0
 # The server returns the states of at most so many runs at once.
 PAGE_SIZE = 200
 DELETED: State[Any] = Failed(message="its run was deleted from Prefect's server")
@@ -55,7 +62,7 @@ def run_subflows(
         models: the model that each call loads. It gives the work pool, and the cards of a process.
     """
     if runtime.deployment.id is None and len(list_cards()) > 1:
-        return run_in_processes(subflow, calls, [model.n_cards for model in models])
+        return _run_on_cards(subflow, calls, [model.n_cards for model in models])
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
     pool_of = [model.work_pool for model in models]
@@ -110,6 +117,71 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> Outcome:
         if not is_failure(error):
             raise
         return Outcome(describe_failure(error), has_failed=True)
+
+
+def _run_on_cards(
+    subflow: Flow[..., Any], calls: Sequence[Parameters], n_cards: Sequence[int]
+) -> list[Outcome]:
+    """Run the flow once for each set of parameters, as many at once as there are cards for them.
+
+    vLLM binds a process to the cards that it sees at its start, so one process cannot use other cards later.
+    The first call that fits into the free cards begins first. A run that fails does not stop the others. If
+    this run is interrupted or cancelled, they are ended and keep their answers.
+
+    Args:
+        n_cards: how many cards each call takes.
+    """
+    n_all = n_free = len(list_cards())
+    taken = [min(n, n_all) for n in n_cards]
+    waiting, outcomes = list(range(len(calls))), dict[int, Outcome]()
+    running = dict[int, tuple[UUID, Process]]()
+    try:
+        while waiting or running:
+            require_not_cancelled()
+            for number in list(waiting):
+                if taken[number] <= n_free:
+                    waiting.remove(number)
+                    running[number] = _start_process(subflow, calls[number])
+                    n_free -= taken[number]
+            time.sleep(PROCESS_POLL_S)
+            for number, (run_id, process) in list(running.items()):
+                if process.poll() is not None:
+                    del running[number]
+                    n_free += taken[number]
+                    outcomes[number] = _read_end(run_id, process)
+    finally:
+        _end_processes([process for _, process in running.values()])
+    return [outcomes[number] for number in range(len(calls))]
+
+
+def _start_process(subflow: Flow[..., Any], parameters: Parameters) -> tuple[UUID, Process]:
+    """Start a process as Prefect's workers do; it ends with this one, also if this one is killed."""
+    with get_client(sync_client=True) as client:
+        run = client.create_flow_run(subflow, parameters=render_parameters(parameters))
+    entrypoint = f"{subflow.fn.__module__}.{subflow.fn.__name__}"
+    own = {RUN_OF_WORKER: str(run.id), "PREFECT__FLOW_ENTRYPOINT": entrypoint}
+    bound = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+    command = [*bound, sys.executable, "-m", "prefect.engine"]
+    return run.id, subprocess.Popen(command, env=os.environ | own, start_new_session=True)
+
+
+def _read_end(run_id: UUID, process: Process) -> Outcome:
+    with get_client(sync_client=True) as client:
+        state = client.read_flow_run(run_id).state
+    if state is None or not state.is_final():
+        return Outcome(f"its process ended with status {process.returncode}", has_failed=True)
+    return describe_end(state)
+
+
+def _end_processes(processes: Sequence[Process]) -> None:
+    for process in processes:
+        process.terminate()
+    deadline = time.monotonic() + END_S
+    for process in processes:
+        try:
+            process.wait(max(deadline - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str) -> UUID:
