@@ -210,7 +210,7 @@ def test_the_code_of_a_task_is_whole_and_defines_each_name_once() -> None:
         assert len(defined) > 100
         assert [name for name, n in Counter(defined).items() if n > 1] == []
     with pytest.raises(ValueError, match=r"tasks\.answers\.reading must be in the bundle"):
-        bundle_modules(["pretexeval.engines.thoughts", "commands.exports.grading"])
+        bundle_modules(["tasks.answers.unwrapping", "commands.exports.grading"])
 
 
 def grade(*pairs: tuple[str, str]) -> list[Grade]:
