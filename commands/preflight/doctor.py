@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from commands.preflight.findings import Finding, State, run_check, show_size
-from commands.preflight.hub import measure_weights, require_room
 from commands.preflight.services import (
     check_endpoint,
     check_keys,
@@ -20,6 +19,8 @@ from commands.preflight.services import (
     check_server,
     check_shared,
     check_workers,
+    measure_weights,
+    require_cache_room,
 )
 from commands.preflight.trials import ask_once
 from commands.preflight.validate import (
@@ -196,7 +197,7 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names):
             raise InputError(f"{found}, and HF_HUB_OFFLINE is set; unset it, or run: {download}")
         if (n_bytes := measure_weights(config)) is not None:
-            require_room(config, n_bytes)
+            require_cache_room(config, n_bytes)
             _require_fit(config, machine, n_bytes)
         size = "" if n_bytes is None else f" ({show_size(n_bytes)})"
         remedy = f"download it before the run: {download}"

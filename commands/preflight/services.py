@@ -1,10 +1,11 @@
-"""Checks of the services that a run uses: keys, endpoints, Prefect's server and the shared storage."""
+"""Checks of the services of a run: keys, endpoints, the hub, Prefect's server and the shared storage."""
 
 import base64
 import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
+from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from commands.preflight.findings import Finding, show_size
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config
 from pretexeval.engines.endpoint_client import read_api_key, render_safe_address
+from pretexeval.engines.identity import HUB_KEY, WEIGHT_PATTERNS
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch
 from pretexeval.primitives.secrets import explain_missing_key, name_secret_block
@@ -24,6 +26,7 @@ MAX_MODELS_SHOWN = 5
 # Prefect's own client waits as long. A server that stores the states of many tasks on a busy machine was
 # seen to take more than 5 s for a health check.
 SERVER_TIMEOUT_S = 60.0
+HUB_TIMEOUT_S = 10.0
 # A run retries for minutes; a user of the doctor waits for its answer.
 PATIENCE = timedelta(seconds=10)
 
@@ -203,3 +206,55 @@ def check_shared(address: str) -> Finding:
             f"Prefect Secret blocks such as {name_secret_block(names[0])!r}"
         ) from error
     return Finding("shared storage", "ok", f"{address}: readable, writable, keeps conditional writes")
+
+
+def measure_weights(config: EngineConfig) -> int | None:
+    """Return the bytes of the weights that a run downloads from the hub; None if the hub does not answer.
+
+    Raises:
+        InputError: the hub has no such model, or does not let this user download it.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    api, model = HfApi(), config.model
+    try:
+        api.auth_check(model)
+        described = api.model_info(
+            model, revision=config.revision, timeout=HUB_TIMEOUT_S, files_metadata=True
+        )
+    except GatedRepoError:
+        raise InputError(
+            f"{model}: the model is gated: accept its terms at https://huggingface.co/{model} with your "
+            f"account, and set {HUB_KEY} to a key of it (or create its Secret block)"
+        ) from None
+    except RepositoryNotFoundError:
+        raise InputError(
+            f"{model}: the hub has no such model, or it is private: correct the name, or set {HUB_KEY}"
+        ) from None
+    except Exception:  # no network
+        return None
+    sizes = {file.rfilename: file.size or 0 for file in described.siblings or ()}
+    for pattern in WEIGHT_PATTERNS:
+        if weights := [size for name, size in sizes.items() if fnmatch(name, pattern) and "/" not in name]:
+            return sum(weights)
+    raise InputError(
+        f"{model}: the hub has no weights of it that vLLM loads ({' or '.join(WEIGHT_PATTERNS)})"
+    )
+
+
+def require_cache_room(config: EngineConfig, n_bytes: int) -> None:
+    """Check that the disk of the hub's cache has room for the weights.
+
+    Raises:
+        InputError: it has not.
+    """
+    from huggingface_hub import constants
+
+    cache = Path(constants.HF_HUB_CACHE)
+    n_free = measure_free_space(cache)
+    if n_bytes > n_free:
+        raise InputError(
+            f"{config.model}: its weights take {show_size(n_bytes)}, and {cache} has {show_size(n_free)} "
+            "free; make room, or set HF_HOME to a folder on a larger disk"
+        )

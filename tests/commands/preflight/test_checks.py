@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import constants
 
 from commands.preflight import doctor as module
-from commands.preflight import hub, services
+from commands.preflight import services
 from commands.preflight.doctor import (
     Machine,
     VllmBuild,
@@ -174,7 +174,7 @@ def test_the_hub_is_asked_for_access_and_size_before_a_download(
     ]
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(hub, "measure_free_space", lambda _: 10**14)
+    monkeypatch.setattr(services, "measure_free_space", lambda _: 10**14)
     for status, reason, n_bytes, machine, words in cases:
         # vLLM loads the safetensors of the folder itself, and nothing else.
         sizes = {"a-1.safetensors": n_bytes - GB, "a-2.safetensors": GB, "pytorch_model.bin": n_bytes}
