@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
-from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
 from tasks.drawing.evidence import Evidence
+from tasks.drawing.pairs import PAIRS_SCHEMA
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 

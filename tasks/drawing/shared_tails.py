@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pretexeval.primitives.hashing import draw_order
 from pretexeval.primitives.mixing import combine, hash_names
-from tasks.drawing.balanced_pairs import ASSERTED, COST_RANGE, TIE_BITS, add_chance, scale_costs
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
+from tasks.drawing.pairs import ASSERTED, COST_RANGE, TIE_BITS, add_chance, scale_costs
 from tasks.drawing.relation_facts import SameNames
 
 MAX_HEADS = 2000

@@ -8,10 +8,9 @@ from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.mixing import combine, hash_column, write_ids
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing.balanced_pairs import draw_balanced
+from tasks.drawing.pairs import draw_balanced, draw_uniform
 from tasks.drawing.pieces import ChosenHeads, Piece, TripletSampling, choose_heads
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
-from tasks.drawing.uniform_pairs import draw_uniform
 
 TRIPLETS_VERSION = 4
 """Count it up when the function gives other rows for the same arguments."""

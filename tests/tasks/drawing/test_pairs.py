@@ -19,13 +19,12 @@ from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.reader import read_knowledge_base
 from tasks.drawing import shared_tails
-from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.evidence import Evidence
+from tasks.drawing.pairs import draw_balanced, draw_uniform
 from tasks.drawing.pieces import Piece, Policy, TripletSampling
 from tasks.drawing.relation_facts import RelationFacts, SameNames
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.shared_tails import Taker, share_tails
-from tasks.drawing.uniform_pairs import draw_uniform
 from tasks.edition.planning import plan_edition
 from tasks.edition.risks import describe_balance, estimate_wrong_twins
 from tasks.edition.samples import find_wording_turns

@@ -1,5 +1,6 @@
-"""Balanced negatives: assignments in which false triplets resemble true ones and are unlikely to be true.
+"""Pairs of a true and a false tail of each head, with balanced or with uniform negatives.
 
+Balanced negatives are assignments in which false triplets resemble true ones and are unlikely to be true.
 Each head needs a true tail and a false one, and every tail must be true as often as it is false. Therefore
 the heads of a block are assigned to each other: if head A is assigned to head B, a true tail of A becomes the
 negative of B. The cost is how differently the tail resembles A and B by its letters, plus the chance that it
@@ -274,3 +275,49 @@ def add_chance(costs: Matrix, of_rows: Numbers, of_columns: Numbers) -> NDArray[
     # These 44 bits, as a fraction of their range, become a cost from 0 to CHANCE with TIE_BITS more bits.
     chance = ((random >> np.uint64(20)) * np.uint64(CHANCE)) >> np.uint64(44 - TIE_BITS)
     return (costs.astype(np.int64) << TIE_BITS) + chance.astype(np.int64)
+
+
+def draw_uniform(
+    evidence: Evidence, heads: pl.Series, seed: int, turn: SeriesTurn | None = None
+) -> pl.DataFrame:
+    """Return the columns head, positive and negative of those heads that have a possible negative.
+
+    The negatives are uniform, as in the papers. Positives are drawn from the true tails of the head, and
+    negatives from those that the base asserts to be false of it, or else from all tails that may be false of
+    it. In a series of editions, the tails of both kinds take turns.
+    """
+    facts, given = evidence.facts, heads.to_frame("head")
+    salt = (str(seed),) if turn is None else ("series", str(turn.seed))
+    number = 0 if turn is None else turn.number
+    positives = _take_turn(facts.draw(facts.list_tested(given), *salt, "positive"), number)
+    asserted = facts.list_false(given, facts.list_true(given))
+    negatives = _take_turn(facts.draw(asserted, *salt, "negative"), number)
+    waiting = given.join(negatives, on="head", how="anti")["head"]
+    drawn = pl.concat([negatives, _draw_possible(evidence, waiting, salt, number)])
+    pairs = positives.rename({"tail": "positive"}).join(drawn.rename({"tail": "negative"}), on="head")
+    return pairs.select(*PAIRS_SCHEMA).sort("head")
+
+
+def _take_turn(drawn: pl.DataFrame, number: int) -> pl.DataFrame:
+    """Return one fact of each head: the one whose turn it is in the drawn order."""
+    rank = pl.int_range(pl.len()).over("head")
+    return drawn.filter(rank == number % pl.len().over("head"))
+
+
+def _draw_possible(evidence: Evidence, heads: pl.Series, salt: tuple[str, ...], number: int) -> pl.DataFrame:
+    """Return the columns head and tail: one of the tails that may be false of the head, if there are any.
+
+    The tails are in an order that is drawn for the relation. Each head starts at a drawn place among its
+    possible ones, and successive editions of a series take successive ones.
+    """
+    facts = evidence.facts
+    order = facts.order_tails(*salt, "negative")
+    columns = locate(evidence.tails, order)
+    starts = combine(*salt, "start", facts.relation, hash_column(heads)).tolist()
+    kept, places = [], []
+    for row, is_possible in enumerate(evidence.judge(heads).iterate_possible()):
+        possible = np.flatnonzero(is_possible[columns])
+        if len(possible):
+            kept.append(row)
+            places.append(int(possible[(starts[row] + number) % len(possible)]))
+    return pl.DataFrame({"head": heads.gather(kept), "tail": order.gather(places)})
