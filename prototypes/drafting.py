@@ -7,14 +7,13 @@ sure to understand is refused, with what to write instead.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
-from pretexeval.gate.lexicon import list_words
+from pretexeval.gate.lexicon import join_parts, list_words, load_tagger
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml, render_toml
 from pretexeval.storage.files import write_bytes
@@ -24,8 +23,7 @@ from schemas.transformations import NAMES
 SIDES = ["head", "tail"]
 COMMENT = "# Drafted from one sentence: read every text, and change what does not read well.\n"
 EXAMPLE = '"The drug [X] may treat the disease [Y]."'
-# HanTa's English model. Its tags are the C5 set of the BNC: VVZ is "treats", VVB is "(they) treat".
-MODEL = "morphmodel_en.pgz"
+# Tags of the C5 set of the BNC: VVZ is "treats", VVB is "(they) treat".
 FINITE = re.compile(r"VM0|V[BDHV][BDZ]")
 NOUN = re.compile(r"NN|AJ|NP|UNC|CRD")
 # The tagger reads these names for the slots.
@@ -87,7 +85,7 @@ class _Name:
 
     @property
     def full(self) -> str:
-        return _join(self.article, self.kind, self.slot)
+        return join_parts(self.article, self.kind, self.slot)
 
     @property
     def condition(self) -> str:
@@ -114,7 +112,7 @@ class _Sentence:
 
     def say(self, name: str) -> _Pair:
         """Return what the sentence says of its subject, and the denial, with this for the other name."""
-        affirmed, denied = (_join(verb, self.before, name, self.after) for verb in self.verbs)
+        affirmed, denied = (join_parts(verb, self.before, name, self.after) for verb in self.verbs)
         return affirmed, denied
 
 
@@ -150,12 +148,12 @@ def _write_cells(parts: _Sentence) -> dict[str, str]:
     def call(what: str, verb: str = "is") -> _Pair:
         return f"{verb} {what}", f"{verb} not {what}"
 
-    said, about = parts.say(other.full), _join(parts.prefix, subject.full)
+    said, about = parts.say(other.full), join_parts(parts.prefix, subject.full)
     turned = call(f"{'one' if other.kind else 'something'} that {about} {parts.say('')[0]}")
-    this_one, of_this = _join(parts.prefix, this, subject.kind), said
+    this_one, of_this = join_parts(parts.prefix, this, subject.kind), said
     if is_bare and not parts.is_identity:
         of_this = call(f"{'one' if subject.kind else something} that {said[0]}", be)
-    name, of_other = _join("this", other.kind), turned
+    name, of_other = join_parts("this", other.kind), turned
     if is_bare and other.kind:
         name, of_other = subject.full, parts.say(name)
         if not parts.is_identity:
@@ -247,18 +245,11 @@ def _find_problems(
 def _tag_words(text: str) -> list[_Word]:
     """Return the words with their tags; the first one without its capital, unless it is a name."""
     texts = re.findall(r"\[[XY]\]|[^\W_][\w'-]*|\S", text)
-    tags = _load_tagger().tag_sent([STAND_INS.get(each, each) for each in texts], taglevel=0)
+    tags = load_tagger().tag_sent([STAND_INS.get(each, each) for each in texts], taglevel=0)
     words = [_Word(each, "NP0" if each in SLOTS else tag) for each, tag in zip(texts, tags, strict=True)]
     if words[0].text.istitle() and words[0].tag != "NP0":
         words[0] = replace(words[0], text=words[0].text.lower())
     return words
-
-
-@cache
-def _load_tagger() -> Any:  # noqa: ANN401  (HanTa has no types)
-    from HanTa.HanoverTagger import HanoverTagger  # type: ignore[import-untyped]
-
-    return HanoverTagger(MODEL)
 
 
 def _find_name(words: list[_Word], lower: int, slot: int) -> int:
@@ -285,18 +276,18 @@ def _read_name(words: list[_Word]) -> _Name:
 def _deny_verb(adverbs: str, verb: str, rest: list[_Word]) -> _Pair:
     """Return the verb with its adverbs, affirmed and denied."""
     if verb in DENIED:
-        denied = _join(DENIED[verb], adverbs)
+        denied = join_parts(DENIED[verb], adverbs)
     elif verb in ("has", "have") and rest and rest[0].tag in ("VVN", "VBN"):
-        denied = _join(verb, "not", adverbs)
+        denied = join_parts(verb, "not", adverbs)
     else:
-        denied = _join("does not" if verb.endswith("s") else "do not", adverbs, _strip_s(verb))
-    return _join(adverbs, verb), denied
+        denied = join_parts("does not" if verb.endswith("s") else "do not", adverbs, _strip_s(verb))
+    return join_parts(adverbs, verb), denied
 
 
 def _is_verb(word: str, following: _Word) -> bool:
     """Return whether the word may be a verb in the present. An unknown one needs the s of "methylates"."""
-    tags = dict(_load_tagger().tag_word(word, cutoff=10))
-    known = dict(_load_tagger().tag_word(_strip_s(word), cutoff=10))
+    tags = dict(load_tagger().tag_word(word, cutoff=10))
+    known = dict(load_tagger().tag_word(_strip_s(word), cutoff=10))
     is_known = any(known.get(tag, 2 * KNOWN) > KNOWN for tag in ("VVI", "VVB", "VHB"))
     has_object = following.tag == "AT0" or following.text in SLOTS
     return word in DENIED or is_known or (word.endswith("s") and (has_object or "VVZ" in tags))
@@ -308,12 +299,8 @@ def _strip_s(verb: str) -> str:
     return "have" if verb == "has" else re.sub(r"(?<=ss|zz|ch|sh)es$|(?<=[xo])es$|(?<!s)s$", "", base)
 
 
-def _join(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
-
-
 def _join_words(words: list[_Word]) -> str:
-    return _join(*(word.text for word in words))
+    return join_parts(*(word.text for word in words))
 
 
 def _name_predicate(text: str) -> str:

@@ -4,9 +4,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 CACHE_SIZE = 1 << 16
 VOCABULARY = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
@@ -15,6 +16,19 @@ VOCABULARY = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text
 def list_words(text: str) -> frozenset[str]:
     """Return the words of a text that lists them between blanks."""
     return frozenset(text.split())
+
+
+def join_parts(*parts: str) -> str:
+    """Return the parts that are not empty, with blanks between them."""
+    return " ".join(part for part in parts if part)
+
+
+@cache
+def load_tagger() -> Any:  # noqa: ANN401  (HanTa has no types)
+    """Return HanTa's tagger, whose English model is part of its package."""
+    from HanTa.HanoverTagger import HanoverTagger  # type: ignore[import-untyped]
+
+    return HanoverTagger("morphmodel_en.pgz")
 
 
 PATTERNS = {name: re.compile(text) for name, text in VOCABULARY["patterns"].items()}

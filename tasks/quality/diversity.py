@@ -16,18 +16,17 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from statistics import fmean
-from typing import Any
 
 import polars as pl
 
+from pretexeval.gate.lexicon import load_tagger
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.hashing import draw_order
 from schemas.stages import DIVERSITY
 
 HEAD, TAIL = "headentity", "tailentity"
-MODEL = "morphmodel_en.pgz"
 # The tagger gets this word in place of an entity: it knows the word only as a noun, with this tag.
 NOUN, NOUN_TAG = "disease", "NN1"
 # Tags of punctuation. The tagger needs punctuation, but it is not a part of speech.
@@ -93,22 +92,15 @@ def _match_name(folded: str) -> str:
 
 @lru_cache(N_KEPT)
 def _tag_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return tags of BNC's basic tag set (C5), by HanTa, whose English model is part of its package.
+    """Return tags of BNC's basic tag set (C5), by HanTa.
 
     The cache is effective because entities are masked: a prototype is tagged once for all its triplets.
     """
     is_entity = [token in (HEAD, TAIL) for token in tokens]
     read = [NOUN if masked else token for token, masked in zip(tokens, is_entity, strict=True)]
-    tags = _load_tagger().tag_sent(read, taglevel=0)
+    tags = load_tagger().tag_sent(read, taglevel=0)
     named = [NOUN_TAG if masked else tag for tag, masked in zip(tags, is_entity, strict=True)]
     return tuple(tag for tag in named if tag not in PUNCTUATION)
-
-
-@cache
-def _load_tagger() -> Any:  # noqa: ANN401  (HanTa has no types)
-    from HanTa.HanoverTagger import HanoverTagger  # type: ignore[import-untyped]
-
-    return HanoverTagger(MODEL)
 
 
 def measure_distance(left: tuple[str, ...], right: tuple[str, ...]) -> float:

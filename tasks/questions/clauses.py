@@ -7,7 +7,7 @@ aspirin,", the gap "which of the following drugs" with the noun "drugs", and the
 import re
 from dataclasses import dataclass, replace
 
-from pretexeval.gate.lexicon import list_words
+from pretexeval.gate.lexicon import join_parts, list_words
 from tasks.questions.option_forms import make_plural
 
 BE = {"is": "are", "was": "were"}
@@ -87,15 +87,15 @@ class Predicate:
         A predicate that was negative in the source is affirmed by its negation.
         """
         if is_negated == self.is_negative:
-            return _join(self.adverbs, self.verb, self.rest)
+            return join_parts(self.adverbs, self.verb, self.rest)
         if self.verb in _PAST:
-            return _join("did not", self.adverbs, _PAST[self.verb], self.rest)
+            return join_parts("did not", self.adverbs, _PAST[self.verb], self.rest)
         is_lexical_have = self.verb in {"has", "have"} and not _is_auxiliary_have(self.rest)
         if self.verb in _THIRD_PERSON and (self.verb != "has" or is_lexical_have):
-            return _join("does not", self.adverbs, _THIRD_PERSON[self.verb], self.rest)
+            return join_parts("does not", self.adverbs, _THIRD_PERSON[self.verb], self.rest)
         if self.verb in _BASES and (self.verb != "have" or is_lexical_have):
-            return _join("do not", self.adverbs, self.verb, self.rest)
-        return _join("cannot" if self.verb == "can" else f"{self.verb} not", self.adverbs, self.rest)
+            return join_parts("do not", self.adverbs, self.verb, self.rest)
+        return join_parts("cannot" if self.verb == "can" else f"{self.verb} not", self.adverbs, self.rest)
 
 
 def is_adverb(word: str) -> bool:
@@ -155,10 +155,6 @@ def _correct_article(predicate: Predicate) -> Predicate:
 def _is_auxiliary_have(rest: str) -> bool:
     words = [word for word in rest.split() if not is_adverb(word)]
     return bool(words) and words[0].endswith(_PARTICIPLES)
-
-
-def _join(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
 
 
 _GAP = re.compile(r"\bwhich (?:one )?of (?:the )?following\b\s*", re.IGNORECASE)

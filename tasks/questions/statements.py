@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pretexeval.gate.lexicon import list_words
+from pretexeval.gate.lexicon import join_parts, list_words
 from tasks.questions.clauses import Clause
 from tasks.questions.option_forms import (
     Form,
@@ -105,9 +105,9 @@ def ask(clause: Clause, is_negated: bool) -> str:
     gap = f"which of the following {_name_options(clause.noun)}".strip()
     predicate = clause.predicate.render(is_negated)
     if clause.has_gap_as_subject:
-        words = _join(clause.lead, clause.before, gap, predicate)
+        words = join_parts(clause.lead, clause.before, gap, predicate)
     else:
-        words = _join(clause.lead, clause.before, predicate, gap, clause.tail)
+        words = join_parts(clause.lead, clause.before, predicate, gap, clause.tail)
     return f"{_capitalise(words)}?"
 
 
@@ -150,7 +150,7 @@ def _state_of_subject(clause: Clause, option: str, form: Form, is_negated: bool)
         return _after_colon(clause, option, is_negated)
     agreeing = predicate.with_number(not is_singular)
     option = _place_within(option) if clause.lead else _add_article(option)
-    return _join(clause.lead, option, agreeing.render(is_negated))
+    return join_parts(clause.lead, option, agreeing.render(is_negated))
 
 
 def _equate(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
@@ -158,16 +158,16 @@ def _equate(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
     predicate, complement = clause.predicate, clause.predicate.complement
     if form is Form.SINGULAR and not predicate.is_plural and not option[0].isdigit():
         option = _place_within(option) if clause.lead else _add_article(option)
-        return _join(clause.lead, option, predicate.render(is_negated))
+        return join_parts(clause.lead, option, predicate.render(is_negated))
     if form is Form.INSTRUCTION and _ACTIONS.search(complement) and not _has_second_instruction(option):
         # "The next step is not to stop" could mean that going on is the next step.
-        return _join(clause.lead, f"to {option[0].lower()}{option[1:]}", predicate.render(is_negated))
+        return join_parts(clause.lead, f"to {option[0].lower()}{option[1:]}", predicate.render(is_negated))
     is_placeable = form.is_noun and not (predicate.is_plural and form is Form.SINGULAR)
     if not is_placeable or "," in complement:
         return _after_colon(clause, option, is_negated)
     be = predicate.rest.removesuffix(complement)
     turned = replace(predicate, adverbs="", rest=f"{be}{_place_within(option)}")
-    return _join(clause.lead, predicate.adverbs, complement, turned.render(is_negated))
+    return join_parts(clause.lead, predicate.adverbs, complement, turned.render(is_negated))
 
 
 def _after_colon(clause: Clause, option: str, is_negated: bool) -> str:
@@ -175,9 +175,8 @@ def _after_colon(clause: Clause, option: str, is_negated: bool) -> str:
     is_joined = bool(re.search(r"\s(?:and|or)\s", clause.noun))
     noun = clause.noun if is_joined else make_singular(clause.noun)
     predicate = clause.predicate.with_number(is_joined) if noun else clause.predicate
-    return (
-        f"{_join(clause.lead, clause.before, 'the following', noun, predicate.render(is_negated))}: {option}"
-    )
+    said = join_parts(clause.lead, clause.before, "the following", noun, predicate.render(is_negated))
+    return f"{said}: {option}"
 
 
 def _state_within_subject(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
@@ -185,16 +184,16 @@ def _state_within_subject(clause: Clause, option: str, form: Form, is_negated: b
     predicate = clause.predicate.render(is_negated)
     if not form.is_noun or _COLON_NOUNS.search(clause.noun):
         noun = make_singular(clause.noun)
-        return f"{_join(clause.lead, clause.before, 'the following', noun, predicate)}: {option}"
-    return _join(clause.lead, clause.before, _name_number(clause.noun, _place_within(option)), predicate)
+        return f"{join_parts(clause.lead, clause.before, 'the following', noun, predicate)}: {option}"
+    return join_parts(clause.lead, clause.before, _name_number(clause.noun, _place_within(option)), predicate)
 
 
 def _state_in_situ(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
     """Fill the gap of "further evaluation is likely to show which of the following"."""
-    start = _join(clause.lead, clause.before, clause.predicate.render(is_negated))
+    start = join_parts(clause.lead, clause.before, clause.predicate.render(is_negated))
     if not form.is_noun or _COLON_NOUNS.search(clause.noun):
-        return f"{_join(start, 'the following', make_singular(clause.noun), clause.tail)}: {option}"
-    return _join(start, _name_number(clause.noun, _place_within(option)), clause.tail)
+        return f"{join_parts(start, 'the following', make_singular(clause.noun), clause.tail)}: {option}"
+    return join_parts(start, _name_number(clause.noun, _place_within(option)), clause.tail)
 
 
 def _name_number(noun: str, option: str) -> str:
@@ -248,7 +247,3 @@ def _capitalise(words: str) -> str:
     first = words.split()[0]
     is_word = first[0].islower() and first.lower() == first and first.strip(",'-").replace("-", "").isalpha()
     return f"{words[0].upper()}{words[1:]}" if is_word and first[0].isascii() else words
-
-
-def _join(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
