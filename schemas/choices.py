@@ -5,6 +5,7 @@ This module does not import pyarrow, which takes 0.2 s: the configuration is rea
 
 from typing import Literal
 
+Negatives = Literal["balanced", "uniform"]
 Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
 QuestionSetting = Literal["answer_only", "chain_of_thought"]
 ScoringPolicy = Literal["strict", "coin-flip", "excluded"]

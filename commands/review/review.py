@@ -21,6 +21,7 @@ from commands.review.sheet import (
     read_sheet,
     render_sheet,
 )
+from pretexeval.knowledge.names import CELLS
 from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.primitives.literal_paths import read_parquet
@@ -38,7 +39,6 @@ LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 KIND_OF = {**dict.fromkeys(GRADES, "grades"), "rewording": "rewordings"}
 """Question -> kind of sheet. Labels have several kinds."""
 N_GRADED = 50
-TRIPLET = ("relation", "head", "head_id", "tail", "tail_id")
 INSTRUCTIONS = Path(__file__).with_name("instructions.md")
 
 
@@ -175,7 +175,7 @@ def _find_items(
 def _write_base_verdicts(root: Path, edition_id: str, verdicts: pl.DataFrame) -> str:
     """Write the verdicts that contradict a label to `reviews/<name of the base>-verdicts.csv`.
 
-    The file has the columns of TRIPLET and verdict. The other rows of the file stay, which may be those of
+    The file has the columns of CELLS and verdict. The other rows of the file stay, which may be those of
     other editions of the base. No new file is written without such verdicts, because a base cannot have an
     empty table.
     """
@@ -183,13 +183,13 @@ def _write_base_verdicts(root: Path, edition_id: str, verdicts: pl.DataFrame) ->
     judged = verdicts.join(read_stage_files(root, refs, TRIPLETS), on="triplet_id")
     label = pl.when("is_positive").then(pl.lit("also_true")).otherwise(pl.lit("also_false"))
     contradicting = judged.filter(pl.col("verdict") != LABEL_IS_RIGHT, pl.col("verdict") != label)
-    contradicting = contradicting.select(*TRIPLET, "verdict")
+    contradicting = contradicting.select(*CELLS, "verdict")
     target = root / layout.REVIEWS_FOLDER / f"{read_manifest(root, edition_id)['kb']}-verdicts.csv"
     earlier = contradicting.clear()
     if target.exists():
         earlier = pl.read_csv(target.read_bytes(), infer_schema=False)
-    kept = earlier.join(judged, on=TRIPLET, how="anti", nulls_equal=True)
-    table = pl.concat([kept, contradicting]).sort(TRIPLET)
+    kept = earlier.join(judged, on=CELLS, how="anti", nulls_equal=True)
+    table = pl.concat([kept, contradicting]).sort(CELLS)
     if target.exists() or not table.is_empty():
         with write_atomically(target) as temporary:
             table.write_csv(temporary)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
-from schemas.choices import Method, ScoringPolicy
+from schemas.choices import Method, Negatives, ScoringPolicy
 from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
@@ -159,7 +159,7 @@ class EditionConfig(ConfigTable):
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
     stands for the edition of anchors (docs/editions.md)."""
-    negatives: Literal["balanced", "uniform"] = "balanced"
+    negatives: Negatives = "balanced"
     """How the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE

@@ -261,7 +261,8 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
 
 SIDES = ("head", "tail")
 _PAIRS = {"row": pl.UInt32, "other_row": pl.UInt32}
-_CELLS = ("relation", "head", "head_id", "tail", "tail_id")
+CELLS = ("relation", "head", "head_id", "tail", "tail_id")
+"""The columns that say which triplet a row is."""
 
 
 def pair_same_triplets(
@@ -275,8 +276,8 @@ def pair_same_triplets(
         aliases: the aliases of names in either table.
     """
     keyed = (AliasTable() if aliases is None else aliases).alias_keys
-    own = triplets.select(_CELLS).with_row_index("row")
-    compared = others.select(_CELLS).with_row_index("row")
+    own = triplets.select(CELLS).with_row_index("row")
+    compared = others.select(CELLS).with_row_index("row")
     pairs = [pl.DataFrame(schema=_PAIRS)]
     # One relation at a time takes less memory.
     for relation in triplets["relation"].unique().sort():

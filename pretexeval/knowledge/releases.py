@@ -8,12 +8,11 @@ import polars as pl
 from pretexeval.config.tables import NEW
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from pretexeval.knowledge.hierarchy import climb
-from pretexeval.knowledge.names import AliasTable, list_keys, pair_same_triplets
+from pretexeval.knowledge.names import CELLS, AliasTable, list_keys, pair_same_triplets
+from pretexeval.knowledge.rows import FACT
 from pretexeval.primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
-_CELLS = ("relation", "head", "head_id", "tail", "tail_id")
-_FACT = ("relation", "head", "tail")
 _SORTED = ("relation", "head", "tail", "head_id", "tail_id")
 
 
@@ -27,7 +26,7 @@ class Release:
             rows: clean rows of the release, with the marks as booleans.
             aliases: the aliases of the base that is compared with the release.
         """
-        self.rows = rows.filter(~pl.col("also_false")).select(_CELLS)
+        self.rows = rows.filter(~pl.col("also_false")).select(CELLS)
         self._aliases = aliases
 
     def list_held(self, triplets: pl.DataFrame, hierarchy: pl.DataFrame) -> pl.Series:
@@ -38,7 +37,7 @@ class Release:
             hierarchy: edges above the tails of the base or of the release.
         """
         # A fact with several ids, whose rows follow each other, is held if the release has one of them.
-        is_repeated = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in _FACT)
+        is_repeated = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in FACT)
         facts = triplets.select((~is_repeated).fill_null(value=True).cum_sum()).to_series()
         held = facts[pair_same_triplets(triplets, self.rows, self._aliases)["row"].unique()]
         if not hierarchy.is_empty():
@@ -78,12 +77,12 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     for relation in base.relations:
         own = base.select_relation(relation)
         is_known = older.list_held(own, base.hierarchy)
-        n_known += own.filter(~pl.col("also_true") & is_known).select(_FACT).n_unique()
+        n_known += own.filter(~pl.col("also_true") & is_known).select(FACT).n_unique()
         marked = own.with_columns(pl.col("also_true") | is_known)
         if not marked["also_true"].all():
             known = older.rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
             added = known.with_columns(also_true=True).select(list(COLUMNS))
-            added = added.join(own, on=_CELLS, how="anti", nulls_equal=True)
+            added = added.join(own, on=CELLS, how="anti", nulls_equal=True)
             kept[relation] = pl.concat([marked, added]).sort(_SORTED, nulls_last=True)
     if not kept:
         raise InputError(
@@ -129,8 +128,8 @@ def add_written_ages(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
     dated = rows.filter(pl.col("since") != "", ~pl.col("also_false"))
     if dated.is_empty():
         return base
-    ages = dated.group_by(_FACT).agg(pl.col("since").min().alias("first_release"))
-    triplets = base.triplets.join(ages, on=_FACT, how="left", maintain_order="left")
+    ages = dated.group_by(FACT).agg(pl.col("since").min().alias("first_release"))
+    triplets = base.triplets.join(ages, on=FACT, how="left", maintain_order="left")
     return replace(
         base,
         triplets=triplets.with_columns(pl.col("first_release").fill_null(NEW)),

@@ -43,7 +43,7 @@ SHORT_PLACE = _format_place(pl.col("file").str.replace(r"^.*[/\\]", ""))
 """The same, with the name of the file in place of its path."""
 LEFT_OUT_ROWS = ["relation", "head", "tail", "file", "row", "reason"]
 """The columns of rows that are listed as left out."""
-_FACT = ("relation", "head", "tail")
+FACT = ("relation", "head", "tail")
 _CELLS = ("head", "tail", "head_id", "tail_id")
 
 
@@ -243,12 +243,12 @@ def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None
     is_first = pl.any_horizontal(pl.col(cell).ne_missing(pl.col(cell).shift()) for cell in key)
     marked = ordered.with_columns(
         is_first=is_first | (pl.int_range(pl.len()) == 0),
-        is_tested=(~pl.col("also_true")).any().over(_FACT),
+        is_tested=(~pl.col("also_true")).any().over(FACT),
     )
     triplets = marked.filter("is_first").select(pl.exclude("also_true"), also_true=~pl.col("is_tested"))
     said = pl.when(pl.col("also_true") & pl.col("is_tested")).then(pl.lit(SAID)).otherwise(pl.lit(REPEATED))
     repeated = marked.filter(~pl.col("is_first")).select("position", reason=said).sort("position")
-    places = rows.select("file", "row", *_FACT)[repeated["position"]]
+    places = rows.select("file", "row", *FACT)[repeated["position"]]
     unused = places.with_columns(repeated["reason"]).select(LEFT_OUT_ROWS)
     unused = unused if outweighed is None else pl.concat([outweighed, unused])
     false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Literal
 from weakref import WeakKeyDictionary
 
 import polars as pl
 
+from schemas.choices import Negatives
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.pairs import PAIRS_SCHEMA
@@ -89,7 +89,6 @@ def cut_relations(n_heads: Mapping[str, int], cap: int | None) -> list[Piece]:
     return pieces
 
 
-Policy = Literal["balanced", "uniform"]
 HEADS_AT_ONCE = 16
 _LOCK = Lock()
 
@@ -99,7 +98,7 @@ class TripletSampling:
     """Settings with which the triplets of an edition are drawn."""
 
     seed: int
-    negatives: Policy = "balanced"
+    negatives: Negatives = "balanced"
     heads_per_relation: int | None = None
     turn: SeriesTurn | None = None
     """The place of the edition in its series; None for an edition by itself."""

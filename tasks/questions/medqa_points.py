@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.medqa import MedqaItem, SynonymTable, fold_option
+from pretexeval.knowledge.medqa import MEDQA, MedqaItem, SynonymTable, fold_option
 from pretexeval.primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
@@ -21,7 +21,6 @@ from tasks.asking.prompts import join_case
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.statements import ask, find_option_forms, state
 
-RELATION = "medqa"
 MAX_SYNONYMS = 3
 # Demonstrations do not change with the seed: otherwise a new edition would change every prompt.
 _FIXED_SEED = DEMONSTRATION_SALT
@@ -62,7 +61,7 @@ class TurnedItem:
     @property
     def point_id(self) -> str:
         """The hash of the item's content."""
-        return hash_text(RELATION, self.item.question, *self.item.options, self.item.letter)
+        return hash_text(MEDQA, self.item.question, *self.item.options, self.item.letter)
 
     def render_negated(self) -> str:
         """Return the whole question with its closing sentence negated."""
@@ -106,7 +105,7 @@ def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, se
     """
     results = (turn_item(item) for item in items)
     turned = {result.point_id: result for result in results if not isinstance(result, str)}
-    demonstrations = set(draw_order(turned, DEMONSTRATION_SALT, RELATION)[:N_DEMONSTRATIONS])
+    demonstrations = set(draw_order(turned, DEMONSTRATION_SALT, MEDQA)[:N_DEMONSTRATIONS])
     rows: list[Question] = []
     for point_id in sorted(turned):
         is_demonstration = point_id in demonstrations
@@ -131,8 +130,8 @@ def ask_point(turned: TurnedItem, synonyms: SynonymTable, seed: str) -> list[Que
     """Return the nine questions of a point without their split: MCQ, 2 RQ, 2 MAQ, 4 TFQ."""
     item, point_id = turned.item, turned.point_id
     wrong = [letter for letter in LETTERS[: len(item.options)] if letter != item.letter]
-    offered = draw_one(wrong, RELATION, "offered", seed, point_id)
-    stated = draw_one(wrong, RELATION, "stated", seed, point_id)
+    offered = draw_one(wrong, MEDQA, "offered", seed, point_id)
+    stated = draw_one(wrong, MEDQA, "stated", seed, point_id)
     options, right = replace_options(item, synonyms.find(item.answer), seed, point_id)
     others = [letter for letter in LETTERS[: len(options)] if letter not in right]
     original = {"text": item.question, "options": list(item.options)}
@@ -170,9 +169,9 @@ def replace_options(
     letters = LETTERS[: len(item.options)]
     wrong = [letter for letter in letters if letter != item.letter]
     most = min(MAX_SYNONYMS, len(usable), len(wrong) - 1)
-    n_replaced = int(draw_one(map(str, range(most + 1)), RELATION, "number", seed, point_id))
-    replaced = draw_order(wrong, RELATION, "replaced", seed, point_id)[:n_replaced]
-    names = draw_order(usable, RELATION, "synonyms", seed, point_id)[:n_replaced]
+    n_replaced = int(draw_one(map(str, range(most + 1)), MEDQA, "number", seed, point_id))
+    replaced = draw_order(wrong, MEDQA, "replaced", seed, point_id)[:n_replaced]
+    names = draw_order(usable, MEDQA, "synonyms", seed, point_id)[:n_replaced]
     by_letter = dict(zip(letters, item.options, strict=True)) | dict(zip(replaced, names, strict=True))
     return list(by_letter.values()), sorted([item.letter, *replaced])
 
@@ -184,11 +183,11 @@ def _complete(question: Question, point_id: str, item: MedqaItem, is_negated: bo
     content = (str(question[name]) for name in ("type", "text", "answer"))
     offered = question.get("offered")
     return {
-        "question_id": hash_text(RELATION, *content, str(offered or ""), *options),
+        "question_id": hash_text(MEDQA, *content, str(offered or ""), *options),
         "point_id": point_id,
         "pair_id": None,
         "head": None,
-        "relation": RELATION,
+        "relation": MEDQA,
         "facet": FACET_OF[str(question["type"])],
         "is_negated": is_negated,
         "offered": None,

@@ -18,10 +18,11 @@ from flows.support.periods import plan_period
 from pretexeval.config.file import Config
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.reader import read_knowledge_base
+from schemas.choices import Negatives
 from tasks.drawing import shared_tails
 from tasks.drawing.evidence import Evidence
 from tasks.drawing.pairs import draw_balanced, draw_uniform
-from tasks.drawing.pieces import Piece, Policy, TripletSampling
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import RelationFacts, SameNames
 from tasks.drawing.series import SeriesTurn
 from tasks.drawing.shared_tails import Taker, share_tails
@@ -192,7 +193,7 @@ STARTER = read_knowledge_base(KnowledgeConfig())
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def draw_week(number: int, policy: Policy, cap: int | None = None) -> pl.DataFrame:
+def draw_week(number: int, policy: Negatives, cap: int | None = None) -> pl.DataFrame:
     """Return the tested triplets of an edition of a series."""
     sampling = TripletSampling(100 + number, policy, cap, SeriesTurn(1, number))
     return draw_triplets(STARTER, RELATION, sampling).filter(split="test")

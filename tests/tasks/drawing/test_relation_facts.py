@@ -15,10 +15,11 @@ from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
 from pretexeval.primitives.mixing import combine, hash_column
 from prototypes.pool import load_pool
+from schemas.choices import Negatives
 from tasks.drawing.doubts import MIN_SLOPE, Doubts, SimilarHeads, fit_doubts
 from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
 from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
-from tasks.drawing.pieces import Piece, Policy, TripletSampling, choose_heads
+from tasks.drawing.pieces import Piece, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames, collect_facts
 from tasks.edition.planning import plan_edition
@@ -122,7 +123,7 @@ def test_a_tail_whose_words_stand_in_the_name_of_the_head_is_no_negative() -> No
 
 
 @pytest.mark.parametrize("negatives", ["balanced", "uniform"])
-def test_no_draw_uses_what_the_hierarchy_excludes(negatives: Policy) -> None:
+def test_no_draw_uses_what_the_hierarchy_excludes(negatives: Negatives) -> None:
     """Eight families of a disease, its parent and its child; each head has one of the three."""
     families = [f"disease{i}" for i in range(8)]
     edges = [(f"acute {name}", name) for name in families] + [(name, f"kind {name}") for name in families]

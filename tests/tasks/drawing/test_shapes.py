@@ -16,8 +16,9 @@ from pretexeval.knowledge.base import HIERARCHY, KnowledgeBase
 from pretexeval.knowledge.names import AliasTable
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import find_manifest
+from schemas.choices import Negatives
 from tasks.drawing.evidence import Evidence, locate
-from tasks.drawing.pieces import Piece, Policy, TripletSampling
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.shapes import ask_for_shapes, find_shapes, guess_shape, name_shape
 from tasks.edition.planning import plan_edition
@@ -97,7 +98,7 @@ NOTED = [(f"{head} (disorder)", tail) for head, tail in CHAINS]
 
 @pytest.mark.parametrize(("pairs", "has_ids"), [(CHAINS, False), (CHAINS, True), (PARTNERS, True)])
 @pytest.mark.parametrize("policy", ["balanced", "uniform"])
-def test_no_twin_follows_from_the_rows(pairs: list[Pair], has_ids: bool, policy: Policy) -> None:
+def test_no_twin_follows_from_the_rows(pairs: list[Pair], has_ids: bool, policy: Negatives) -> None:
     true = close(pairs) if pairs == CHAINS else reverse(pairs)
     base = make_base(pairs, has_ids=has_ids)
     shaped = replace(base, shapes=find_shapes(base, None, (), is_guessed=True))

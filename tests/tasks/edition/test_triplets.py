@@ -16,21 +16,22 @@ from pretexeval.config.tables import EVIDENCE
 from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
+from schemas.choices import Negatives
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.drawing.pieces import Piece, Policy, TripletSampling
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.triplets import build_triplets, draw_triplets, list_missing_heads
 from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, index_facts, make_facts, row_lists
 
-POLICIES: tuple[Policy, ...] = get_args(Policy)
+POLICIES: tuple[Negatives, ...] = get_args(Negatives)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 NO_FALSE = pl.DataFrame(schema=FALSE_COLUMNS)
 Row = dict[str, Any]
 
 
-def sampling(policy: Policy, seed: int = 1, cap: int | None = None) -> TripletSampling:
+def sampling(policy: Negatives, seed: int = 1, cap: int | None = None) -> TripletSampling:
     """Return how triplets are drawn; with an even seed, as an edition of a series."""
     return TripletSampling(seed, policy, cap, None if seed % 2 else SeriesTurn(1, seed))
 
@@ -70,7 +71,7 @@ def is_true(rows: Sequence[Row], head: str, tail: str) -> bool:
 )
 @settings(max_examples=count_examples(40))
 def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
-    policy: Policy, rows: list[Row], seed: int, random: Random
+    policy: Negatives, rows: list[Row], seed: int, random: Random
 ) -> None:
     base, given = as_rows(rows), sampling(policy, seed)
     full = base.to_dicts()
@@ -97,7 +98,9 @@ def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
 
 
 @EVERY_POLICY
-def test_every_head_has_a_positive_and_a_negative_row_unless_no_negative_is_possible(policy: Policy) -> None:
+def test_every_head_has_a_positive_and_a_negative_row_unless_no_negative_is_possible(
+    policy: Negatives,
+) -> None:
     of_all = {"all": [f"tail {i}" for i in range(5)], "tail 0": [f"tail {i}" for i in range(1, 5)]}
     rows = as_facts(make_facts(20, 5) | of_all)
     frame = draw(rows, sampling(policy))
@@ -132,7 +135,7 @@ def test_name_with_several_ids_gets_the_smallest() -> None:
 
 
 @EVERY_POLICY
-def test_demonstrations_are_never_tested_and_do_not_change_with_seed_and_cap(policy: Policy) -> None:
+def test_demonstrations_are_never_tested_and_do_not_change_with_seed_and_cap(policy: Negatives) -> None:
     facts = as_facts(make_facts(30, 8))
     draws = {(seed, cap): draw(facts, sampling(policy, seed, cap)) for seed in (1, 2) for cap in (None, 12)}
     assert draws[1, None].equals(draw(facts, sampling(policy, 1)))
@@ -166,7 +169,7 @@ def test_relation_without_a_pair_is_an_error() -> None:
         'negatives = "balanced"'
     )
     uniform = 'or set negatives = "uniform" in [edition], for which 6 are enough'
-    cases: list[tuple[int, Policy, int | None, str]] = [
+    cases: list[tuple[int, Negatives, int | None, str]] = [
         (1, "uniform", None, "'r' has 1 head, but at least 6 are needed: 5 demonstrate the task; add heads"),
         (5, "balanced", None, f"'r' has 5 heads, but {exchange}; add heads"),
         (6, "balanced", None, f"'r' has 6 heads, but {exchange}; add heads, {uniform}"),
@@ -217,7 +220,9 @@ def as_false(facts: dict[str, str]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=FALSE_COLUMNS)
 
 
-def draw_asserted(policy: Policy, asserted: dict[str, str], rows: pl.DataFrame | None = None) -> pl.DataFrame:
+def draw_asserted(
+    policy: Negatives, asserted: dict[str, str], rows: pl.DataFrame | None = None
+) -> pl.DataFrame:
     return draw(as_facts(FACTS) if rows is None else rows, sampling(policy), also_false=as_false(asserted))
 
 
@@ -226,7 +231,7 @@ def list_marked(frame: pl.DataFrame) -> set[tuple[str, str]]:
 
 
 @EVERY_POLICY
-def test_exactly_the_asserted_negatives_are_marked(policy: Policy) -> None:
+def test_exactly_the_asserted_negatives_are_marked(policy: Negatives) -> None:
     frame = draw_asserted(policy, ASSERTED)
     negatives = set(frame.filter(~pl.col("is_positive")).select("head", "tail").iter_rows())
     assert list_marked(frame) == negatives & set(ASSERTED.items())

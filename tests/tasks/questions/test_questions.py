@@ -16,8 +16,9 @@ from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.answer_rules import QUESTION_RULES
+from schemas.choices import Negatives
 from schemas.question_stages import QUESTIONS
-from tasks.drawing.pieces import Piece, Policy, TripletSampling
+from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tasks.questions.options import Options, draw_options
@@ -27,7 +28,7 @@ from tests.support.examples import count_examples
 from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
 from tests.tasks.edition.test_triplets import is_true
 
-POLICIES: tuple[Policy, ...] = get_args(Policy)
+POLICIES: tuple[Negatives, ...] = get_args(Negatives)
 WORDING = RelationWording(
     "r",
     {
@@ -51,7 +52,7 @@ class Drawn(NamedTuple):
 
 def draw(
     rows: pl.DataFrame,
-    policy: Policy = "balanced",
+    policy: Negatives = "balanced",
     seed: int = 1,
     cap: int | None = None,
     also_false: pl.DataFrame = NO_FALSE,
@@ -123,7 +124,7 @@ def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFram
     random=st.randoms(use_true_random=False),
 )
 def test_questions_of_any_base_are_sound(
-    policy: Policy, rows: list[dict[str, Any]], seed: int, random: Random
+    policy: Negatives, rows: list[dict[str, Any]], seed: int, random: Random
 ) -> None:
     base = as_rows(rows)
     try:
@@ -180,7 +181,7 @@ def test_letters_and_truth_values_are_as_frequent_as_each_other() -> None:
 
 
 @EVERY_POLICY
-def test_only_the_cap_takes_points_away_and_demonstrations_stay(policy: Policy) -> None:
+def test_only_the_cap_takes_points_away_and_demonstrations_stay(policy: Negatives) -> None:
     facts = as_facts(make_rich_facts() | {f"alone {i}": ["tail 1"] for i in range(60)})
     whole, other, capped = (draw(facts, policy, *given).frame for given in ((1, None), (2, None), (3, 30)))
     assert [frame["head"].n_unique() for frame in (whole, other, capped)] == [100, 100, 30]
@@ -208,7 +209,7 @@ def test_wrong_options_generalise_no_true_tail() -> None:
 
 
 @EVERY_POLICY
-def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -> None:
+def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Negatives) -> None:
     facts = make_facts(30, 10)
     asserted = {head: {f"outside {i % 3}", f"outside {(i + 1) % 3}"} for i, head in enumerate(facts)}
     rows = [{"relation": "r", "head": head, "tail": tail} for head in facts for tail in asserted[head]]
